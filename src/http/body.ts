@@ -1,0 +1,76 @@
+// Reading a request's body within its limit, and getting rid of one that nobody wants.
+import type { IncomingMessage } from 'node:http';
+import { Problem } from './problem.ts';
+
+/** The client went away before its request was complete: there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/** How long, and for how many bytes, a refused body is read away so that its sender gets to read the answer. */
+const DRAIN_MS = 500;
+const DRAIN_BYTES = 67_108_864;
+
+/** Whether the request says that it has a body (RFC 9112, section 6.3). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** Throws payload-too-large if the declared length is over `limitBytes`; nothing has been read then. */
+export function checkDeclaredLength({ headers }: IncomingMessage, limitBytes: number): void {
+  if (Number(headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
+}
+
+/**
+ * Reads the whole body, counting. Rejects with payload-too-large as soon as it is over `limitBytes`, and with
+ * {@link ClientGone} if it ends before its declared end.
+ */
+export function readBody(message: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+
+    function onData(chunk: Buffer): void {
+      received += chunk.length;
+      chunks.push(chunk);
+      if (received > limitBytes) settle(() => reject(tooLarge(limitBytes)));
+    }
+    function onEnd(): void {
+      const [first] = chunks;
+      settle(() => resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, received)));
+    }
+    function onClose(): void {
+      settle(() => reject(new ClientGone('the connection was closed in the middle of a body')));
+    }
+    function settle(outcome: () => void): void {
+      message.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      // Whoever aborts from now on finds somebody to tell; without a listener the error would end the process.
+      message.on('error', () => {});
+      outcome();
+    }
+
+    message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+/** Reads the rest of a refused body away, for a bounded time and size; calls `done` once, when the sender has stopped. */
+export function drain(message: IncomingMessage, done: () => void): void {
+  let drained = 0;
+  const timer = setTimeout(finish, DRAIN_MS);
+  function onData(chunk: Buffer): void {
+    drained += chunk.length;
+    if (drained > DRAIN_BYTES) finish();
+  }
+  function finish(): void {
+    clearTimeout(timer);
+    message.off('data', onData).off('end', finish).off('close', finish);
+    message.pause();
+    done();
+  }
+  message.on('data', onData).on('end', finish).on('close', finish);
+  message.resume();
+}
+
+function tooLarge(limitBytes: number): Problem {
+  return new Problem('payload-too-large', `The body is larger than ${limitBytes} bytes.`);
+}

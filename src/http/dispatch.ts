@@ -1,0 +1,152 @@
+// The way of a request: target, route, body, handler, answer, log line. The order in which faults are found is the
+// order of the interface: path (404), method (405), media type (415), size (413), JSON (400), and then the handler's.
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
+import { parseJson } from './json.ts';
+import { Problem, problemReply, problemTypes } from './problem.ts';
+import { type Reply, replyHeaders, sendReply } from './reply.ts';
+import { checkMediaType, checkMessage } from './request-checks.ts';
+import type { Router } from './router.ts';
+import type { RequestListener } from './server.ts';
+import { parseTarget } from './target.ts';
+
+/** A request as a handler sees it: strictly parsed, nothing validated. */
+export interface Call {
+  /** The values of the path's parameters, percent-decoded, in the order of the template. */
+  readonly path: readonly string[];
+  /** The query without its question mark, as it was sent. */
+  readonly query: string;
+  /** The JSON value of the body; undefined where the route takes none. */
+  readonly body: unknown;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Something the service does at a method and a path. `handle` may throw a {@link Problem}. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly template: string;
+  readonly takesBody: boolean;
+  readonly handle: (call: Call) => Reply | Promise<Reply>;
+}
+
+/** What became of a request, for the log. */
+export interface Outcome {
+  readonly requestId: string;
+  readonly method: string;
+  /** The template of the path, if there is something at it. */
+  readonly template: string | undefined;
+  /** Undefined where the client had gone before the answer. */
+  readonly status: number | undefined;
+  readonly milliseconds: number;
+  /** What went wrong inside, where the answer is a 5xx. */
+  readonly error: unknown;
+}
+
+/** What dispatching needs to know. */
+export interface DispatchOptions {
+  readonly router: Router<Route>;
+  readonly bodyLimitBytes: number;
+  readonly problemBase: string;
+  readonly onOutcome: (outcome: Outcome) => void;
+  /** The problem that answers what a handler threw; undefined for what is unexpected, which is a 500. */
+  readonly toProblem: (error: unknown) => Problem | undefined;
+}
+
+/** One request on its way, and what has been learnt of it. */
+interface Exchange {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** The client sends its body only after it was told to. */
+  awaitsContinue: boolean;
+  template: string | undefined;
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
+
+/** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
+export function createDispatcher(options: DispatchOptions): RequestListener {
+  const { bodyLimitBytes, problemBase, onOutcome } = options;
+
+  return async (message, response, awaitsContinue) => {
+    const started = performance.now();
+    const exchange: Exchange = { message, response, requestId: requestIdOf(message), awaitsContinue, template: undefined };
+    let status: number | undefined;
+    let error: unknown;
+    try {
+      const reply = await answer(exchange, options).catch((thrown) => {
+        const problem = asProblem(thrown, options);
+        if (problemTypes[problem.slug].status >= 500) error = problem.cause ?? problem;
+        return problemReply(problem, problemBase);
+      });
+      if (!response.destroyed) {
+        send(exchange, reply, bodyLimitBytes);
+        status = reply.status;
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof ClientGone)) throw thrown;
+    }
+    const milliseconds = performance.now() - started;
+    onOutcome({ requestId: exchange.requestId, method: message.method ?? '', template: exchange.template, status, milliseconds, error });
+  };
+}
+
+async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOptions): Promise<Reply> {
+  const { message } = exchange;
+  const { method = '', url = '' } = message;
+  checkMessage(message);
+  if (method === 'OPTIONS' && url === '*') return { status: 204, headers: SERVER_WIDE };
+  const { segments, query } = parseTarget(url);
+  const match = router(segments);
+  if (!match) throw new Problem('not-found', 'There is nothing at this path.');
+  const { template, methods, allow } = match.place;
+  exchange.template = template;
+  if (method === 'OPTIONS') return { status: 204, headers: ['allow', allow] };
+  const route = methods.get(method);
+  if (!route) {
+    throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers: ['allow', allow] });
+  }
+  if (route.takesBody) checkMediaType(message);
+  checkDeclaredLength(message, bodyLimitBytes);
+  const body = route.takesBody ? parseJson(await receive(exchange, bodyLimitBytes)) : undefined;
+  return route.handle({ path: match.values, query, body, headers: message.headers });
+}
+
+function receive(exchange: Exchange, bodyLimitBytes: number): Promise<Buffer> {
+  if (exchange.awaitsContinue) exchange.response.writeContinue();
+  exchange.awaitsContinue = false;
+  return readBody(exchange.message, bodyLimitBytes);
+}
+
+function send({ message, response, requestId, awaitsContinue }: Exchange, reply: Reply, bodyLimitBytes: number): void {
+  if (!leavesBodyUnread(message, awaitsContinue, bodyLimitBytes)) {
+    sendReply(response, reply, requestId);
+    return;
+  }
+  response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
+  if (reply.body === undefined) response.flushHeaders();
+  else response.write(reply.body);
+  // Node closes the connection once the response ends: that waits until the client has stopped sending.
+  if (awaitsContinue) response.end();
+  else drain(message, () => response.end());
+}
+
+/** Whether more of the body is to come than Node should read away to keep the connection. */
+function leavesBodyUnread(message: IncomingMessage, awaitsContinue: boolean, bodyLimitBytes: number): boolean {
+  if (message.complete || !hasBody(message)) return false;
+  const declared = message.headers['content-length'];
+  return awaitsContinue || declared === undefined || Number(declared) > bodyLimitBytes;
+}
+
+function asProblem(thrown: unknown, { toProblem }: DispatchOptions): Problem {
+  if (thrown instanceof ClientGone) throw thrown;
+  if (thrown instanceof Problem) return thrown;
+  return toProblem(thrown) ?? new Problem('internal-server-error', 'Something unexpected happened.', { cause: thrown });
+}
+
+function requestIdOf({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
+}

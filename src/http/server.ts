@@ -1,0 +1,155 @@
+// The HTTP server: node:http with the gaps closed that it leaves. Connections, malformed requests and the end are here;
+// what a well-formed request means is decided in dispatch.ts.
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Problem, problemReply } from './problem.ts';
+import { type Reply, replyHeaders } from './reply.ts';
+
+/** Times and sizes that bound what one client can take up. */
+export const HTTP_LIMITS = {
+  headerBytes: 16_384,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5_000,
+  /** How often Node looks for requests that are out of time. */
+  checkIntervalMs: 500,
+  connections: 10_000,
+  /** How long a connection stays open after an answer to something unreadable, so that the client can read it. */
+  lingerMs: 500,
+  /** How long requests in flight may take to finish when the server closes. */
+  closeMs: 10_000,
+};
+
+/** Handles one well-formed request, and sees to its answer. */
+export type RequestListener = (message: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
+
+/** What the server needs to know. */
+export interface HttpServerOptions {
+  readonly onRequest: RequestListener;
+  /** Told of each answer to something that never became a request. */
+  readonly onRefused: (requestId: string, problem: Problem) => void;
+  readonly problemBase: () => string;
+  readonly limits?: typeof HTTP_LIMITS;
+}
+
+/** A server that listens and stops. */
+export interface HttpServer {
+  /** Resolves with the address once connections are accepted; rejects with Node's error (`EADDRINUSE`, ...). */
+  listen(host: string, port: number): Promise<AddressInfo>;
+  /** Stops accepting, lets requests in flight finish (`closeMs` at most), and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** Returns a server that is not listening yet. */
+export function createHttpServer({ onRequest, onRefused, problemBase, limits = HTTP_LIMITS }: HttpServerOptions): HttpServer {
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    // A missing host is refused in dispatch.ts, with a body.
+    requireHostHeader: false,
+  });
+  server.maxConnections = limits.connections;
+  // Bounded by headerBytes already; a number would make Node drop the rest in silence, a second host among it.
+  server.maxHeadersCount = 0;
+
+  /** The latest response of each open connection. */
+  const latest = new Map<Duplex, ServerResponse | undefined>();
+  let closing = false;
+
+  server.on('connection', (socket) => {
+    latest.set(socket, undefined);
+    socket.once('close', () => latest.delete(socket));
+  });
+
+  function receive(awaitsContinue: boolean) {
+    return (message: IncomingMessage, response: ServerResponse) => {
+      const previous = latest.get(message.socket);
+      latest.set(message.socket, response);
+      if (closing) response.setHeader('connection', 'close');
+      // Pipelined requests take their turns, for a read may follow the write it depends on (RFC 9112, section 9.3.2).
+      if (!previous || previous.writableFinished) onRequest(message, response, awaitsContinue);
+      else previous.once('close', () => onRequest(message, response, awaitsContinue));
+    };
+  }
+  server.on('request', receive(false));
+  server.on('checkContinue', receive(true));
+  server.on('checkExpectation', receive(false));
+
+  server.on('connect', (_message, socket) => {
+    refuse(socket, new Problem('method-not-allowed', 'This service is no proxy.', { headers: ['allow', 'GET, HEAD, OPTIONS'] }));
+  });
+
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const current = latest.get(socket);
+    // An earlier request on this connection is still to be answered.
+    if (current && current.req.complete && !current.writableFinished) {
+      current.once('close', () => refuse(socket, problemOf(error)));
+    } else if (current && !current.req.complete && current.headersSent) {
+      socket.destroy();
+    } else {
+      refuse(socket, problemOf(error));
+    }
+  });
+
+  /** Answers what never became a request: there is no response object to do it with. */
+  function refuse(socket: Duplex, problem: Problem): void {
+    if (!socket.writable || problem.cause === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const requestId = randomUUID();
+    socket.end(onTheWire(problemReply(problem, problemBase()), requestId));
+    onRefused(requestId, problem);
+    // What the client still sends is read away; an early end would make it lose the answer.
+    socket.resume();
+    setTimeout(() => socket.destroy(), limits.lingerMs).unref();
+  }
+
+  return {
+    listen: (host, port) => listen(server, host, port),
+
+    async close() {
+      closing = true;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const [socket, response] of latest) {
+        if (!response && 'bytesRead' in socket && socket.bytesRead === 0) socket.destroy();
+        else if (response && !response.headersSent) response.setHeader('connection', 'close');
+      }
+      const deadline = setTimeout(() => server.closeAllConnections(), limits.closeMs);
+      await closed;
+      clearTimeout(deadline);
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve(server.address() as AddressInfo);
+    });
+  });
+}
+
+function problemOf({ code }: NodeJS.ErrnoException): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new Problem('request-header-fields-too-large', 'The request line and headers are too large.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Problem('request-timeout', 'The request did not arrive in time.');
+    default:
+      return new Problem('bad-request', 'The request is not valid HTTP.', { cause: code });
+  }
+}
+
+function onTheWire(reply: Reply, requestId: string): string {
+  const headers = [...replyHeaders(reply, requestId), 'date', new Date().toUTCString(), 'connection', 'close'];
+  const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
+  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('\r\n')}\r\n\r\n${reply.body}`;
+}

@@ -1,0 +1,47 @@
+// Files that are read once at the start and served from memory with their headers ready: no path ever meets the disk.
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Reply } from './reply.ts';
+
+/** A file in memory: its bytes as they are, and compressed where that pays. */
+export interface Asset {
+  readonly bytes: Buffer;
+  readonly brotli?: Buffer | undefined;
+  readonly gzip?: Buffer | undefined;
+}
+
+/** Returns the function that answers requests for `asset` with `headers` (flat), 304 where the client has it already. */
+export function serveAsset(asset: Asset, headers: readonly string[]): (request: IncomingHttpHeaders) => Reply {
+  const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
+  const variants = [
+    { coding: 'br', bytes: asset.brotli },
+    { coding: 'gzip', bytes: asset.gzip },
+  ].flatMap(({ coding, bytes }) => (bytes ? [variant(coding, bytes)] : []));
+  const plain = variant('identity', asset.bytes);
+
+  function variant(coding: string, bytes: Buffer) {
+    // Each coding is a representation of its own, with a strong validator of its own (RFC 9110, section 8.8.3.3).
+    const etag = coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`;
+    const all = [...headers, 'etag', etag, 'vary', 'accept-encoding'];
+    return { coding, bytes, etag, headers: coding === 'identity' ? all : [...all, 'content-encoding', coding] };
+  }
+
+  return (request) => {
+    const accepted = acceptedCodings(String(request['accept-encoding'] ?? ''));
+    const chosen = variants.find(({ coding }) => accepted.has(coding)) ?? plain;
+    if (isKnown(request['if-none-match'], chosen.etag)) return { status: 304, headers: chosen.headers };
+    return { status: 200, headers: chosen.headers, body: chosen.bytes };
+  };
+}
+
+/** The codings of an accept-encoding field that are not refused by a weight of zero (RFC 9110, section 12.5.3). */
+function acceptedCodings(field: string): Set<string> {
+  const codings = field.toLowerCase().split(',').map((item) => item.split(';').map((part) => part.trim()));
+  return new Set(codings.flatMap(([coding = '', weight]) => (/^q=0(?:\.0*)?$/.test(weight ?? '') ? [] : [coding])));
+}
+
+/** If-None-Match compares weakly and may list several validators, or `*` for any (RFC 9110, section 13.1.2). */
+function isKnown(field: string | undefined, etag: string): boolean {
+  if (field === undefined) return false;
+  return field.split(',').some((sent) => sent.trim() === '*' || sent.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,40 @@
+// The seam between the service and whatever engine keeps its data: four calls, so that the same batcher feeds an
+// embedded file and a distributed engine alike.
+
+/** A row as the engine returns it: column name to value. */
+export type Row = Readonly<Record<string, string | number | null>>;
+
+/**
+ * One SQL statement and its only parameter, if it has any: a JSON text, bound as `?1` and taken apart in SQL
+ * (`json_each`, `->>`). Text never travels as a parameter of its own, so no engine can mistake it for something else,
+ * and one statement serves one row or five hundred.
+ */
+export interface Statement {
+  readonly sql: string;
+  readonly parameter?: string;
+}
+
+/** The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help. */
+export interface Database {
+  /** Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. */
+  read(statement: Statement): Promise<readonly Row[]>;
+  /**
+   * Runs the statements as one transaction: all or nothing, durable (on disk) when it resolves. Returns the rows of
+   * each. `batchId` names the batch, so that an engine that lost the answer can be sent the same batch again.
+   */
+  transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
+  /** Resolves when every connection the service uses has answered a real query. */
+  ping(): Promise<void>;
+  /** Waits for what is under way, then lets go of the engine. No call may follow. */
+  close(): Promise<void>;
+}
+
+/** The database cannot serve now: busy, full, gone, or overloaded. Nothing of the failed call was kept. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable';
+}
+
+/** The database cannot be used at all: the start ends with this message, which is one line written for a person. */
+export class DatabaseUnusable extends Error {
+  override readonly name = 'DatabaseUnusable';
+}

@@ -1,0 +1,99 @@
+// One connection of the `sqlite3` package behind promises. The package runs one statement at a time on a thread of its
+// own and has sharp edges (a throw inside a callback locks its statement for ever; concurrent transactions on one
+// connection interleave), so all work on a connection goes through one lane, and callbacks only settle a promise.
+import sqlite3 from 'sqlite3';
+import { DatabaseUnavailable, type Row, type Statement } from './database.ts';
+
+/** A connection: `exclusively` gives its caller the connection alone until the returned promise settles. */
+export interface Connection {
+  /** Runs `work` when all earlier work on this connection is done; resolves or rejects as `work` does. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs one prepared statement to its end (so that it commits) and returns its rows. Call it inside `exclusively`. */
+  run(statement: Statement): Promise<readonly Row[]>;
+  /** Runs SQL without parameters, several statements at will. Call it inside `exclusively`. */
+  execute(sql: string): Promise<void>;
+  /** Waits for the lane to empty, finalizes the statements and closes. */
+  close(): Promise<void>;
+  /** How many pieces of work wait or run. */
+  pending(): number;
+}
+
+/** The result codes after which the same call may succeed later; all others are errors of the program. */
+const TRANSIENT_CODES: ReadonlySet<string> = new Set([
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_NOMEM',
+  'SQLITE_READONLY',
+  'SQLITE_INTERRUPT',
+  'SQLITE_IOERR',
+  'SQLITE_CORRUPT',
+  'SQLITE_FULL',
+  'SQLITE_CANTOPEN',
+  'SQLITE_PROTOCOL',
+  'SQLITE_NOTADB',
+]);
+
+/** Opens `path` (`mode` is made of the package's OPEN_ flags). Rejects with the package's error. */
+export async function openConnection(path: string, mode: number): Promise<Connection> {
+  const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
+    const opened: sqlite3.Database = new sqlite3.Database(path, mode, (error) =>
+      error ? reject(error) : resolve(opened),
+    );
+  });
+  const prepared = new Map<string, Promise<sqlite3.Statement>>();
+  let lane: Promise<unknown> = Promise.resolve();
+  let pending = 0;
+
+  function prepare(sql: string): Promise<sqlite3.Statement> {
+    const known = prepared.get(sql);
+    if (known) return known;
+    const made = new Promise<sqlite3.Statement>((resolve, reject) => {
+      const statement: sqlite3.Statement = handle.prepare(sql, (error: Error | null) =>
+        error ? reject(translated(error)) : resolve(statement),
+      );
+    });
+    prepared.set(sql, made);
+    made.catch(() => prepared.delete(sql));
+    return made;
+  }
+
+  return {
+    async exclusively(work) {
+      pending += 1;
+      const turn = lane.then(work);
+      lane = turn.catch(() => {});
+      try {
+        return await turn;
+      } finally {
+        pending -= 1;
+      }
+    },
+
+    async run({ sql, parameter }) {
+      const statement = await prepare(sql);
+      return new Promise((resolve, reject) => {
+        statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => (error ? reject(translated(error)) : resolve(rows)));
+      });
+    },
+
+    execute(sql) {
+      return new Promise((resolve, reject) => {
+        handle.exec(sql, (error) => (error ? reject(translated(error)) : resolve()));
+      });
+    },
+
+    async close() {
+      await lane;
+      for (const statement of prepared.values()) (await statement).finalize();
+      await new Promise<void>((resolve, reject) => {
+        handle.close((error) => (error ? reject(error) : resolve()));
+      });
+    },
+
+    pending: () => pending,
+  };
+}
+
+function translated(error: Error & { code?: string }): Error {
+  return TRANSIENT_CODES.has(error.code ?? '') ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+}

@@ -1,0 +1,120 @@
+// The embedded engine: SQLite in a file, by the `sqlite3` package. One connection writes, two read (WAL lets them read
+// beside the writer); a database in memory has a single connection for both. The package is imported here and in
+// sqlite-connection.ts alone.
+import sqlite3 from 'sqlite3';
+import { type Database, DatabaseUnavailable, DatabaseUnusable, type Row, type Statement } from './database.ts';
+import { type Connection, openConnection } from './sqlite-connection.ts';
+
+const READERS = 2;
+const BUSY_TIMEOUT_MS = 5_000;
+const CACHE_KIB = 65_536;
+
+/** Versions before this one can lose a committed transaction when the write-ahead log is reset (SQLite 3.51.3 notes). */
+const OLDEST_SQLITE = '3.51.3';
+
+/** Reads a page of the file, which `SELECT 1` would not. */
+const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
+
+/**
+ * Opens the SQLite file at `path` (made when it does not exist) or a fresh database in memory (`:memory:`).
+ * Rejects with {@link DatabaseUnusable} when it cannot be opened, is locked, read-only, no SQLite file, or when the
+ * linked SQLite is too old.
+ */
+export async function openSqlite(path: string): Promise<Database> {
+  const connections: Connection[] = [];
+  try {
+    const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+    connections.push(writer);
+    await prepareWriter(writer, path);
+    const readers = path === ':memory:' ? [writer] : await openReaders(path, connections);
+    return database(writer, readers);
+  } catch (error) {
+    for (const connection of connections) await connection.close().catch(() => {});
+    if (error instanceof DatabaseUnusable) throw error;
+    throw new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
+  }
+}
+
+async function prepareWriter(writer: Connection, path: string): Promise<void> {
+  const version = await writer.run({ sql: 'SELECT sqlite_version() AS version' });
+  const found = String(version[0]?.version);
+  if (found.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) < 0) {
+    throw new DatabaseUnusable(`the sqlite3 package brings SQLite ${found}; ${OLDEST_SQLITE} or later is needed`);
+  }
+  await writer.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  const mode = await writer.run({ sql: 'PRAGMA journal_mode' });
+  if (path !== ':memory:' && mode[0]?.journal_mode !== 'wal') await writer.execute('PRAGMA journal_mode = WAL');
+  await writer.execute(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -${CACHE_KIB}`);
+  // A write that changes nothing tells a read-only or locked file now and not at the first note.
+  await writer.execute('BEGIN IMMEDIATE; ROLLBACK');
+}
+
+async function openReaders(path: string, connections: Connection[]): Promise<Connection[]> {
+  const readers: Connection[] = [];
+  for (let count = 0; count < READERS; count += 1) {
+    const reader = await openConnection(path, sqlite3.OPEN_READONLY);
+    connections.push(reader);
+    readers.push(reader);
+    await reader.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`);
+  }
+  return readers;
+}
+
+function database(writer: Connection, readers: readonly Connection[]): Database {
+  const connections = new Set([...readers, writer]);
+
+  return {
+    read(statement) {
+      const reader = readers.reduce((best, next) => (next.pending() < best.pending() ? next : best));
+      return reader.exclusively(() => reader.run(statement));
+    },
+
+    transact(_batchId, statements) {
+      return writer.exclusively(() => transaction(writer, statements));
+    },
+
+    async ping() {
+      await Promise.all([...connections].map((each) => each.exclusively(() => each.run(PING))));
+    },
+
+    async close() {
+      // The writer last: only a connection that may write can fold the write-ahead log into the file.
+      for (const connection of connections) await connection.close();
+    },
+  };
+}
+
+async function transaction(writer: Connection, statements: readonly Statement[]): Promise<(readonly Row[])[]> {
+  const [only] = statements;
+  // A single statement is a transaction of its own, and three trips shorter.
+  if (only && statements.length === 1) return [await writer.run(only)];
+  await writer.execute('BEGIN IMMEDIATE');
+  try {
+    const results: (readonly Row[])[] = [];
+    for (const statement of statements) results.push(await writer.run(statement));
+    await writer.execute('COMMIT');
+    return results;
+  } catch (error) {
+    // Where SQLite has rolled back by itself (disk full, I/O error) there is nothing left to roll back.
+    await writer.execute('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+function reason(error: unknown): string {
+  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
+  const { code, message } = cause as { code?: string; message?: string };
+  switch (code) {
+    case 'SQLITE_NOTADB':
+      return 'it is no SQLite file';
+    case 'SQLITE_BUSY':
+    case 'SQLITE_LOCKED':
+      return 'another process holds a lock on it';
+    case 'SQLITE_READONLY':
+      return 'it is read-only';
+    case 'SQLITE_CANTOPEN':
+      return 'its folder is missing, or the file may not be opened';
+    default:
+      return message ?? String(error);
+  }
+}
