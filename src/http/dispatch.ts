@@ -72,7 +72,13 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
 
   return async (message, response, awaitsContinue) => {
     const started = performance.now();
-    const exchange: Exchange = { message, response, requestId: requestIdOf(message), awaitsContinue, template: undefined };
+    const exchange: Exchange = {
+      message,
+      response,
+      requestId: requestIdOf(message),
+      awaitsContinue,
+      template: undefined,
+    };
     let status: number | undefined;
     let error: unknown;
     try {
@@ -89,7 +95,14 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
       if (!(thrown instanceof ClientGone)) throw thrown;
     }
     const milliseconds = performance.now() - started;
-    onOutcome({ requestId: exchange.requestId, method: message.method ?? '', template: exchange.template, status, milliseconds, error });
+    onOutcome({
+      requestId: exchange.requestId,
+      method: message.method ?? '',
+      template: exchange.template,
+      status,
+      milliseconds,
+      error,
+    });
   };
 }
 

@@ -10,7 +10,10 @@ export const problemTypes = {
     description: 'The request is malformed: its HTTP or its JSON cannot be read, or a list of work to do is empty.',
   },
   unauthorized: { status: 401, description: 'This path asks for a key, and none or a wrong one was sent.' },
-  forbidden: { status: 403, description: 'A browser sent this write on behalf of another site, or to another host name.' },
+  forbidden: {
+    status: 403,
+    description: 'A browser sent this write on behalf of another site, or to another host name.',
+  },
   'not-found': { status: 404, description: 'There is nothing at this path, or no record with this id.' },
   'method-not-allowed': {
     status: 405,
@@ -27,7 +30,10 @@ export const problemTypes = {
       'The body is not declared as JSON. Send content-type: application/json in UTF-8, without a content-encoding. ' +
       'With curl: curl --json, or -H "content-type: application/json" beside --data.',
   },
-  'expectation-failed': { status: 417, description: 'The only expectation that is understood is expect: 100-continue.' },
+  'expectation-failed': {
+    status: 417,
+    description: 'The only expectation that is understood is expect: 100-continue.',
+  },
   'validation-failed': {
     status: 422,
     description:
@@ -36,7 +42,8 @@ export const problemTypes = {
   },
   'too-many-requests': {
     status: 429,
-    description: 'This client has sent more requests than it may. The retry-after header says how many seconds to wait.',
+    description:
+      'This client has sent more requests than it may. The retry-after header says how many seconds to wait.',
   },
   'request-header-fields-too-large': {
     status: 431,

@@ -44,7 +44,9 @@ export function checkMediaType({ headers }: IncomingMessage): void {
 }
 
 function unsupported(detail: string): Problem {
-  return new Problem('unsupported-media-type', detail, { headers: ['accept', 'application/json', 'accept-encoding', 'identity'] });
+  return new Problem('unsupported-media-type', detail, {
+    headers: ['accept', 'application/json', 'accept-encoding', 'identity'],
+  });
 }
 
 /** `headers` joins or drops repeated lines; only the raw ones tell how many there were. */

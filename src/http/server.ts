@@ -43,7 +43,12 @@ export interface HttpServer {
 }
 
 /** Returns a server that is not listening yet. */
-export function createHttpServer({ onRequest, onRefused, problemBase, limits = HTTP_LIMITS }: HttpServerOptions): HttpServer {
+export function createHttpServer({
+  onRequest,
+  onRefused,
+  problemBase,
+  limits = HTTP_LIMITS,
+}: HttpServerOptions): HttpServer {
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -81,7 +86,10 @@ export function createHttpServer({ onRequest, onRefused, problemBase, limits = H
   server.on('checkExpectation', receive(false));
 
   server.on('connect', (_message, socket) => {
-    refuse(socket, new Problem('method-not-allowed', 'This service is no proxy.', { headers: ['allow', 'GET, HEAD, OPTIONS'] }));
+    refuse(
+      socket,
+      new Problem('method-not-allowed', 'This service is no proxy.', { headers: ['allow', 'GET, HEAD, OPTIONS'] }),
+    );
   });
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

@@ -1,6 +1,7 @@
 // Files that are read once at the start and served from memory with their headers ready: no path ever meets the disk.
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { weights } from './accept.ts';
 import type { Reply } from './reply.ts';
 
 /** A file in memory: its bytes as they are, and compressed where that pays. */
@@ -10,8 +11,11 @@ export interface Asset {
   readonly gzip?: Buffer | undefined;
 }
 
+/** Answers a request with these headers for an asset. */
+export type AssetServer = (request: IncomingHttpHeaders) => Reply;
+
 /** Returns the function that answers requests for `asset` with `headers` (flat), 304 where the client has it already. */
-export function serveAsset(asset: Asset, headers: readonly string[]): (request: IncomingHttpHeaders) => Reply {
+export function serveAsset(asset: Asset, headers: readonly string[]): AssetServer {
   const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
   const variants = [
     { coding: 'br', bytes: asset.brotli },
@@ -27,17 +31,11 @@ export function serveAsset(asset: Asset, headers: readonly string[]): (request: 
   }
 
   return (request) => {
-    const accepted = acceptedCodings(String(request['accept-encoding'] ?? ''));
-    const chosen = variants.find(({ coding }) => accepted.has(coding)) ?? plain;
+    const accepted = weights(request['accept-encoding']);
+    const chosen = variants.find(({ coding }) => (accepted.get(coding) ?? 0) > 0) ?? plain;
     if (isKnown(request['if-none-match'], chosen.etag)) return { status: 304, headers: chosen.headers };
     return { status: 200, headers: chosen.headers, body: chosen.bytes };
   };
-}
-
-/** The codings of an accept-encoding field that are not refused by a weight of zero (RFC 9110, section 12.5.3). */
-function acceptedCodings(field: string): Set<string> {
-  const codings = field.toLowerCase().split(',').map((item) => item.split(';').map((part) => part.trim()));
-  return new Set(codings.flatMap(([coding = '', weight]) => (/^q=0(?:\.0*)?$/.test(weight ?? '') ? [] : [coding])));
 }
 
 /** If-None-Match compares weakly and may list several validators, or `*` for any (RFC 9110, section 13.1.2). */

@@ -93,7 +93,8 @@ async function currentVersion(database: Database): Promise<number> {
           FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   });
   if (tables[0]?.count === 0) return 0;
-  if (tables[0]?.ours !== 1) throw new DatabaseUnusable('the database belongs to another program: its tables are not ours');
+  if (tables[0]?.ours !== 1)
+    throw new DatabaseUnusable('the database belongs to another program: its tables are not ours');
   const versions = await database.read({
     sql: 'SELECT coalesce(max(version), 0) AS version FROM schema_versions',
   });

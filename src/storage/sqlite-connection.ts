@@ -72,7 +72,9 @@ export async function openConnection(path: string, mode: number): Promise<Connec
     async run({ sql, parameter }) {
       const statement = await prepare(sql);
       return new Promise((resolve, reject) => {
-        statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => (error ? reject(translated(error)) : resolve(rows)));
+        statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) =>
+          error ? reject(translated(error)) : resolve(rows),
+        );
       });
     },
 

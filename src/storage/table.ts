@@ -50,7 +50,9 @@ export function createTable(shape: TableShape, database: Database, write: Write)
     async run(wanted) {
       const [row] = await database.read({ sql: sql.read, parameter: JSON.stringify(wanted) });
       // One line for each id that was asked for, in that order; JSON text holds no raw line feed.
-      return String(row?.records).split('\n').map((record) => record || undefined) as (string | undefined)[];
+      return String(row?.records)
+        .split('\n')
+        .map((record) => record || undefined) as (string | undefined)[];
     },
   });
 

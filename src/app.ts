@@ -1,0 +1,142 @@
+// The composition root: everything the service is made of, put together in one place. The launcher and the tests both
+// start here.
+import type { AddressInfo } from 'node:net';
+import { collectionRoutes } from './collections/collection.ts';
+import { comments } from './collections/comments.ts';
+import { notes } from './collections/notes.ts';
+import { tags } from './collections/tags.ts';
+import { demonstrationRoutes } from './concurrency/demonstrations.ts';
+import { type Bases, basePath, type Documentation, docsRoutes, loadDocumentation } from './docs.ts';
+import { healthRoute } from './health.ts';
+import { createDispatcher, type Outcome, type Route } from './http/dispatch.ts';
+import { Problem, problemTypes } from './http/problem.ts';
+import { createRouter } from './http/router.ts';
+import { createHttpServer, type RequestListener } from './http/server.ts';
+import type { Log } from './log.ts';
+import type { Options } from './options.ts';
+import { problemRoute } from './problems.ts';
+import { type Database, DatabaseUnavailable } from './storage/database.ts';
+import { migrate } from './storage/migrations.ts';
+import { openSqlite } from './storage/sqlite.ts';
+import { createTable } from './storage/table.ts';
+import { createWriter } from './storage/writer.ts';
+
+/** The service, ready to be started once. */
+export interface App {
+  /**
+   * Opens the database and accepts requests; resolves with the URL it listens on. Rejects with DatabaseUnusable, or
+   * with Node's error if the address cannot be had; nothing stays open then.
+   */
+  listen(): Promise<string>;
+  /** Lets requests in flight finish (for a bounded time), closes the connections and then the database. */
+  close(): Promise<void>;
+}
+
+/** Seconds after which a client that got a 503 is asked to try again. */
+const RETRY_AFTER_S = 1;
+
+/** Returns the service made of `options`, telling `log` what happens. Nothing is opened yet. */
+export function createApp(options: Options, log: Log): App {
+  let database: Database | undefined;
+  let bases: Bases = { baseUrl: '', problemBase: '' };
+  let dispatch: RequestListener | undefined;
+
+  const server = createHttpServer({
+    onRequest: (message, response, awaitsContinue) => dispatch?.(message, response, awaitsContinue),
+    onRefused: (requestId, problem) => logRefusal(log, requestId, problem),
+    problemBase: () => bases.problemBase,
+  });
+
+  return {
+    async listen() {
+      const [opened, documentation] = await Promise.all([openDatabase(options.db), loadDocumentation()]);
+      database = opened;
+      try {
+        const address = await server.listen(options.host, options.port);
+        const url = urlOf(address);
+        bases = basesOf(options, url);
+        // From here to the end there is no pause in which a request could arrive.
+        dispatch = createDispatcher({
+          router: createRouter(routesOf(database, documentation, bases)),
+          bodyLimitBytes: options.bodyLimitBytes,
+          problemBase: bases.problemBase,
+          onOutcome: (outcome) => logOutcome(log, outcome),
+          toProblem,
+        });
+        return url;
+      } catch (error) {
+        await database.close();
+        throw error;
+      }
+    },
+
+    async close() {
+      await server.close();
+      await database?.close();
+    },
+  };
+}
+
+async function openDatabase(path: string): Promise<Database> {
+  const database = await openSqlite(path);
+  try {
+    await migrate(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function routesOf(database: Database, documentation: Documentation, bases: Bases): Route[] {
+  const write = createWriter(database);
+  const noteTable = createTable(notes.shape, database, write);
+  const tagTable = createTable(tags.shape, database, write);
+  const commentTable = createTable(comments.shape, database, write);
+  const prefix = basePath(bases);
+  return [
+    ...collectionRoutes(notes, noteTable, undefined, prefix),
+    ...collectionRoutes(tags, tagTable, undefined, prefix),
+    ...collectionRoutes(comments, commentTable, noteTable, prefix),
+    healthRoute(database),
+    ...docsRoutes(documentation, bases),
+    problemRoute(),
+    ...demonstrationRoutes(),
+  ];
+}
+
+function toProblem(error: unknown): Problem | undefined {
+  if (!(error instanceof DatabaseUnavailable)) return undefined;
+  const headers = ['retry-after', String(RETRY_AFTER_S)];
+  return new Problem('service-unavailable', 'The database cannot serve this request now.', { headers, cause: error });
+}
+
+function basesOf({ baseUrl, problemBase }: Options, url: string): Bases {
+  const base = baseUrl ?? url;
+  return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function logOutcome(log: Log, { requestId, method, template, status, milliseconds, error }: Outcome): void {
+  log.write(levelOf(status), 'request', {
+    request_id: requestId,
+    method,
+    route: template,
+    status,
+    ms: Math.round(milliseconds * 1_000) / 1_000,
+    error,
+  });
+}
+
+function logRefusal(log: Log, requestId: string, { slug, cause }: Problem): void {
+  const { status } = problemTypes[slug];
+  log.write(levelOf(status), 'refused', { request_id: requestId, status, reason: cause });
+}
+
+function levelOf(status = 0): 'error' | 'warn' | 'info' {
+  if (status >= 500) return 'error';
+  return status >= 400 ? 'warn' : 'info';
+}

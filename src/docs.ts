@@ -1,0 +1,82 @@
+// The documentation endpoints: the interactive page at /docs with its files, the machine-readable /openapi.json, and the
+// way from / to them (specification, section 4.5).
+import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { endpoint } from './contract/endpoint.ts';
+import { DOCS_FILES } from './docs/files.ts';
+import { htmlPage, PAGE_HEADERS, SECURITY_HEADERS } from './docs/page.ts';
+import type { Route } from './http/dispatch.ts';
+import { Problem } from './http/problem.ts';
+import { type Asset, type AssetServer, serveAsset } from './http/static.ts';
+
+const CONTRACT = new URL('../../schemas/openapi.json', import.meta.url);
+const FILES = new URL('docs/assets/', import.meta.url);
+
+/** The base URL that is written in the contract, in its examples too. */
+const CONTRACT_BASE = 'http://127.0.0.1:3000';
+
+const REVALIDATE = ['cache-control', 'no-cache'];
+
+/** Where the service is reached and its problems are explained; no slash at the end. */
+export interface Bases {
+  readonly baseUrl: string;
+  readonly problemBase: string;
+}
+
+/** What the documentation endpoints serve, read from disk once. */
+export interface Documentation {
+  readonly contract: string;
+  readonly files: ReadonlyMap<string, AssetServer>;
+}
+
+/** Reads everything the documentation endpoints serve. Rejects if the build has not been run. */
+export async function loadDocumentation(): Promise<Documentation> {
+  const files = DOCS_FILES.map(async ({ name, type }) => {
+    const headers = ['content-type', type, ...SECURITY_HEADERS, ...REVALIDATE];
+    return [name, serveAsset(await readAsset(name), headers)] as const;
+  });
+  return { contract: await readFile(CONTRACT, 'utf8'), files: new Map(await Promise.all(files)) };
+}
+
+/** Returns the routes that serve `documentation` from memory, its URLs set to `bases`. */
+export function docsRoutes({ contract, files }: Documentation, bases: Bases): Route[] {
+  const page = serveAsset({ bytes: Buffer.from(DOCS_PAGE) }, [...PAGE_HEADERS, ...REVALIDATE]);
+  const description = serveAsset(describe(contract, bases), ['content-type', 'application/json', ...REVALIDATE]);
+
+  return [
+    endpoint('GET', '/', () => ({ status: 307, headers: ['location', `${basePath(bases)}/docs`] })),
+    endpoint('GET', '/docs', ({ call }) => page(call.headers)),
+    endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
+      const serve = files.get(parameters.asset);
+      if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
+      return serve(call.headers);
+    }),
+    endpoint('GET', '/openapi.json', ({ call }) => description(call.headers)),
+  ];
+}
+
+/** The path of the base URL: empty, unless the service lives below another one behind a proxy. */
+export function basePath({ baseUrl }: Bases): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, '');
+}
+
+const DOCS_PAGE = htmlPage({
+  title: 'notes-server',
+  root: '',
+  head: '<link rel="stylesheet" href="docs/swagger-ui.css">\n',
+  body: `<main id="swagger-ui"></main>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/initializer.js"></script>`,
+});
+
+function describe(contract: string, { baseUrl, problemBase }: Bases): Asset {
+  const text = contract.replaceAll(`${CONTRACT_BASE}/problems`, problemBase).replaceAll(CONTRACT_BASE, baseUrl);
+  const bytes = Buffer.from(JSON.stringify(JSON.parse(text)));
+  return { bytes, gzip: gzipSync(bytes) };
+}
+
+async function readAsset(name: string): Promise<Asset> {
+  const ifThere = (ending: string) => readFile(new URL(`${name}.${ending}`, FILES)).catch(() => undefined);
+  const [bytes, brotli, gzip] = await Promise.all([readFile(new URL(name, FILES)), ifThere('br'), ifThere('gz')]);
+  return { bytes, brotli, gzip };
+}

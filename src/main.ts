@@ -1,0 +1,81 @@
+// The process: options, start, signals, exit status. Nothing else ends the process.
+import { readFileSync } from 'node:fs';
+import { createApp } from './app.ts';
+import { createLog, type Log } from './log.ts';
+import { helpText, type Options, parseCommand, UsageError } from './options.ts';
+import { DatabaseUnusable } from './storage/database.ts';
+
+const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
+
+/** Runs the command as `process` was started: prints one ready line, serves until a signal, and sets the exit status. */
+export async function main(): Promise<void> {
+  try {
+    const command = parseCommand(process.argv.slice(2), process.env);
+    if (command.kind === 'help') process.stdout.write(helpText());
+    else if (command.kind === 'version') process.stdout.write(`${version()}\n`);
+    else await serve(command.options);
+  } catch (error) {
+    const usage = error instanceof UsageError;
+    process.stderr.write(`notes-server: ${explain(error)}${usage ? ' (see --help)' : ''}\n`);
+    process.exitCode = usage ? EXIT_USAGE : EXIT_FAILURE;
+  }
+}
+
+async function serve(options: Options): Promise<void> {
+  const log = createLog(options.logLevel);
+  const app = createApp(options, log);
+  const url = await app.listen();
+  endOnFault(log);
+  const stop = (signal: NodeJS.Signals) => {
+    // A second signal finds its default again, and ends the process at once.
+    for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each);
+    log.write('info', 'stopping', { signal });
+    app.close().then(
+      () => end(log, 0),
+      (error) => {
+        log.write('error', 'the stop failed', { error });
+        end(log, EXIT_FAILURE);
+      },
+    );
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+  process.stdout.write(`notes-server listening on ${url}\n`);
+}
+
+/** A fault that nobody caught leaves the process in an unknown state: tell it, and let the supervisor start anew. */
+function endOnFault(log: Log): void {
+  process.on('uncaughtException', (error) => {
+    log.write('error', 'uncaught', { error });
+    end(log, EXIT_FAILURE);
+  });
+}
+
+function end(log: Log, status: number): void {
+  log.flush();
+  process.exit(status);
+}
+
+function version(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return version;
+}
+
+/** One line for a person: no stack, no line break. */
+function explain(error: unknown): string {
+  if (error instanceof UsageError || error instanceof DatabaseUnusable) return error.message;
+  const { code, message, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${address}:${port} is in use by another process`;
+    case 'EADDRNOTAVAIL':
+      return `this machine has no address ${address}`;
+    case 'EACCES':
+      return `port ${port} may not be used without more rights`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the host name is not known`;
+    default:
+      return String(message).replace(/\s+/g, ' ');
+  }
+}

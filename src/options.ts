@@ -1,0 +1,187 @@
+// The command line and the environment become one checked value. Nothing else reads process.env.
+import { isIP } from 'node:net';
+import { parseArgs } from 'node:util';
+import { LOG_LEVELS, type LogLevel } from './log.ts';
+
+/** Everything that can be set. */
+export interface Options {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** The path of a SQLite file, or `:memory:`. */
+  readonly db: string;
+  /** Where clients reach the service, without a slash at the end; undefined: where it listens. */
+  readonly baseUrl: string | undefined;
+  /** What problem types start with, without a slash at the end; undefined: `{baseUrl}/problems`. */
+  readonly problemBase: string | undefined;
+  readonly bodyLimitBytes: number;
+  readonly allowAnonymous: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** What the command line asks for. */
+export type Command =
+  | { readonly kind: 'serve'; readonly options: Options }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' };
+
+/** The command line or the environment is wrong; the message is one line for a person. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** An option: its flag, the name of its value (a switch has none), its default as a text, and what --help says. */
+interface Declaration {
+  readonly flag: string;
+  readonly value?: string;
+  readonly default?: string;
+  readonly help: string;
+}
+
+const DECLARATIONS = [
+  { flag: 'host', value: 'ADDRESS', default: '127.0.0.1', help: 'address to listen on' },
+  { flag: 'port', value: 'PORT', default: '3000', help: 'port to listen on; 0 takes any free one' },
+  { flag: 'db', value: 'FILE', default: 'notes.db', help: 'SQLite file, made if missing; :memory: keeps nothing' },
+  { flag: 'base-url', value: 'URL', help: 'where clients reach the service (default: where it listens)' },
+  { flag: 'problem-base', value: 'URL', help: 'start of problem types (default: BASE-URL/problems)' },
+  { flag: 'body-limit', value: 'BYTES', default: '1048576', help: 'largest request body' },
+  { flag: 'allow-anonymous', help: 'listen on an address that is not loopback, open to everybody' },
+  { flag: 'log-level', value: 'LEVEL', default: 'info', help: `one of ${LOG_LEVELS.join(', ')}` },
+] as const satisfies readonly Declaration[];
+
+type Flag = (typeof DECLARATIONS)[number]['flag'];
+
+/** Environment variables of common use that count where ours is not set. */
+const COMMON_NAMES: Partial<Record<Flag, string>> = { host: 'HOST', port: 'PORT' };
+
+const PORT_MAX = 65_535;
+const BODY_LIMIT_MAX_BYTES = 268_435_456;
+
+/**
+ * Reads the command line (without node and script) and the environment: a flag wins over `NOTES_…`, that over the
+ * default. Throws {@link UsageError}.
+ */
+export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const flags = parseFlags(args);
+  if (flags.help) return { kind: 'help' };
+  if (flags.version) return { kind: 'version' };
+  const texts = new Map<Flag, string>();
+  for (const { flag, ...declared } of DECLARATIONS as readonly (Declaration & { flag: Flag })[]) {
+    const text = flags[flag] ?? fromEnvironment(flag, environment) ?? declared.default;
+    if (text !== undefined) texts.set(flag, String(text));
+  }
+  return { kind: 'serve', options: check(texts) };
+}
+
+/** Returns the text of --help. */
+export function helpText(): string {
+  const rows: [string, string][] = (DECLARATIONS as readonly Declaration[]).map((declaration) => {
+    const { flag, value, help } = declaration;
+    const byDefault = declaration.default === undefined ? '' : ` (default: ${declaration.default})`;
+    return [`--${flag}${value ? ` ${value}` : ''}`, `${help}${byDefault}`];
+  });
+  rows.push(['--help', 'print this and exit'], ['--version', 'print the version and exit']);
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return `Usage: notes-server [options]
+
+Keeps notes, tags and comments in SQLite and serves them as JSON over HTTP.
+
+Options:
+${rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')}
+
+Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on.
+PORT and HOST count where NOTES_PORT and NOTES_HOST are not set.
+`;
+}
+
+/** Whether `host` is reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function parseFlags(args: readonly string[]): Readonly<Record<string, string | boolean | undefined>> {
+  const known = Object.fromEntries(
+    (DECLARATIONS as readonly Declaration[]).map(({ flag, value }) => [
+      flag,
+      { type: value ? 'string' : 'boolean' } as const,
+    ]),
+  );
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { ...known, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
+    });
+    return values;
+  } catch (error) {
+    const [sentence] = (error as Error).message.split(/\.\s/);
+    throw new UsageError(sentence ?? 'wrong options');
+  }
+}
+
+function fromEnvironment(flag: Flag, environment: NodeJS.ProcessEnv): string | undefined {
+  const ours = environment[environmentName(flag)];
+  const common = COMMON_NAMES[flag];
+  // An empty variable is one that is not set.
+  return ours || (common && environment[common]) || undefined;
+}
+
+function environmentName(flag: string): string {
+  return `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
+}
+
+function check(texts: ReadonlyMap<Flag, string>): Options {
+  const text = (flag: Flag) => texts.get(flag) ?? '';
+  const host = text('host');
+  const options: Options = {
+    host,
+    port: integer('port', text('port'), 0, PORT_MAX),
+    db: database(text('db')),
+    baseUrl: url('base-url', texts.get('base-url')),
+    problemBase: url('problem-base', texts.get('problem-base')),
+    bodyLimitBytes: integer('body-limit', text('body-limit'), 1, BODY_LIMIT_MAX_BYTES),
+    allowAnonymous: truth('allow-anonymous', texts.get('allow-anonymous')),
+    logLevel: oneOf('log-level', text('log-level'), LOG_LEVELS),
+  };
+  if (host === '') throw new UsageError('--host must not be empty');
+  if (!isLoopback(host) && !options.allowAnonymous) {
+    throw new UsageError(
+      `${host} is not a loopback address: anybody could write. Say --allow-anonymous if you mean it`,
+    );
+  }
+  return options;
+}
+
+function integer(flag: Flag, text: string, least: number, most: number): number {
+  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most)) {
+    throw new UsageError(`--${flag} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`);
+  }
+  return value;
+}
+
+function oneOf<Choice extends string>(flag: Flag, text: string, choices: readonly Choice[]): Choice {
+  const found = choices.find((choice) => choice === text);
+  if (!found) throw new UsageError(`--${flag} takes one of ${choices.join(', ')}, not ${JSON.stringify(text)}`);
+  return found;
+}
+
+function truth(flag: Flag, text = 'false'): boolean {
+  return oneOf(flag, text.replace(/^1$/, 'true').replace(/^0$/, 'false'), ['true', 'false']) === 'true';
+}
+
+function url(flag: Flag, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const parsed = URL.canParse(text) ? new URL(text) : undefined;
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.search || parsed.hash || parsed.username) {
+    throw new UsageError(
+      `--${flag} takes an http or https URL without query and fragment, not ${JSON.stringify(text)}`,
+    );
+  }
+  return parsed.href.replace(/\/+$/, '');
+}
+
+function database(text: string): string {
+  if (text === '') throw new UsageError('--db must not be empty');
+  if (/^[a-z]+:\/\//i.test(text)) throw new UsageError(`--db takes a file or :memory:, not ${JSON.stringify(text)}`);
+  return text;
+}
