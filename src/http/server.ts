@@ -95,7 +95,7 @@ export function createHttpServer({
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const current = latest.get(socket);
     // An earlier request on this connection is still to be answered.
-    if (current && current.req.complete && !current.writableFinished) {
+    if (current?.req.complete && !current.writableFinished) {
       current.once('close', () => refuse(socket, problemOf(error)));
     } else if (current && !current.req.complete && current.headersSent) {
       socket.destroy();

@@ -1,0 +1,118 @@
+// Holds every answer that a test sees against the contract: status, headers and body must be as declared.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+type Json = Record<string, unknown>;
+
+/** The contract as it is written in schemas/openapi.json. */
+export const contract = JSON.parse(
+  readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8'),
+) as Json & { paths: Record<string, Json>; components: Record<string, Json> };
+
+const ajv = new Ajv2020({ strict: true, allErrors: true });
+formats.default(ajv);
+ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
+ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
+ajv.addSchema(contract, 'contract');
+
+const validators = new Map<string, ValidateFunction>();
+
+/** Returns the validator of the schema at a JSON pointer into the contract. */
+export function validatorAt(pointer: string): ValidateFunction {
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `contract#${pointer}` });
+  validators.set(pointer, validate);
+  return validate;
+}
+
+/** An answer as it came over the wire. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+}
+
+/** Asserts that the answer to `method` and `path` (with or without a query) is one that the contract declares. */
+export function assertFitsContract(method: string, path: string, answer: Answer): void {
+  const label = `${method} ${path.slice(0, 80)} -> ${answer.status}`;
+  assert.match(String(answer.headers['x-request-id']), /^[A-Za-z0-9._-]{1,128}$/, label);
+  assert.equal(answer.headers['x-content-type-options'], 'nosniff', label);
+  if (answer.status >= 400) assert.equal(answer.headers['cache-control'], 'no-store', label);
+  if (answer.status === 204 || answer.status === 304) assert.equal(answer.bytes.length, 0, label);
+  else assert.ok(answer.headers['content-length'] !== undefined, `${label}: no content-length`);
+  if (method === 'OPTIONS' && answer.status === 204) {
+    assert.ok(answer.headers.allow, label);
+    return;
+  }
+  const template = templateOf(path);
+  const operation = template && operationAt(template, method === 'HEAD' ? 'get' : method.toLowerCase());
+  if (!operation) {
+    assert.ok(answer.status >= 400, `${label}: success of an operation that is not declared`);
+    if (method !== 'HEAD') assertValid('/components/schemas/Problem', JSON.parse(answer.text), label);
+    return;
+  }
+  const pointer = resolve(`${operation}/responses/${answer.status}`);
+  assert.ok(pointer, `${label}: the contract does not declare this status`);
+  const declared = at(pointer) as { headers?: Json; content?: Json };
+  for (const name of Object.keys(declared.headers ?? {})) assertHeader(`${pointer}/headers/${name}`, name, answer, label);
+  if (method !== 'HEAD') assertBody(pointer, declared.content, answer, label);
+}
+
+function assertHeader(pointer: string, name: string, { headers }: Answer, label: string): void {
+  const place = resolve(pointer) ?? '';
+  const { required } = at(place) as { required?: boolean };
+  const value = headers[name];
+  if (value === undefined) {
+    assert.ok(!required, `${label}: header ${name} is missing`);
+    return;
+  }
+  const schema = resolve(`${place}/schema`) ?? '';
+  const isInteger = (at(schema) as Json).type === 'integer';
+  assertValid(schema, isInteger ? Number(value) : value, `${label}: header ${name}`);
+}
+
+function assertBody(pointer: string, content: Json | undefined, answer: Answer, label: string): void {
+  const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
+  if (!content) {
+    assert.equal(answer.bytes.length, 0, `${label}: a body is not declared`);
+    return;
+  }
+  assert.ok(type in content, `${label}: media type ${type} is not declared`);
+  const isJson = /json$/.test(type);
+  if (isJson) assertValid(`${pointer}/content/${type.replaceAll('/', '~1')}/schema`, JSON.parse(answer.text), label);
+}
+
+function assertValid(pointer: string, value: unknown, label: string): void {
+  const validate = validatorAt(pointer);
+  assert.ok(validate(value), `${label}: ${ajv.errorsText(validate.errors)}`);
+}
+
+function templateOf(path: string): string | undefined {
+  const pathname = path.split('?')[0] ?? '';
+  const matches = Object.keys(contract.paths).filter((template) =>
+    new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
+  );
+  // A template without parameters wins over one with them.
+  return matches.sort((one, other) => one.split('{').length - other.split('{').length)[0];
+}
+
+function operationAt(template: string, method: string): string | undefined {
+  const pointer = `/paths/${template.replaceAll('/', '~1')}`;
+  return method in (at(pointer) as Json) ? `${pointer}/${method}` : undefined;
+}
+
+function at(pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((value, segment) => (value as Json | undefined)?.[segment.replaceAll('~1', '/')], contract);
+}
+
+function resolve(pointer: string): string | undefined {
+  const found = at(pointer) as { $ref?: string } | undefined;
+  if (found?.$ref) return resolve(found.$ref.slice(1));
+  return found && pointer;
+}

@@ -1,0 +1,140 @@
+// Starts the real service on a free port with a real SQLite file in a temporary folder, and speaks HTTP to it.
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createApp } from '../../src/app.ts';
+import type { Log } from '../../src/log.ts';
+import { type Options, parseCommand } from '../../src/options.ts';
+import { type Answer, assertFitsContract } from './contract.ts';
+
+/** What a request of a test may carry beside method and path. `json` is sent as JSON, `body` as it is. */
+export interface RequestParts {
+  readonly json?: unknown;
+  readonly body?: string | Buffer;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+}
+
+/** An answer with its JSON, if it is JSON. */
+export interface JsonAnswer extends Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape the contract check has just proven.
+  readonly json: any;
+}
+
+/** One line of the service's log. */
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A running service. */
+export interface Service {
+  readonly url: string;
+  readonly port: number;
+  /** The path of its database. */
+  readonly file: string;
+  readonly log: readonly LogLine[];
+  /** Sends a request and resolves with the answer, which has been held against the contract. */
+  request(method: string, path: string, parts?: RequestParts): Promise<JsonAnswer>;
+  /** Stops the service; happens by itself at the end of the test. */
+  close(): Promise<void>;
+}
+
+/** Returns the path of a fresh temporary folder that goes with the test. */
+export function temporaryFolder(test: Pick<TestContext, 'after'>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'notes-server-test-'));
+  test.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Returns the options the command line `args` would give, with a free port. */
+export function optionsFor(...args: string[]): Options {
+  const command = parseCommand(['--port', '0', ...args], {});
+  if (command.kind !== 'serve') throw new Error('these arguments do not serve');
+  return command.options;
+}
+
+/** Starts a service with `overrides`; without a `db` among them it gets a fresh file. */
+export async function startService(
+  test: Pick<TestContext, 'after'>,
+  overrides: Partial<Options> = {},
+): Promise<Service> {
+  const file = overrides.db ?? join(temporaryFolder(test), 'notes.db');
+  const lines: LogLine[] = [];
+  const log: Log = {
+    write: (level, message, fields = {}) => lines.push({ level, message, fields }),
+    flush: () => {},
+  };
+  const app = createApp({ ...optionsFor(), ...overrides, db: file }, log);
+  const url = await app.listen();
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  let closed: Promise<void> | undefined;
+
+  const service: Service = {
+    url,
+    port: Number(new URL(url).port),
+    file,
+    log: lines,
+    async request(method, path, parts = {}) {
+      const answer = await send(agent, url, method, path, parts);
+      assertFitsContract(method, path, answer);
+      return answer;
+    },
+    close() {
+      agent.destroy();
+      closed ??= app.close();
+      return closed;
+    },
+  };
+  test.after(() => service.close());
+  return service;
+}
+
+async function send(agent: Agent, url: string, method: string, path: string, parts: RequestParts): Promise<JsonAnswer> {
+  const { hostname, port } = new URL(url);
+  const body = parts.json === undefined ? parts.body : JSON.stringify(parts.json);
+  const headers = { ...(parts.json === undefined ? {} : { 'content-type': 'application/json' }), ...parts.headers };
+  const request = httpRequest({ agent, host: hostname, port, method, path, headers });
+  if (body !== undefined) request.setHeader('content-length', Buffer.byteLength(body));
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  const text = bytes.toString('utf8');
+  const isJson = /json/.test(String(response.headers['content-type'])) && !response.headers['content-encoding'];
+  const json = isJson && text !== '' ? JSON.parse(text) : undefined;
+  return { status: response.statusCode ?? 0, headers: response.headers, bytes, text, json };
+}
+
+/** Opens a bare connection to the service. */
+export async function openSocket({ port }: Pick<Service, 'port'>): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Reads from a bare connection until the other side closes it; a reset counts as closing. */
+export function readAll(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.setEncoding('utf8');
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+  });
+}
+
+/** Sends `text` over a bare connection and resolves with everything that comes back until the service closes it. */
+export async function sendRaw(service: Pick<Service, 'port'>, text: string | Buffer): Promise<string> {
+  const socket = await openSocket(service);
+  const answer = readAll(socket);
+  socket.write(text);
+  return answer;
+}
