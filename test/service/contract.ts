@@ -57,7 +57,8 @@ export function assertFitsContract(method: string, path: string, answer: Answer)
   const pointer = resolve(`${operation}/responses/${answer.status}`);
   assert.ok(pointer, `${label}: the contract does not declare this status`);
   const declared = at(pointer) as { headers?: Json; content?: Json };
-  for (const name of Object.keys(declared.headers ?? {})) assertHeader(`${pointer}/headers/${name}`, name, answer, label);
+  for (const name of Object.keys(declared.headers ?? {}))
+    assertHeader(`${pointer}/headers/${name}`, name, answer, label);
   if (method !== 'HEAD') assertBody(pointer, declared.content, answer, label);
 }
 
