@@ -1,0 +1,13 @@
+// The limit: node:http answering a constant, without reading, checking or storing anything.
+import { createServer } from 'node:http';
+
+const NOTE = '{"id":1,"title":"a","body":"b"}';
+const HEADERS = ['content-type', 'application/json', 'content-length', String(NOTE.length)];
+
+createServer((request, response) => {
+  request.resume();
+  request.once('end', () => {
+    response.writeHead(request.method === 'POST' ? 201 : 200, HEADERS);
+    response.end(NOTE);
+  });
+}).listen(Number(process.argv[2]), '127.0.0.1');
