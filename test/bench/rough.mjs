@@ -15,14 +15,20 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
 
 const SERVERS = {
-  ours: { port: 4001, args: [here('../../bin/notes-server'), '--port', '4001', '--db', join(folder, 'ours.db'), '--log-level', 'error'] },
+  ours: {
+    port: 4001,
+    args: [here('../../bin/notes-server'), '--port', '4001', '--db', join(folder, 'ours.db'), '--log-level', 'error'],
+  },
   fastify: { port: 4002, args: [here('peers/fastify.mjs'), '4002', join(folder, 'fastify.db')] },
   bare: { port: 4003, args: [here('peers/bare.mjs'), '4003'] },
 };
 const names = Object.keys(SERVERS);
 
 async function preload(port) {
-  const note = { title: 'A title of usual length', body: 'A body that is somewhat longer, as the bodies of notes tend to be.' };
+  const note = {
+    title: 'A title of usual length',
+    body: 'A body that is somewhat longer, as the bodies of notes tend to be.',
+  };
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(note) };
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const up = await fetch(`http://127.0.0.1:${port}/notes`, init).catch(() => undefined);

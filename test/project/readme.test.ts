@@ -1,0 +1,82 @@
+// The README is held against the code: its tour is run, its tables are compared.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { problemTypes } from '../../src/http/problem.ts';
+import { HTTP_LIMITS } from '../../src/http/server.ts';
+import { helpText } from '../../src/options.ts';
+import { startService } from '../service/harness.ts';
+
+const root = new URL('../../../', import.meta.url);
+const readme = readFileSync(new URL('README.md', root), 'utf8');
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+
+/** The rows of the table under a heading, each as its cells. */
+function rowsUnder(heading: string): string[][] {
+  const section = readme.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith('|'));
+  return lines.slice(2).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+function codeIn(cell = ''): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
+}
+
+test('every command of the tour prints what the README shows', async (t) => {
+  const service = await startService(t);
+  const steps = [...readme.matchAll(/```console\n([\s\S]*?)```/g)]
+    .flatMap((match) => (match[1] ?? '').split(/^\$ /m).slice(1))
+    .map((step) => step.split('\n').filter((line) => line !== ''));
+  assert.ok(steps.length >= 10);
+  for (const [command = '', ...shown] of steps) {
+    const here = (text: string) => text.replaceAll('http://127.0.0.1:3000', service.url);
+    const { stdout } = await promisify(execFile)('sh', ['-c', here(`${command.replace('curl ', 'curl -s ')}`)]);
+    assert.equal(stdout.trim(), here(shown.join('\n')), command);
+  }
+});
+
+test('the options are those of --help', () => {
+  assert.ok(readme.includes(`\n\`\`\`text\n${helpText()}\`\`\`\n`));
+});
+
+test('the table of problems lists each of them with its status', () => {
+  const listed = rowsUnder('Problems').map(([status, type]) => [codeIn(type)[0], Number(status)]);
+  assert.deepEqual(
+    listed,
+    Object.entries(problemTypes).map(([slug, { status }]) => [slug, status]),
+  );
+});
+
+test('the table of packages lists every dependency and nothing else', () => {
+  const listed = rowsUnder('What it is made of').flatMap(([names]) => codeIn(names));
+  assert.deepEqual(listed.sort(), Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
+  assert.deepEqual(Object.keys(manifest.dependencies), ['sqlite3']);
+});
+
+test('the places of the layout exist', () => {
+  const places = rowsUnder('Working on it').flatMap(([place]) => codeIn(place));
+  assert.ok(places.length > 10);
+  for (const place of places) assert.ok(existsSync(new URL(place, root)), place);
+});
+
+test('the limits of the operation section are those in force', () => {
+  const { headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, connections, closeMs } = HTTP_LIMITS;
+  const limits =
+    `Headers ${headerBytes / 1024} KiB within ${headersTimeoutMs / 1000} seconds, the whole request within ` +
+    `${requestTimeoutMs / 1000}; ${connections.toLocaleString('en')} connections; idle connections are closed after ` +
+    `${keepAliveTimeoutMs / 1000} seconds.`;
+  const prose = readme.replace(/\s+/g, ' ');
+  assert.ok(prose.includes(limits), limits);
+  assert.ok(prose.includes(`(${closeMs / 1000} seconds at most)`));
+});
+
+test('the commands that are named exist', () => {
+  for (const [, name = ''] of readme.matchAll(/`npm run (\w+)`/g)) assert.ok(manifest.scripts[name], name);
+});
