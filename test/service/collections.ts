@@ -1,0 +1,46 @@
+// The three collections as the tests see them: what differs between them, so that what is the same is tested once.
+import type { Service } from './harness.ts';
+
+/** A collection under test. Where it is nested, its path is below note 1, which `startCollection` has made. */
+export interface CollectionUnderTest {
+  readonly label: string;
+  readonly path: string;
+  /** The fields a client supplies. */
+  readonly fields: readonly string[];
+  /** What the service adds beside the id. */
+  readonly added: Readonly<Record<string, number>>;
+  /** The names of the request schema's field schemas in the contract. */
+  readonly schemas: Readonly<Record<string, string>>;
+  readonly nested: boolean;
+}
+
+/** All collections of the service. */
+export const COLLECTIONS: readonly CollectionUnderTest[] = [
+  {
+    label: 'Note',
+    path: '/notes',
+    fields: ['title', 'body'],
+    added: {},
+    schemas: { title: 'NoteTitle', body: 'NoteBody' },
+    nested: false,
+  },
+  { label: 'Tag', path: '/tags', fields: ['name'], added: {}, schemas: { name: 'TagName' }, nested: false },
+  {
+    label: 'Comment',
+    path: '/notes/1/comments',
+    fields: ['body'],
+    added: { note_id: 1 },
+    schemas: { body: 'CommentBody' },
+    nested: true,
+  },
+];
+
+/** Returns a record's input with `text` in every field. */
+export function inputOf({ fields }: CollectionUnderTest, text: string): Record<string, string> {
+  return Object.fromEntries(fields.map((field) => [field, text]));
+}
+
+/** Makes the note that a nested collection lives below. */
+export async function prepare(service: Service, { nested }: CollectionUnderTest): Promise<void> {
+  if (nested) await service.request('POST', '/notes', { json: { title: 'parent', body: 'parent' } });
+}
