@@ -142,8 +142,7 @@ function send({ message, response, requestId, awaitsContinue }: Exchange, reply:
   if (reply.body === undefined) response.flushHeaders();
   else response.write(reply.body);
   // Node closes the connection once the response ends: that waits until the client has stopped sending.
-  if (awaitsContinue) response.end();
-  else drain(message, () => response.end());
+  drain(message, () => response.end());
 }
 
 /** Whether more of the body is to come than Node should read away to keep the connection. */
