@@ -76,9 +76,7 @@ export function createHttpServer({
       const previous = latest.get(message.socket);
       latest.set(message.socket, response);
       if (closing) response.setHeader('connection', 'close');
-      // Pipelined requests take their turns, for a read may follow the write it depends on (RFC 9112, section 9.3.2).
-      if (!previous || previous.writableFinished) onRequest(message, response, awaitsContinue);
-      else previous.once('close', () => onRequest(message, response, awaitsContinue));
+      inTurn(message.socket, previous, () => onRequest(message, response, awaitsContinue));
     };
   }
   server.on('request', receive(false));
@@ -86,23 +84,34 @@ export function createHttpServer({
   server.on('checkExpectation', receive(false));
 
   server.on('connect', (_message, socket) => {
-    refuse(
-      socket,
-      new Problem('method-not-allowed', 'This service is no proxy.', { headers: ['allow', 'GET, HEAD, OPTIONS'] }),
-    );
+    // Node lets go of such a socket, its errors included: without a listener a reset would end the process.
+    socket.on('error', () => socket.destroy());
+    const problem = new Problem('method-not-allowed', 'This service is no proxy.', {
+      headers: ['allow', 'GET, HEAD, OPTIONS'],
+    });
+    inTurn(socket, latest.get(socket), () => refuse(socket, problem));
   });
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const current = latest.get(socket);
-    // An earlier request on this connection is still to be answered.
-    if (current?.req.complete && !current.writableFinished) {
-      current.once('close', () => refuse(socket, problemOf(error)));
-    } else if (current && !current.req.complete && current.headersSent) {
-      socket.destroy();
-    } else {
-      refuse(socket, problemOf(error));
-    }
+    if (current?.req.complete) inTurn(socket, current, () => refuse(socket, problemOf(error)));
+    else if (current?.headersSent) socket.destroy();
+    else refuse(socket, problemOf(error));
   });
+
+  /**
+   * Pipelined requests take their turns, for a read may follow the write it depends on (RFC 9112, section 9.3.2): calls
+   * `next` once `previous` has been answered, and not at all if the connection ended with that answer.
+   */
+  function inTurn(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
+    if (!previous || previous.writableFinished) {
+      next();
+      return;
+    }
+    previous.once('close', () => {
+      if (socket.writable) next();
+    });
+  }
 
   /** Answers what never became a request: there is no response object to do it with. */
   function refuse(socket: Duplex, problem: Problem): void {
