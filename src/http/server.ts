@@ -93,9 +93,11 @@ export function createHttpServer({
   });
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Whatever follows on a connection that has been refused is unreadable as well.
+    if (socket.writableEnded) return;
     const current = latest.get(socket);
     if (current?.req.complete) inTurn(socket, current, () => refuse(socket, problemOf(error)));
-    else if (current?.headersSent) socket.destroy();
+    else if (current?.headersSent) part(socket);
     else refuse(socket, problemOf(error));
   });
 
@@ -120,9 +122,13 @@ export function createHttpServer({
       return;
     }
     const requestId = randomUUID();
-    socket.end(onTheWire(problemReply(problem, problemBase()), requestId));
+    part(socket, onTheWire(problemReply(problem, problemBase()), requestId));
     onRefused(requestId, problem);
-    // What the client still sends is read away; an early end would make it lose the answer.
+  }
+
+  /** Ends the connection, but reads away what the client still sends: an early end would make it lose the answer. */
+  function part(socket: Duplex, lastWords = ''): void {
+    socket.end(lastWords);
     socket.resume();
     setTimeout(() => socket.destroy(), limits.lingerMs).unref();
   }
