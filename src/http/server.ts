@@ -110,7 +110,14 @@ export function createHttpServer({
       next();
       return;
     }
+    // Nothing more is read while somebody waits; else one slow answer would let its client fill the memory. Later,
+    // because Node goes on reading whenever it has read a request to its end.
+    const last = latest.get(socket);
+    let waits = true;
+    process.nextTick(() => waits && socket.pause());
     previous.once('close', () => {
+      waits = false;
+      if (latest.get(socket) === last) socket.resume();
       if (socket.writable) next();
     });
   }
