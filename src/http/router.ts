@@ -47,13 +47,6 @@ export function createRouter<Route extends Routable>(routes: readonly Route[]): 
   };
 }
 
-/** The names of a template's parameters in order: `note_id` of `/notes/{note_id}`. */
-export function parameterNames(template: string): string[] {
-  return segmentsOf(template)
-    .filter(isParameter)
-    .map((segment) => segment.slice(1, -1));
-}
-
 function find<Route>(
   node: Node<Route>,
   segments: readonly string[],
