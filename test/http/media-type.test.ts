@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isJson, parseMediaType } from '../../src/http/media-type.ts';
+
+test('a media type is parsed without regard to case and blanks', () => {
+  const parsed = parseMediaType(' Application/JSON ; Charset=UTF-8;\tq=1 ');
+  assert.equal(parsed?.essence, 'application/json');
+  assert.deepEqual(
+    [...(parsed?.parameters ?? [])],
+    [
+      ['charset', 'UTF-8'],
+      ['q', '1'],
+    ],
+  );
+});
+
+test('parameters may be quoted, escaped, empty and left out', () => {
+  const parameters = (text: string) => Object.fromEntries(parseMediaType(text)?.parameters ?? []);
+  assert.deepEqual(parameters('a/b;x="1"'), { x: '1' });
+  assert.deepEqual(parameters('a/b;x=""'), { x: '' });
+  assert.deepEqual(parameters('a/b;x="a\\"b\\\\c;y=2"'), { x: 'a"b\\c;y=2' });
+  assert.deepEqual(parameters('a/b;;x=1; ;'), { x: '1' });
+  assert.deepEqual(parameters('a/b;x=1;X=2'), { x: '2' });
+});
+
+test('what is no media type is undefined', () => {
+  for (const text of [
+    ...['', ' ', 'json', '/', 'application/', '/json', 'application json', 'application/json, text/plain', 'a/b/c'],
+    ...['a/b x', 'a/b;x', 'a/b;x=', 'a/b;=1', 'a/b;x =1', 'a/b;x= 1', 'a/b;x="1', 'a/b;x="1\\"', 'a/b;x=1 2', 'é/b'],
+  ]) {
+    assert.equal(parseMediaType(text), undefined, text);
+  }
+});
+
+test('JSON is application/json and application/*+json, in UTF-8', () => {
+  for (const text of [
+    ...['application/json', 'APPLICATION/JSON', 'application/json;', 'application/json;charset=utf-8'],
+    ...['application/json; charset=UTF-8', 'application/json; charset="utf-8"', 'application/json; charset="\\UTF-8"'],
+    ...['application/json;charset=utf8', 'application/json; profile="https://a/b"', 'application/merge-patch+json'],
+    ...['application/vnd.api+json; charset=utf-8', 'application/problem+json', 'application/a+b+json'],
+  ]) {
+    assert.equal(isJson(text), true, text);
+  }
+});
+
+test('nothing else is JSON', () => {
+  for (const text of [
+    ...['', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'],
+    ...['application/jsonp', 'application/json5', 'application/xml', 'application/+json', 'application/json+xml'],
+    ...['image/svg+json', 'json', '*/*', 'application/*', 'application/json, application/json'],
+    ...['application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset="utf-16"'],
+    ...['application/json; charset=us-ascii', 'application/json; charset=""', 'application/json; charset'],
+    ...['application/json; charset=utf-8; charset=latin1', 'application/json charset=utf-8'],
+  ]) {
+    assert.equal(isJson(text), false, text);
+  }
+});
+
+test('a long and hostile media type is judged at once', () => {
+  const long = 16_384;
+  for (const text of [
+    `application/json${';'.repeat(long)}`,
+    `application/json;x="${'\\"'.repeat(long)}`,
+    `application/json${'; '.repeat(long)}x`,
+    `${' '.repeat(long)}application/json`,
+    `application/json;${' \t'.repeat(long)}=`,
+    `application/json${';a=b'.repeat(long)};`,
+    `${'a'.repeat(long)}/`,
+  ]) {
+    const started = performance.now();
+    parseMediaType(text);
+    assert.ok(performance.now() - started < 200, text.slice(0, 40));
+  }
+});

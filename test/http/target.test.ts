@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Problem } from '../../src/http/problem.ts';
+import { parseTarget } from '../../src/http/target.ts';
+
+function assertParts(cases: Readonly<Record<string, readonly [segments: string[], query: string]>>): void {
+  for (const [text, [segments, query]] of Object.entries(cases)) {
+    assert.deepEqual(parseTarget(text), { segments, query }, text);
+  }
+}
+
+test('a target is taken apart into segments and query', () => {
+  assertParts({
+    '/': [[''], ''],
+    '/notes': [['notes'], ''],
+    '/notes/7': [['notes', '7'], ''],
+    '/notes?limit=5&offset=1': [['notes'], 'limit=5&offset=1'],
+    '/notes?': [['notes'], ''],
+    '/notes?a?b/c': [['notes'], 'a?b/c'],
+    '/?a': [[''], 'a'],
+  });
+});
+
+test('empty segments stay, for a trailing slash is another path', () => {
+  assertParts({
+    '/notes/': [['notes', ''], ''],
+    '/notes//comments': [['notes', '', 'comments'], ''],
+    '//': [['', ''], ''],
+  });
+});
+
+test('the path alone is percent-decoded, segment by segment', () => {
+  assertParts({
+    '/notes/%31': [['notes', '1'], ''],
+    '/n%6ftes': [['notes'], ''],
+    '/notes/1%2Fcomments': [['notes', '1/comments'], ''],
+    '/notes/1%2fcomments%3Fa%23b': [['notes', '1/comments?a#b'], ''],
+    '/%E2%82%AC': [['€'], ''],
+    '/%00': [['\u0000'], ''],
+    '/a%2525': [['a%25'], ''],
+    '/notes?q=%31%zz': [['notes'], 'q=%31%zz'],
+    '/a+b': [['a+b'], ''],
+  });
+});
+
+test('dots in a path are ordinary segments: nothing is resolved', () => {
+  assertParts({
+    '/notes/../tags': [['notes', '..', 'tags'], ''],
+    '/./notes': [['.', 'notes'], ''],
+    '/%2e%2e/notes': [['..', 'notes'], ''],
+  });
+});
+
+test('the host of an absolute target does not count', () => {
+  assertParts({
+    'http://b/notes?limit=5': [['notes'], 'limit=5'],
+    'HTTPS://user@b:80/notes/7': [['notes', '7'], ''],
+    'http://b': [[''], ''],
+    'http://b?limit=5': [[''], 'limit=5'],
+    'http://[::1]:80//evil': [['', 'evil'], ''],
+  });
+});
+
+test('two slashes in front choose no host', () => {
+  assertParts({
+    '//evil/x': [['', 'evil', 'x'], ''],
+    '//evil': [['', 'evil'], ''],
+    '/\\evil/x': [['\\evil', 'x'], ''],
+    '///notes': [['', '', 'notes'], ''],
+  });
+});
+
+test('whatever is no path is refused', () => {
+  for (const text of [
+    ...['', '*', 'notes', '?limit=5', 'http:/b/notes', 'http://', 'http:///notes', 'ftp://b/notes', 'b:443', '\\notes'],
+    ...['/notes#top', '/notes?a#b', '#', 'http://b#/notes', 'http://b/notes#top'],
+    ...['/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af', '/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
+  ]) {
+    assert.throws(
+      () => parseTarget(text),
+      (error) => error instanceof Problem && error.slug === 'bad-request',
+      text,
+    );
+  }
+});
+
+test('a target of the longest kind is taken apart at once', () => {
+  const long = 16_384;
+  assert.equal(parseTarget('/'.repeat(long)).segments.length, long);
+  assert.equal(parseTarget(`/${'%41'.repeat(long)}`).segments[0], 'A'.repeat(long));
+  assert.throws(() => parseTarget(`http://${':'.repeat(long)}#`), Problem);
+});
