@@ -1,0 +1,80 @@
+// The HTTP layer with handlers of the test's own, for what no route of the service would show: slow answers, held ones,
+// short time-outs.
+import type { TestContext } from 'node:test';
+import { createDispatcher, type Outcome, type Route } from '../../src/http/dispatch.ts';
+import type { Problem } from '../../src/http/problem.ts';
+import { createRouter } from '../../src/http/router.ts';
+import { createHttpServer, HTTP_LIMITS } from '../../src/http/server.ts';
+
+const BODY_LIMIT_BYTES = 1_000;
+
+/** A listening server made of a test's own routes. */
+export interface BareServer {
+  readonly port: number;
+  /** What became of the requests so far. */
+  readonly outcomes: readonly Outcome[];
+  /** What was answered to what never became a request. */
+  readonly refusals: readonly Problem[];
+  close(): Promise<void>;
+}
+
+/** Starts a server for `routes`, with `limits` instead of the usual ones. It is closed at the end of the test. */
+export async function startBareServer(
+  test: Pick<TestContext, 'after'>,
+  routes: readonly Route[],
+  limits: Partial<typeof HTTP_LIMITS> = {},
+): Promise<BareServer> {
+  const outcomes: Outcome[] = [];
+  const refusals: Problem[] = [];
+  const problemBase = 'http://a/problems';
+  const server = createHttpServer({
+    onRequest: createDispatcher({
+      router: createRouter(routes),
+      bodyLimitBytes: BODY_LIMIT_BYTES,
+      problemBase,
+      onOutcome: (outcome) => outcomes.push(outcome),
+      toProblem: () => undefined,
+    }),
+    onRefused: (_, problem) => refusals.push(problem),
+    problemBase: () => problemBase,
+    limits: { ...HTTP_LIMITS, ...limits },
+  });
+  const { port } = await server.listen('127.0.0.1', 0);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= server.close();
+    return closed;
+  };
+  test.after(close);
+  return { port, outcomes, refusals, close };
+}
+
+/** A route that answers 200 with what `handle` returns. */
+export function textRoute(method: Route['method'], template: string, handle: () => string | Promise<string>): Route {
+  const takesBody = method === 'POST' || method === 'PUT';
+  return { method, template, takesBody, handle: async () => ({ status: 200, body: await handle() }) };
+}
+
+/** Something to wait for: `open` lets everybody through who waits at `passed`, now and later. */
+export interface Gate {
+  readonly passed: Promise<void>;
+  open(): void;
+}
+
+/** Returns a closed gate. */
+export function createGate(): Gate {
+  let open = () => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open };
+}
+
+/** Resolves once `condition` holds, looking at every turn of the event loop; rejects after ten seconds. */
+export async function eventually(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not in time: ${condition}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
