@@ -72,9 +72,11 @@ export async function openConnection(path: string, mode: number): Promise<Connec
     async run({ sql, parameter }) {
       const statement = await prepare(sql);
       return new Promise((resolve, reject) => {
-        statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) =>
-          error ? reject(translated(error)) : resolve(rows),
-        );
+        statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
+          // A write that was refused (SQLITE_BUSY) stays under way until it is reset, and nothing else commits meanwhile.
+          if (error) statement.reset(() => reject(translated(error)));
+          else resolve(rows);
+        });
       });
     },
 
