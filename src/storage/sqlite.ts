@@ -15,6 +15,9 @@ const OLDEST_SQLITE = '3.51.3';
 /** Reads a page of the file, which `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
+/** Waits for the right to write and gives it back. */
+const WRITE_NOTHING = 'BEGIN IMMEDIATE; ROLLBACK';
+
 /**
  * Opens the SQLite file at `path` (made when it does not exist) or a fresh database in memory (`:memory:`).
  * Rejects with {@link DatabaseUnusable} when it cannot be opened, is locked, read-only, no SQLite file, or when the
@@ -43,10 +46,19 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   }
   await writer.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   const mode = await writer.run({ sql: 'PRAGMA journal_mode' });
-  if (path !== ':memory:' && mode[0]?.journal_mode !== 'wal') await writer.execute('PRAGMA journal_mode = WAL');
+  if (path !== ':memory:' && mode[0]?.journal_mode !== 'wal') await useWriteAheadLog(writer);
   await writer.execute(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -${CACHE_KIB}`);
-  // A write that changes nothing tells a read-only or locked file now and not at the first note.
-  await writer.execute('BEGIN IMMEDIATE; ROLLBACK');
+  // Tells a read-only or locked file now and not at the first note.
+  await writer.execute(WRITE_NOTHING);
+}
+
+/** Where two processes switch at once, SQLite refuses one of them without waiting; that one finds the work done. */
+async function useWriteAheadLog(writer: Connection): Promise<void> {
+  const switchOver = () => writer.execute('PRAGMA journal_mode = WAL');
+  await switchOver().catch(async () => {
+    await writer.execute(WRITE_NOTHING);
+    await switchOver();
+  });
 }
 
 async function openReaders(path: string, connections: Connection[]): Promise<Connection[]> {
