@@ -12,8 +12,8 @@ import { type Asset, type AssetServer, serveAsset } from './http/static.ts';
 const CONTRACT = new URL('../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('docs/assets/', import.meta.url);
 
-/** The base URL that is written in the contract, in its examples too. */
-const CONTRACT_BASE = 'http://127.0.0.1:3000';
+/** The base URL that is written in the contract, in its examples too, and what problem types start with there. */
+const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
 const REVALIDATE = ['cache-control', 'no-cache'];
 
@@ -70,7 +70,8 @@ const DOCS_PAGE = htmlPage({
 });
 
 function describe(contract: string, { baseUrl, problemBase }: Bases): Asset {
-  const text = contract.replaceAll(`${CONTRACT_BASE}/problems`, problemBase).replaceAll(CONTRACT_BASE, baseUrl);
+  // In one pass, for a base may itself begin like the one that is replaced: http://127.0.0.1:30001 does.
+  const text = contract.replace(CONTRACT_BASES, (_base, problems) => (problems ? problemBase : baseUrl));
   const bytes = Buffer.from(JSON.stringify(JSON.parse(text)));
   return { bytes, gzip: gzipSync(bytes) };
 }
