@@ -36,8 +36,8 @@ export function htmlPage({ title, root, head = '', body }: PageParts): string {
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" type="image/svg+xml" href="${root}docs/favicon.svg">
-<link rel="stylesheet" href="${root}docs/page.css">
-${head}</head>
+${head}<link rel="stylesheet" href="${root}docs/page.css">
+</head>
 <body>
 ${body}
 </body>

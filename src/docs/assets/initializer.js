@@ -1,15 +1,28 @@
-// Starts Swagger UI on this server's own description. Calls go to wherever this page came from, whatever name the
-// server is reached by, so that the content security policy can forbid every other host.
-const base = new URL('.', document.baseURI).href.replace(/\/$/, '');
+// Starts Swagger UI on this server's own description.
+
+// Swagger UI has dark colours, and leaves it to the page to ask for them.
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+const followColourScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', followColourScheme);
+followColourScheme();
+
+/** Returns the description `spec` as Swagger UI is to show it. */
+function prepare(spec) {
+  // Calls go to wherever this page came from, whatever name the server is reached by, so that the content security
+  // policy can forbid every other host.
+  spec.servers = [{ url: new URL('.', document.baseURI).href.replace(/\/$/, '') }];
+  return spec;
+}
 
 fetch('openapi.json')
   .then((response) => response.json())
   .then((spec) => {
     window.SwaggerUIBundle({
-      spec: { ...spec, servers: [{ url: base }] },
+      spec: prepare(spec),
       dom_id: '#swagger-ui',
       layout: 'BaseLayout',
       deepLinking: true,
+      defaultModelsExpandDepth: 0,
       displayRequestDuration: true,
       tryItOutEnabled: true,
       validatorUrl: null,
