@@ -8,6 +8,14 @@ followColourScheme();
 
 /** Returns the description `spec` as Swagger UI is to show it. */
 function prepare(spec) {
+  // Swagger UI 5.35 does not resolve a path's common parameters in the operation that is opened first.
+  for (const item of Object.values(spec.paths)) {
+    const { parameters = [], ...operations } = item;
+    delete item.parameters;
+    for (const operation of Object.values(operations)) {
+      operation.parameters = [...parameters, ...(operation.parameters ?? [])];
+    }
+  }
   // Calls go to wherever this page came from, whatever name the server is reached by, so that the content security
   // policy can forbid every other host.
   spec.servers = [{ url: new URL('.', document.baseURI).href.replace(/\/$/, '') }];
