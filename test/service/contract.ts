@@ -32,6 +32,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Buffer;
+  /** The bytes as text, decompressed where they were compressed. */
   readonly text: string;
 }
 

@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { createApp } from '../../src/app.ts';
 import type { Log } from '../../src/log.ts';
 import { type Options, parseCommand } from '../../src/options.ts';
@@ -105,10 +106,16 @@ async function send(agent: Agent, url: string, method: string, path: string, par
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
-  const text = bytes.toString('utf8');
-  const isJson = /json/.test(String(response.headers['content-type'])) && !response.headers['content-encoding'];
+  const text = decode(bytes, response.headers['content-encoding']).toString('utf8');
+  const isJson = /json/.test(String(response.headers['content-type']));
   const json = isJson && text !== '' ? JSON.parse(text) : undefined;
   return { status: response.statusCode ?? 0, headers: response.headers, bytes, text, json };
+}
+
+function decode(bytes: Buffer, coding: string | undefined): Buffer {
+  if (bytes.length === 0) return bytes;
+  if (coding === 'br') return brotliDecompressSync(bytes);
+  return coding === 'gzip' ? gunzipSync(bytes) : bytes;
 }
 
 /** Opens a bare connection to the service. */
