@@ -55,6 +55,10 @@ export function readBody(message: IncomingMessage, limitBytes: number): Promise<
 
 /** Reads the rest of a refused body away, for a bounded time and size; calls `done` once, when the sender has stopped. */
 export function drain(message: IncomingMessage, done: () => void): void {
+  if (message.complete) {
+    done();
+    return;
+  }
   let drained = 0;
   const timer = setTimeout(finish, DRAIN_MS);
   function onData(chunk: Buffer): void {

@@ -134,7 +134,8 @@ function receive(exchange: Exchange, bodyLimitBytes: number): Promise<Buffer> {
 }
 
 function send({ message, response, requestId, awaitsContinue }: Exchange, reply: Reply, bodyLimitBytes: number): void {
-  if (!leavesBodyUnread(message, awaitsContinue, bodyLimitBytes)) {
+  // A body that is too large ends the connection even when all of it has come in the meantime.
+  if (reply.status !== 413 && !leavesBodyUnread(message, awaitsContinue, bodyLimitBytes)) {
     sendReply(response, reply, requestId);
     return;
   }
