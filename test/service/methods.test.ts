@@ -80,15 +80,8 @@ test('HEAD has the status and the headers of GET, and no body', async (t) => {
   const service = await startFilled(t);
   const paths = [
     ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
-    ...[
-      '/notes?limit=1',
-      '/notes?limit=0',
-      '/notes/2',
-      '/notes/abc',
-      '/notes/1/comments/2',
-      '/docs/nothing',
-      '/nothing',
-    ],
+    ...['/notes?limit=1', '/notes?limit=0', '/notes/2', '/notes/abc', '/notes/1/comments/2', '/docs/nothing'],
+    ...['/nothing'],
   ];
   const etag = (await service.request('GET', '/openapi.json')).headers.etag;
   assert.equal(typeof etag, 'string');
