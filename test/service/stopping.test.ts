@@ -1,0 +1,153 @@
+// The end: what is in flight finishes, what says nothing does not hold it up, and nothing outlives the deadline. Each
+// test has a bound well below the deadline it must not need.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import type { HTTP_LIMITS } from '../../src/http/server.ts';
+import { type BareServer, createGate, eventually, startBareServer, textRoute } from './bare-server.ts';
+import { openSocket, startService } from './harness.ts';
+import { ask, assertProblem, chunk, converse, requestText } from './raw.ts';
+
+const SOON = { timeout: 8_000 };
+const LENGTH = 'content-length: 2';
+
+/** A server with a quick route, a route that reads a body, and a slow one that waits for `gate`. */
+async function startGated(test: Parameters<typeof startBareServer>[0], limits: Partial<typeof HTTP_LIMITS> = {}) {
+  const gate = createGate();
+  let waiting = 0;
+  const slow = () => {
+    waiting += 1;
+    return gate.passed.then(() => 'slow');
+  };
+  const routes = [
+    textRoute('GET', '/slow', slow),
+    textRoute('GET', '/quick', () => 'quick'),
+    textRoute('POST', '/echo', () => 'echo'),
+  ];
+  const server = await startBareServer(test, routes, { closeMs: 60_000, ...limits });
+  return { server, gate, waiting: () => waiting };
+}
+
+/** Resolves with the error code of a connection attempt. */
+async function refusalOf({ port }: BareServer): Promise<string | undefined> {
+  const socket = connect(port, '127.0.0.1');
+  const [error] = await once(socket, 'error');
+  return error.code;
+}
+
+test('requests in flight finish, say that the connection closes, and nobody new comes in', SOON, async (t) => {
+  const { server, gate, waiting } = await startGated(t);
+  const conversations = [
+    await converse(server, requestText('GET /slow')),
+    await converse(server, requestText('GET /slow')),
+  ];
+  await eventually(() => waiting() === 2);
+  const closed = server.close();
+  assert.equal(await refusalOf(server), 'ECONNREFUSED');
+  gate.open();
+  for (const conversation of conversations) {
+    const { body, headers } = await conversation.answer();
+    assert.deepEqual([body, headers.connection], ['slow', 'close']);
+    await conversation.closed();
+  }
+  await closed;
+});
+
+test('pipelined requests in flight are all answered', SOON, async (t) => {
+  const { server, gate, waiting } = await startGated(t);
+  const { rest } = await converse(
+    server,
+    requestText('GET /slow') + requestText('GET /quick') + requestText('GET /slow'),
+  );
+  await eventually(() => waiting() === 1);
+  const closed = server.close();
+  gate.open();
+  const answers = await rest();
+  assert.deepEqual(
+    answers.map(({ body }) => body),
+    ['slow', 'quick', 'slow'],
+  );
+  assert.equal(answers.at(-1)?.headers.connection, 'close');
+  await closed;
+});
+
+test('connections that never said anything, and idle ones, do not hold up the stop', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const silent = [await converse(server), await converse(server)];
+  const idle = await converse(server, requestText('GET /quick'));
+  assert.equal((await idle.answer()).headers.connection, 'keep-alive');
+  await server.close();
+  for (const { closed } of [...silent, idle]) await closed();
+});
+
+test('a request that was half sent when the stop began is answered once it is whole', SOON, async (t) => {
+  const { server } = await startGated(t);
+  const inHeaders = await converse(server, 'GET /quick HTTP/1.1\r\nhos');
+  const inBody = await converse(server, requestText('POST /echo', [LENGTH]));
+  // An answer on a later connection: the halves before it have been read.
+  await ask(server, requestText('GET /quick', ['connection: close']));
+  const closed = server.close();
+  inHeaders.socket.write('t: a\r\n\r\n');
+  inBody.socket.write('{}');
+  for (const [{ answer, closed: ended }, text] of [
+    [inHeaders, 'quick'],
+    [inBody, 'echo'],
+  ] as const) {
+    const { body, headers } = await answer();
+    assert.deepEqual([body, headers.connection], [text, 'close']);
+    await ended();
+  }
+  await closed;
+});
+
+test('what is half sent, and what never ends, is closed at the deadline', SOON, async (t) => {
+  const { server, waiting } = await startGated(t, { closeMs: 100 });
+  const starts = [
+    'GET /qu',
+    requestText('POST /echo', [LENGTH]),
+    requestText('POST /echo', ['transfer-encoding: chunked']) + chunk('{'),
+    `${requestText('GET /quick')}GET /qu`,
+    requestText('GET /slow'),
+  ];
+  const conversations = await Promise.all(starts.map((start) => converse(server, start)));
+  await eventually(() => waiting() === 1);
+  await ask(server, requestText('GET /quick', ['connection: close']));
+  await server.close();
+  for (const { socket } of conversations) {
+    if (!socket.closed) await once(socket, 'close');
+  }
+});
+
+test('who is being told off does not hold up the stop', SOON, async (t) => {
+  const { server } = await startGated(t);
+  const malformed = await converse(server, 'nonsense\r\n\r\n');
+  const tunnel = await converse(server, requestText('CONNECT b:443'));
+  const tooLong = await converse(server, requestText('POST /echo', ['content-length: 1000000']));
+  assertProblem(await malformed.answer(), 'bad-request');
+  assertProblem(await tunnel.answer(), 'method-not-allowed');
+  assertProblem(await tooLong.answer(), 'payload-too-large');
+  await server.close();
+});
+
+test('a stopped service leaves no connection open and answers nobody', SOON, async (t) => {
+  const service = await startService(t);
+  const silent = await openSocket(service);
+  await service.request('GET', '/notes');
+  const ended = once(silent.resume(), 'close');
+  await service.close();
+  await ended;
+  await assert.rejects(openSocket(service), { code: 'ECONNREFUSED' });
+});
+
+test('what was confirmed before and during the stop is there at the next start', SOON, async (t) => {
+  const service = await startService(t);
+  const note = requestText('POST /notes', [], '{"title":"a","body":"b"}');
+  const conversations = await Promise.all(Array.from({ length: 50 }, () => converse(service, note)));
+  await conversations[0]?.answer();
+  const [answers] = await Promise.all([Promise.all(conversations.slice(1).map(({ rest }) => rest())), service.close()]);
+  const confirmed = answers.flat().filter(({ status }) => status === 201).length + 1;
+  assert.equal(confirmed, answers.flat().length + 1, 'some were answered by something else');
+  const again = await startService(t, { db: service.file });
+  assert.ok((await again.request('GET', '/notes')).json.total >= confirmed);
+});
