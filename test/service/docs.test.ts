@@ -87,6 +87,7 @@ test('a client that has the document already gets 304 with its etag, and no body
         assert.equal(answer.headers.etag, etag);
         assert.equal(answer.headers['cache-control'], 'no-cache');
         assert.equal(answer.headers.vary, 'accept-encoding');
+        assert.equal(answer.headers['content-length'], undefined);
       }
       for (const other of ['"none"', etag.slice(1, -1), '']) assert.equal((await ask(other)).status, 200, other);
     }
@@ -203,11 +204,13 @@ test('a problem page is HTML, unless JSON is asked for by name and by preference
     ['text/html, application/json', html],
     ['application/json;q=0.5, text/html', html],
     ['application/json;q=0', html],
+    ['application/json;q=x', html],
     ['image/png', html],
     ['application/json', json],
     ['Application/JSON; charset=utf-8', json],
     ['application/json, text/plain, */*', json],
     ['text/html;q=0.5, application/json;q=0.6', json],
+    ['text/html;q=x, application/json', json],
   ] as const) {
     const headers = accepted === undefined ? {} : { accept: accepted };
     const answer = await service.request('GET', '/problems/not-found', { headers });
