@@ -44,3 +44,13 @@ export function inputOf({ fields }: CollectionUnderTest, text: string): Record<s
 export async function prepare(service: Service, { nested }: CollectionUnderTest): Promise<void> {
   if (nested) await service.request('POST', '/notes', { json: { title: 'parent', body: 'parent' } });
 }
+
+/** Returns the whole list at `path`, got page by page; nobody may write meanwhile. */
+export async function allItems(service: Service, path: string): Promise<Readonly<Record<string, unknown>>[]> {
+  const items: Record<string, unknown>[] = [];
+  for (;;) {
+    const { json } = await service.request('GET', `${path}?limit=100&offset=${items.length}`);
+    items.push(...json.items);
+    if (json.items.length === 0) return items;
+  }
+}

@@ -138,25 +138,6 @@ for (const collection of COLLECTIONS) {
       assert.equal((await service.request('GET', path)).json.total, 6);
     });
   }
-
-  test(`${label}: ids rise and are never given twice, not even after a restart`, async (t) => {
-    const first = await startService(t);
-    await prepare(first, collection);
-    const create = async (service: typeof first): Promise<number> =>
-      (await service.request('POST', path, { json: inputOf(collection, 'x') })).json.id;
-    assert.deepEqual([await create(first), await create(first), await create(first)], [1, 2, 3]);
-    await first.request('DELETE', `${path}/3`);
-    assert.equal(await create(first), 4);
-    await first.request('DELETE', `${path}/4`);
-    await first.close();
-    const second = await startService(t, { db: first.file });
-    assert.equal(await create(second), 5);
-    const { json } = await second.request('GET', path);
-    assert.deepEqual(
-      json.items.map(({ id }: { id: number }) => id),
-      [1, 2, 5],
-    );
-  });
 }
 
 test('tags may share a name', async (t) => {
