@@ -1,163 +1,128 @@
-// Plays random operations against the service and against a plain model of it in memory, and compares every answer.
+// Plays random operations against the service and against a model of it in memory, and compares every answer whole.
 // NOTES_TEST_SEED=N plays the game of seed N again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { allItems } from './collections.ts';
 import { type Service, startService } from './harness.ts';
+import { createModel, type Model, type Move, NAMES } from './model.ts';
+import { assertSound } from './stored-data.ts';
 
 const OPERATIONS = 5_000;
 const ROUNDS = 10;
+const CLIENTS = 24;
+const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 
-type Texts = Record<string, string>;
+/** A move as it is drawn: where it names a record, it says how many ids before the last one given that one's was. */
+type Drawn = Omit<Move, 'id' | 'noteId'> & { readonly back: number | string; readonly noteBack: number | string };
 
-/** A collection in memory: records by id, and the last id ever given. */
-interface Shelf {
-  readonly label: string;
-  readonly fields: readonly string[];
-  readonly records: Map<number, Texts & { owner: string }>;
-  last: number;
-}
-
-interface Expected {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly detail?: string;
-  readonly location?: string;
-}
-
-/** One move of the game: an operation on one of the collections, with ids that are near those in use. */
-interface Move {
-  readonly collection: 'notes' | 'tags' | 'comments';
-  readonly operation: 'list' | 'create' | 'read' | 'replace' | 'remove';
-  readonly noteId: number;
-  readonly id: number;
-  readonly texts: readonly string[];
-  readonly limit: number;
-  readonly offset: number;
-}
-
-class Model {
-  readonly notes: Shelf = { label: 'Note', fields: ['title', 'body'], records: new Map(), last: 0 };
-  readonly tags: Shelf = { label: 'Tag', fields: ['name'], records: new Map(), last: 0 };
-  readonly comments: Shelf = { label: 'Comment', fields: ['body'], records: new Map(), last: 0 };
-
-  play(move: Move): { method: string; path: string; json?: Texts; expected: Expected } {
-    const shelf = this[move.collection];
-    const owner = move.collection === 'comments' ? String(move.noteId) : '';
-    const base = move.collection === 'comments' ? `/notes/${owner}/comments` : `/${move.collection}`;
-    const path = move.operation === 'list' || move.operation === 'create' ? base : `${base}/${move.id}`;
-    const orphan = owner !== '' && !this.notes.records.has(move.noteId);
-    const json = Object.fromEntries(shelf.fields.map((field, index) => [field, move.texts[index] ?? '']));
-    const valid = Object.values(json).every((text) => /\S/u.test(text) && text.isWellFormed());
-    const found = shelf.records.get(move.id);
-    const record = found?.owner === owner ? found : undefined;
-    const show = (id: number, texts: Texts) => ({ id, ...(owner === '' ? {} : { note_id: Number(owner) }), ...texts });
-    const missing = orphan
-      ? { status: 404, detail: `Note with ID ${owner} was not found.` }
-      : { status: 404, detail: `${shelf.label} with ID ${move.id} was not found.` };
-
-    switch (move.operation) {
-      case 'list': {
-        const { limit, offset } = move;
-        const all = [...shelf.records].filter(([, each]) => each.owner === owner).sort(([one], [other]) => one - other);
-        const items = all.slice(offset, offset + limit).map(([id, { owner: _, ...texts }]) => show(id, texts));
-        const body = { items, limit, offset, total: all.length };
-        return {
-          method: 'GET',
-          path: `${path}?limit=${limit}&offset=${offset}`,
-          expected: orphan ? missing : { status: 200, body },
-        };
-      }
-      case 'create': {
-        if (!valid) return { method: 'POST', path, json, expected: { status: 422 } };
-        if (orphan) return { method: 'POST', path, json, expected: missing };
-        shelf.last += 1;
-        shelf.records.set(shelf.last, { ...json, owner });
-        const expected = { status: 201, body: show(shelf.last, json), location: `${path}/${shelf.last}` };
-        return { method: 'POST', path, json, expected };
-      }
-      case 'read': {
-        if (!record) return { method: 'GET', path, expected: missing };
-        const { owner: _, ...texts } = record;
-        return { method: 'GET', path, expected: { status: 200, body: show(move.id, texts) } };
-      }
-      case 'replace': {
-        if (!valid) return { method: 'PUT', path, json, expected: { status: 422 } };
-        if (!record) return { method: 'PUT', path, json, expected: missing };
-        shelf.records.set(move.id, { ...json, owner });
-        return { method: 'PUT', path, json, expected: { status: 200, body: show(move.id, json) } };
-      }
-      case 'remove': {
-        if (!record) return { method: 'DELETE', path, expected: missing };
-        shelf.records.delete(move.id);
-        if (move.collection === 'notes') {
-          for (const [id, each] of this.comments.records)
-            if (each.owner === String(move.id)) this.comments.records.delete(id);
-        }
-        return { method: 'DELETE', path, expected: { status: 204 } };
-      }
-    }
-  }
-}
-
-/** A move as it is drawn: its ids are counted down from the last ones given. */
-type Drawn = Omit<Move, 'id' | 'noteId'> & { readonly near: number; readonly nearNote: number };
+const often = <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
+  fc.oneof({ weight: 19, arbitrary: usual as fc.Arbitrary<T | U> }, { weight: 1, arbitrary: rare });
 
 /** Ids are drawn so that about as many are found as are not, however long the game lasts. */
+const ids = (most: number) => often(fc.integer({ min: -1, max: most }), fc.constantFrom('x', '1.0', '1e0', '%31x'));
+
+const text = often(
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }),
+  fc.constantFrom<(string | number | undefined)[]>(
+    ...['', ' \t', '\u00a0\ufeff', '\ud800', 'a\udc00', 7, undefined, 'x'.repeat(201), '😀'.repeat(501)],
+  ),
+);
+
 const moves: fc.Arbitrary<Drawn> = fc.record({
-  collection: fc.constantFrom('notes', 'tags', 'comments'),
+  collection: fc.constantFrom(...NAMES),
   operation: fc.oneof(
     { weight: 4, arbitrary: fc.constant('create' as const) },
     { weight: 5, arbitrary: fc.constantFrom('list' as const, 'read' as const, 'replace' as const, 'remove' as const) },
   ),
-  near: fc.integer({ min: -1, max: 30 }),
-  nearNote: fc.integer({ min: -1, max: 12 }),
-  texts: fc.array(
-    fc.oneof(
-      { weight: 9, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }) },
-      { weight: 1, arbitrary: fc.constantFrom('', ' \t', '\ud800', '"', '\\', '\u0000', '\u2028') },
-    ),
-    { minLength: 2, maxLength: 2 },
+  back: ids(30),
+  noteBack: ids(12),
+  texts: fc.tuple(text, text),
+  limit: often(
+    fc.option(fc.integer({ min: 1, max: 100 }).map(String), { nil: undefined }),
+    fc.constantFrom('0', '101'),
   ),
-  limit: fc.integer({ min: 1, max: 100 }),
-  offset: fc.integer({ min: 0, max: 40 }),
+  offset: often(
+    fc.option(fc.integer({ min: 0, max: 40 }).map(String), { nil: undefined }),
+    fc.constantFrom('-1', '9007199254740991', '9007199254740992', '1.0', '00'),
+  ),
 });
 
-async function playOne(service: Service, model: Model, drawn: Drawn): Promise<number> {
-  const id = model[drawn.collection].last - drawn.near + 1;
-  const noteId = model.notes.last - drawn.nearNote + 1;
-  const { method, path, json, expected } = model.play({ ...drawn, id, noteId });
-  const answer = await service.request(method, path, json ? { json } : {});
-  const label = `${method} ${path} ${JSON.stringify(json)}`;
-  assert.equal(answer.status, expected.status, label);
-  if (expected.body) assert.deepEqual(answer.json, expected.body, label);
-  if (expected.detail) assert.equal(answer.json.detail, expected.detail, label);
-  assert.equal(answer.headers.location, expected.location, label);
-  return answer.status;
+function draw(count: number, length: number): Drawn[][] {
+  return fc.sample(fc.array(moves, { minLength: length, maxLength: length }), { seed, numRuns: count });
 }
 
-test(`${OPERATIONS} random operations are answered as a model in memory answers them`, async (t) => {
-  const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
-  t.diagnostic(`seed ${seed}`);
-  console.log(`model test: NOTES_TEST_SEED=${seed}`);
-  const games = fc.sample(fc.array(moves, { minLength: OPERATIONS / ROUNDS, maxLength: OPERATIONS / ROUNDS }), {
-    seed,
-    numRuns: ROUNDS,
+/** The id that is meant by `back`: one that was given, or if none is, one that nobody will ever have. */
+function idFor(given: readonly number[], back: number | string): string {
+  return typeof back === 'string' ? back : String(given[given.length - 1 - back] ?? 1_000_000 + back);
+}
+
+function play(service: Service, model: Model, { back, noteBack, ...move }: Drawn): Promise<number> {
+  const { given } = model;
+  return model.play(service, {
+    ...move,
+    id: idFor(given[move.collection], back),
+    noteId: idFor(given.notes, noteBack),
   });
-  const model = new Model();
-  const played = new Map<number, number>();
-  let service = await startService(t);
-  for (const game of games) {
-    for (const drawn of game) {
-      const status = await playOne(service, model, drawn);
-      played.set(status, (played.get(status) ?? 0) + 1);
-    }
-    // The next round goes on after a restart on the same file.
-    const { file } = service;
-    await service.close();
-    service = await startService(t, { db: file });
+}
+
+/** Asserts that what the service keeps is what the models know together, and that its file is sound. */
+async function assertKept(service: Service, models: readonly Model[]): Promise<void> {
+  const together = (list: (model: Model) => readonly { id: number }[]) =>
+    models.flatMap(list).sort((one, other) => one.id - other.id);
+  for (const name of ['notes', 'tags'] as const) {
+    const all = together((model) => model.list(name));
+    assert.deepEqual(await allItems(service, `/${name}`), all);
+    assert.equal((await service.request('GET', `/${name}`)).json.total, all.length);
   }
-  // A game in which hardly anything happens proves nothing.
-  for (const status of [200, 201, 204, 404, 422])
-    assert.ok((played.get(status) ?? 0) >= 200, `${status}: ${played.get(status)}`);
+  for (const { id } of together((model) => model.list('notes'))) {
+    const comments = together((model) => model.list('comments', id));
+    const { json } = await service.request('GET', `/notes/${id}/comments?limit=100`);
+    assert.deepEqual([json.items, json.total], [comments.slice(0, 100), comments.length]);
+  }
+  await assertSound(service.file);
+}
+
+/** Asserts that each kind of answer came often: a game in which hardly anything happens proves nothing. */
+function assertLively(statuses: readonly number[]): void {
+  for (const status of [200, 201, 204, 404, 422]) {
+    const count = statuses.filter((each) => each === status).length;
+    assert.ok(count >= statuses.length / 25, `${count} of ${statuses.length} answers are ${status}`);
+  }
+}
+
+console.log(`model test: NOTES_TEST_SEED=${seed}`);
+
+test(`${OPERATIONS} random operations are answered as a model in memory answers them`, async (t) => {
+  const model = createModel();
+  const statuses: number[] = [];
+  let service = await startService(t);
+  for (const game of draw(ROUNDS, OPERATIONS / ROUNDS)) {
+    for (const drawn of game) statuses.push(await play(service, model, drawn));
+    // The next round goes on after a restart on the same file.
+    await service.close();
+    service = await startService(t, { db: service.file });
+  }
+  assertLively(statuses);
+  await assertKept(service, [model]);
+});
+
+test(`${CLIENTS} clients at once, each with records of its own, are answered as their models answer them`, async (t) => {
+  const service = await startService(t);
+  const clients = draw(CLIENTS, Math.ceil(OPERATIONS / CLIENTS)).map((game) => ({
+    game,
+    model: createModel({ shared: true }),
+  }));
+  const statuses = await Promise.all(
+    clients.map(async ({ game, model }) => {
+      const own: number[] = [];
+      for (const drawn of game) own.push(await play(service, model, drawn));
+      return own;
+    }),
+  );
+  assertLively(statuses.flat());
+  await assertKept(
+    service,
+    clients.map(({ model }) => model),
+  );
 });
