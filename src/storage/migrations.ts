@@ -58,45 +58,48 @@ const STEPS: readonly (readonly string[])[] = [FIRST];
 
 /**
  * Brings the database to this program's version. Safe to run from several processes at once: the step that comes
- * second fails on the version's primary key, and finds the work done. Rejects with {@link DatabaseUnusable} for
- * a database of a newer version, or of another program.
+ * second fails on the version's primary key, and finds the work done. Rejects as {@link storedVersion} does.
  */
 export async function migrate(database: Database, steps: readonly (readonly string[])[] = STEPS): Promise<void> {
   for (;;) {
-    const version = await currentVersion(database);
-    if (version > steps.length) {
-      throw new DatabaseUnusable(
-        `the database has schema version ${version}, made by a newer notes-server; this one knows ${steps.length}`,
-      );
-    }
+    const version = await storedVersion(database.read, steps.length);
     const step = steps[version];
     if (!step) return;
     try {
       await database.transact(`migration-${version + 1}`, statements(step, version + 1));
     } catch (error) {
-      if ((await currentVersion(database)) === version) throw error;
+      if ((await storedVersion(database.read, steps.length)) === version) throw error;
     }
   }
 }
 
-function statements(step: readonly string[], version: number) {
-  return [
-    'CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY) STRICT',
-    `INSERT INTO schema_versions (version) VALUES (${version})`,
-    ...step,
-  ].map((sql) => ({ sql }));
-}
-
-async function currentVersion(database: Database): Promise<number> {
-  const tables = await database.read({
-    sql: `SELECT count(*) AS count, coalesce(max(name = 'schema_versions'), 0) AS ours
+/**
+ * Resolves with the version of the stored data, 0 where there is none yet; changes nothing. Rejects with
+ * {@link DatabaseUnusable} for a version beyond `known`, or the database of another program.
+ */
+export async function storedVersion(read: Database['read'], known = STEPS.length): Promise<number> {
+  const tables = await read({
+    sql: `SELECT count(*) AS count, coalesce(max(name = 'notes_server_versions'), 0) AS ours
           FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   });
   if (tables[0]?.count === 0) return 0;
-  if (tables[0]?.ours !== 1)
+  if (tables[0]?.ours !== 1) {
     throw new DatabaseUnusable('the database belongs to another program: its tables are not ours');
-  const versions = await database.read({
-    sql: 'SELECT coalesce(max(version), 0) AS version FROM schema_versions',
-  });
-  return Number(versions[0]?.version);
+  }
+  const versions = await read({ sql: 'SELECT coalesce(max(version), 0) AS version FROM notes_server_versions' });
+  const version = Number(versions[0]?.version);
+  if (version > known) {
+    throw new DatabaseUnusable(
+      `the database has schema version ${version}, made by a newer notes-server; this one knows ${known}`,
+    );
+  }
+  return version;
+}
+
+function statements(step: readonly string[], version: number) {
+  return [
+    'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT',
+    `INSERT INTO notes_server_versions (version) VALUES (${version})`,
+    ...step,
+  ].map((sql) => ({ sql }));
 }

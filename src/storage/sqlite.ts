@@ -3,6 +3,7 @@
 // sqlite-connection.ts alone.
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnavailable, DatabaseUnusable, type Row, type Statement } from './database.ts';
+import { storedVersion } from './migrations.ts';
 import { type Connection, openConnection } from './sqlite-connection.ts';
 
 const READERS = 2;
@@ -20,8 +21,8 @@ const WRITE_NOTHING = 'BEGIN IMMEDIATE; ROLLBACK';
 
 /**
  * Opens the SQLite file at `path` (made when it does not exist) or a fresh database in memory (`:memory:`).
- * Rejects with {@link DatabaseUnusable} when it cannot be opened, is locked, read-only, no SQLite file, or when the
- * linked SQLite is too old.
+ * Rejects with {@link DatabaseUnusable} when it cannot be opened, is locked, read-only, no SQLite file, of another
+ * program or a newer version, or when the linked SQLite is too old; such a file stays as it is.
  */
 export async function openSqlite(path: string): Promise<Database> {
   const connections: Connection[] = [];
@@ -45,6 +46,8 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
     throw new DatabaseUnusable(`the sqlite3 package brings SQLite ${found}; ${OLDEST_SQLITE} or later is needed`);
   }
   await writer.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  // Before the first change: a file that is not ours stays as it is.
+  await storedVersion(writer.run);
   const mode = await writer.run({ sql: 'PRAGMA journal_mode' });
   if (path !== ':memory:' && mode[0]?.journal_mode !== 'wal') await useWriteAheadLog(writer);
   await writer.execute(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -${CACHE_KIB}`);
