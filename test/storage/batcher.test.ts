@@ -1,0 +1,148 @@
+// The batcher with work that the test holds and lets go, so that what travels together is exactly what the test says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BATCH_LIMITS, createBatcher } from '../../src/storage/batcher.ts';
+import { DatabaseUnavailable } from '../../src/storage/database.ts';
+import { until } from '../service/until.ts';
+
+type Outcomes = readonly (string | Error)[];
+
+/** A batch under way: its items, and how it ends. */
+interface HeldBatch {
+  readonly items: readonly string[];
+  succeed(outcomes?: Outcomes): void;
+  fail(error: Error): void;
+}
+
+/** A batcher whose batches stay under way until the test ends them; an item's size is its length. */
+function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}) {
+  const batches: HeldBatch[] = [];
+  const submit = createBatcher<string, string>({
+    run: (items) =>
+      new Promise<Outcomes>((resolve, reject) => {
+        batches.push({ items, succeed: (outcomes = items.map(done)) => resolve(outcomes), fail: reject });
+      }),
+    size: (item) => item.length,
+    limits: { ...BATCH_LIMITS, ...limits },
+  });
+
+  /** Resolves with the batch under way once `count` have been started. */
+  async function batch(count: number): Promise<HeldBatch> {
+    await until(() => batches.length >= count);
+    assert.equal(batches.length, count, 'more than one batch is under way');
+    return batches[count - 1] ?? assert.fail();
+  }
+
+  /** Ends batch after batch in success until all of `answers` have settled; returns what each batch carried. */
+  async function runAll(answers: readonly Promise<unknown>[]): Promise<(readonly string[])[]> {
+    let settled = false;
+    const all = Promise.allSettled(answers).then(() => {
+      settled = true;
+    });
+    await until(() => {
+      for (const each of batches) each.succeed();
+      return settled;
+    });
+    await all;
+    return batches.map(({ items }) => items);
+  }
+
+  return { submit, batch, runAll, batches };
+}
+
+const done = (item: string) => `${item} done`;
+
+test('what arrives while a batch is under way travels together in the next, in its order', async () => {
+  const { submit, batch } = heldBatcher();
+  const first = submit('a');
+  const { items, succeed } = await batch(1);
+  assert.deepEqual(items, ['a']);
+
+  const others = ['b', 'c', 'd', 'e'].map((item) => submit(item));
+  await nextTurn();
+  await batch(1);
+  succeed();
+  assert.equal(await first, 'a done');
+
+  const second = await batch(2);
+  assert.deepEqual(second.items, ['b', 'c', 'd', 'e']);
+  second.succeed();
+  assert.deepEqual(await Promise.all(others), ['b done', 'c done', 'd done', 'e done']);
+});
+
+test('an idle batcher starts at once, without a timer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const submit = createBatcher<string, string>({ run: async (items) => items.map(done) });
+  assert.equal(await submit('a'), 'a done');
+  assert.equal(await submit('b'), 'b done');
+});
+
+test('calls of one turn of the event loop travel together even when the batcher is idle', async () => {
+  const { submit, runAll } = heldBatcher();
+  assert.deepEqual(await runAll(['a', 'b', 'c'].map((item) => submit(item))), [['a', 'b', 'c']]);
+});
+
+test('a batch holds no more items than its limit', async () => {
+  const { submit, runAll } = heldBatcher({ batchItems: 3 });
+  const answers = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((item) => submit(item));
+  assert.deepEqual(await runAll(answers), [['a', 'b', 'c'], ['d', 'e', 'f'], ['g']]);
+});
+
+for (const { name, sizes, batches } of [
+  { name: 'fills up to the limit exactly', sizes: [4, 6, 1], batches: [[4, 6], [1]] },
+  { name: 'stops before the item that would go over the limit', sizes: [4, 7, 1], batches: [[4], [7, 1]] },
+  { name: 'carries an item over the limit alone', sizes: [1, 50, 1], batches: [[1], [50], [1]] },
+]) {
+  test(`a batch ${name}`, async () => {
+    const { submit, runAll } = heldBatcher({ batchCharacters: 10 });
+    const carried = await runAll(sizes.map((size) => submit('x'.repeat(size))));
+    assert.deepEqual(
+      carried.map((items) => items.map(({ length }) => length)),
+      batches,
+    );
+  });
+}
+
+test('a full queue refuses what comes on top, loses nothing of what waits, and has room again afterwards', async () => {
+  const { submit, batch, runAll } = heldBatcher({ queueItems: 3, batchItems: 2 });
+  const underWay = submit('a');
+  const held = await batch(1);
+  const waiting = ['b', 'c', 'd'].map((item) => submit(item));
+  await assert.rejects(submit('e'), DatabaseUnavailable);
+  held.succeed();
+  const answers = [underWay, ...waiting];
+  await runAll(answers);
+  assert.deepEqual(await Promise.all(answers), ['a done', 'b done', 'c done', 'd done']);
+
+  const later = submit('f');
+  await runAll([later]);
+  assert.equal(await later, 'f done');
+});
+
+test('an Error among the outcomes rejects its item and no other', async () => {
+  const { submit, batch } = heldBatcher();
+  const answers = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
+  const culprit = new Error('b alone');
+  (await batch(1)).succeed(['a done', culprit, 'c done']);
+  assert.deepEqual(await answers, [
+    { status: 'fulfilled', value: 'a done' },
+    { status: 'rejected', reason: culprit },
+    { status: 'fulfilled', value: 'c done' },
+  ]);
+});
+
+test('a batch that fails rejects all of its items, and the next one works', async () => {
+  const { submit, batch } = heldBatcher();
+  const failing = Promise.allSettled(['a', 'b'].map((item) => submit(item)));
+  const { fail } = await batch(1);
+  const next = submit('c');
+  const reason = new DatabaseUnavailable('gone');
+  fail(reason);
+  assert.deepEqual(await failing, [
+    { status: 'rejected', reason },
+    { status: 'rejected', reason },
+  ]);
+  (await batch(2)).succeed();
+  assert.equal(await next, 'c done');
+});

@@ -1,0 +1,166 @@
+// From an empty file to the tables of this version, whoever else is at it; and whose files are left alone.
+import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import { DatabaseUnusable } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrations.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import {
+  change,
+  contentsOf,
+  newFile,
+  openDatabase,
+  openEmpty,
+  openOther,
+  overhear,
+  rows,
+  writeForeignFile,
+} from './databases.ts';
+
+const VERSIONS = 'SELECT version FROM notes_server_versions ORDER BY version';
+
+/** The tables of a database and whether each is STRICT. */
+const TABLES = `SELECT name, strict FROM pragma_table_list
+                WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`;
+
+test('an empty database gets its tables, all of them STRICT, and the version is recorded in it', async (t) => {
+  const database = await openDatabase(t);
+  const names = ['comment_blocks', 'comments', 'note_blocks', 'notes', 'notes_server_versions', 'tag_blocks', 'tags'];
+  assert.deepEqual(
+    await rows(database, TABLES),
+    names.map((name) => ({ name, strict: 1 })),
+  );
+  assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
+});
+
+test('the tables hold to what is declared: types, ids that are never given twice, children that go with their note', async (t) => {
+  const database = await openDatabase(t);
+  await change(database, `INSERT INTO notes (id, title, body) VALUES (1, 'a', 'b')`);
+  const refused = [
+    `INSERT INTO notes (title, body) VALUES (x'00', 'b')`,
+    `INSERT INTO notes (title, body) VALUES ('a', NULL)`,
+    `INSERT INTO tags (id, name) VALUES ('one', 'a')`,
+    `INSERT INTO comments (note_id, body) VALUES (2, 'an orphan')`,
+  ];
+  for (const sql of refused) await assert.rejects(change(database, sql), /SQLITE_CONSTRAINT|SQLITE_MISMATCH/, sql);
+
+  for (const [table, insert] of [
+    ['comments', `INSERT INTO comments (note_id, body) VALUES (1, 'a') RETURNING id`],
+    ['tags', `INSERT INTO tags (name) VALUES ('a') RETURNING id`],
+    ['notes', `INSERT INTO notes (title, body) VALUES ('a', 'b') RETURNING id`],
+  ] as const) {
+    const [first] = await change(database, insert);
+    await change(database, `DELETE FROM ${table} WHERE id = ${first?.id}`);
+    assert.deepEqual(await change(database, insert), [{ id: Number(first?.id) + 1 }], table);
+  }
+  await change(database, 'DELETE FROM notes WHERE id = 1');
+  assert.deepEqual(await rows(database, 'SELECT count(*) AS count FROM comments'), [{ count: 0 }]);
+});
+
+test('a database that is up to date is left as it is', async (t) => {
+  const path = newFile(t);
+  await (await openDatabase(t, path)).close();
+  const before = contentsOf(dirname(path));
+  const { database, transactions } = overhear(await openEmpty(t, path));
+  await migrate(database);
+  assert.deepEqual(transactions, []);
+  await database.close();
+  assert.deepEqual(contentsOf(dirname(path)), before);
+});
+
+test('each step is run once, in its order, on what the steps before have left', async (t) => {
+  const { database, transactions } = overhear(await openEmpty(t));
+  const steps = [
+    ['CREATE TABLE one (a INTEGER) STRICT', 'INSERT INTO one VALUES (7)'],
+    ['CREATE TABLE two (a INTEGER) STRICT', 'INSERT INTO two SELECT a FROM one', 'DROP TABLE one'],
+    ['INSERT INTO two VALUES (8)'],
+  ];
+  await migrate(database, steps.slice(0, 1));
+  await migrate(database, steps);
+  await migrate(database, steps);
+  assert.deepEqual(await rows(database, 'SELECT a FROM two'), [{ a: 7 }, { a: 8 }]);
+  assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }, { version: 2 }, { version: 3 }]);
+  assert.equal(transactions.length, 3);
+});
+
+test('a step that fails leaves nothing of itself behind, keeps the steps before, and can be mended', async (t) => {
+  const database = await openEmpty(t);
+  const first = ['CREATE TABLE one (a INTEGER) STRICT'];
+  const made = 'CREATE TABLE two (a INTEGER) STRICT';
+  await assert.rejects(migrate(database, [first, [made, 'INSERT INTO nowhere VALUES (1)']]), /no such table: nowhere/);
+  const tables = await rows(database, TABLES);
+  assert.deepEqual(
+    tables.map(({ name }) => name),
+    ['notes_server_versions', 'one'],
+  );
+  assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
+
+  await migrate(database, [first, [made]]);
+  assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }, { version: 2 }]);
+});
+
+test('two that migrate one database at once do it once', async (t) => {
+  const path = newFile(t);
+  const databases = [await openEmpty(t, path), await openEmpty(t, path)];
+  await Promise.all(databases.map((database) => migrate(database)));
+  for (const database of databases) assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
+});
+
+test('services that open one new file at once all start', async (t) => {
+  for (let round = 0; round < 15; round += 1) {
+    const path = newFile(t);
+    const opened = await Promise.all([1, 2, 3].map(() => openDatabase(t, path)));
+    await Promise.all(opened.map(({ close }) => close()));
+  }
+});
+
+test('a start waits for the write of another program to end', async (t) => {
+  const path = newFile(t);
+  const other = await openOther(t, path);
+  await other.execute('BEGIN IMMEDIATE');
+  const opening = openDatabase(t, path);
+  // Many times as long as a start takes to find the lock.
+  for (let trip = 0; trip < 100; trip += 1) await other.run({ sql: 'SELECT 1' });
+  await other.execute('ROLLBACK');
+  assert.deepEqual(await rows(await opening, VERSIONS), [{ version: 1 }]);
+});
+
+async function assertLeftAlone(path: string, reason: RegExp): Promise<void> {
+  const before = contentsOf(dirname(path));
+  await assert.rejects(openSqlite(path), (error) => error instanceof DatabaseUnusable && reason.test(error.message));
+  assert.deepEqual(contentsOf(dirname(path)), before);
+}
+
+for (const journal of ['DELETE', 'WAL']) {
+  for (const { whose, sql, reason } of [
+    { whose: 'of another program', sql: 'CREATE TABLE theirs (a)', reason: /belongs to another program/ },
+    {
+      whose: 'of another program that counts versions',
+      sql: 'CREATE TABLE schema_versions (version INTEGER); INSERT INTO schema_versions VALUES (1)',
+      reason: /belongs to another program/,
+    },
+    {
+      whose: 'of a newer version',
+      sql: 'CREATE TABLE notes_server_versions (version INTEGER); INSERT INTO notes_server_versions VALUES (1), (9)',
+      reason: /schema version 9, made by a newer notes-server; this one knows 1/,
+    },
+  ]) {
+    test(`a file ${whose} is refused and left as it is (journal mode ${journal})`, async (t) => {
+      const path = newFile(t);
+      await writeForeignFile(path, `PRAGMA journal_mode = ${journal}; ${sql}`);
+      await assertLeftAlone(path, reason);
+    });
+  }
+}
+
+test('a migration refuses a newer version by itself, for engines that do not look at the start', async (t) => {
+  const database = await openEmpty(t);
+  await migrate(database, [['CREATE TABLE one (a) '], ['CREATE TABLE two (a)']]);
+  await assert.rejects(migrate(database, [['CREATE TABLE one (a)']]), DatabaseUnusable);
+});
+
+test('a SQLite file without tables becomes ours', async (t) => {
+  const path = newFile(t);
+  await writeForeignFile(path, 'PRAGMA user_version = 3; CREATE TABLE passing (a); DROP TABLE passing');
+  assert.deepEqual(await rows(await openDatabase(t, path), VERSIONS), [{ version: 1 }]);
+});

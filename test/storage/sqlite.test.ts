@@ -1,0 +1,184 @@
+// The embedded engine on real files: what is in force on its connections, what a failure leaves behind, who sees what.
+import assert from 'node:assert/strict';
+import { copyFileSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Database, DatabaseUnavailable, type Row } from '../../src/storage/database.ts';
+import { change, newFile, openDatabase, openOther, rows } from './databases.ts';
+
+const ADD = "INSERT INTO tags (name) VALUES ('a') RETURNING id";
+const COUNT = 'SELECT count(*) AS count FROM tags';
+
+async function countOf(database: Database): Promise<unknown> {
+  const [row] = await rows(database, COUNT);
+  return row?.count;
+}
+
+/** Asks both readers: one has the first question before it, so the second goes to the other. */
+function bothReaders(database: Database, sql: string): Promise<(readonly Row[])[]> {
+  return Promise.all([rows(database, sql), rows(database, sql)]);
+}
+
+for (const { pragma, writer, reader } of [
+  { pragma: 'journal_mode', writer: 'wal', reader: 'wal' },
+  { pragma: 'synchronous', writer: 2 },
+  { pragma: 'foreign_keys', writer: 1 },
+  { pragma: 'busy_timeout', writer: 5_000, reader: 5_000 },
+  { pragma: 'cache_size', writer: -65_536, reader: -65_536 },
+  { pragma: 'mmap_size', writer: 0, reader: 0 },
+]) {
+  test(`${pragma} is in force on every connection that needs it`, async (t) => {
+    const database = await openDatabase(t);
+    const only = (found: readonly Row[]) => Object.values(found[0] ?? {})[0];
+    assert.equal(only(await change(database, `PRAGMA ${pragma}`)), writer);
+    if (reader === undefined) return;
+    assert.deepEqual((await bothReaders(database, `PRAGMA ${pragma}`)).map(only), [reader, reader]);
+  });
+}
+
+test('reads cannot write', async (t) => {
+  const database = await openDatabase(t);
+  for (const outcome of await Promise.allSettled([rows(database, ADD), rows(database, ADD)])) {
+    assert.match(outcome.status === 'rejected' ? outcome.reason.message : '', /SQLITE_READONLY/);
+  }
+  assert.equal(await countOf(database), 0);
+});
+
+/** Ways in which a transaction fails in its middle. `unavailable`: trying again later can help. */
+const FAILURES = [
+  { name: 'a constraint', sql: 'INSERT INTO tags (id, name) VALUES (1, NULL)', unavailable: false },
+  { name: 'SQL that cannot be prepared', sql: 'INSERT INTO nowhere VALUES (1)', unavailable: false },
+  {
+    name: 'a full disk',
+    // No more pages than there are.
+    prepare: 'PRAGMA max_page_count = 1',
+    sql: 'INSERT INTO tags (name) VALUES (hex(zeroblob(100000)))',
+    unavailable: true,
+    mend: 'PRAGMA max_page_count = 1000000',
+  },
+];
+
+for (const path of [undefined, ':memory:']) {
+  const where = path ?? 'a file';
+  for (const { name, prepare, sql, unavailable, mend } of FAILURES) {
+    for (const statements of [[ADD, sql, ADD], [sql]]) {
+      test(`${name} undoes the whole transaction (${statements.length} statements in ${where})`, async (t) => {
+        const database = await openDatabase(t, path);
+        await change(database, ADD);
+        if (prepare) await change(database, prepare);
+        const failing = database.transact(
+          'test',
+          statements.map((each) => ({ sql: each })),
+        );
+        await assert.rejects(failing, (error) => error instanceof DatabaseUnavailable === unavailable);
+        assert.equal(await countOf(database), 1);
+
+        if (mend) await change(database, mend);
+        assert.deepEqual(await change(database, ADD), [{ id: 2 }]);
+        const later = await database.transact('test', [{ sql: ADD }, { sql: ADD }]);
+        assert.deepEqual(later, [[{ id: 3 }], [{ id: 4 }]]);
+      });
+    }
+  }
+
+  test(`a read sees all of a transaction or nothing of it, and everything once it is resolved (${where})`, async (t) => {
+    const database = await openDatabase(t, path);
+    const seen: unknown[] = [];
+    let writing = true;
+    const reading = (async () => {
+      while (writing) seen.push(...(await Promise.all([countOf(database), countOf(database)])));
+    })();
+    for (let round = 1; round <= 30; round += 1) {
+      await database.transact('test', [{ sql: ADD }, { sql: ADD }, { sql: ADD }]);
+      assert.deepEqual(await Promise.all([countOf(database), countOf(database)]), [round * 3, round * 3]);
+    }
+    writing = false;
+    await reading;
+    assert.ok(seen.length >= 30);
+    assert.deepEqual(
+      seen.filter((count) => Number(count) % 3 !== 0),
+      [],
+    );
+  });
+
+  test(`transactions that are handed in together take their turns (${where})`, async (t) => {
+    const database = await openDatabase(t, path);
+    const pairs = Array.from({ length: 20 }, () => database.transact('test', [{ sql: ADD }, { sql: ADD }]));
+    const ids = (await Promise.all(pairs)).flat(2).map(({ id }) => id);
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 40 }, (_, index) => index + 1),
+    );
+  });
+
+  test(`closing waits for what is under way (${where})`, async (t) => {
+    const database = await openDatabase(t, path);
+    const work = [
+      ...Array.from({ length: 20 }, () => change(database, ADD)),
+      ...Array.from({ length: 20 }, () => countOf(database)),
+      database.transact('test', [{ sql: ADD }, { sql: ADD }]),
+      database.ping(),
+    ];
+    await database.close();
+    const outcomes = await Promise.allSettled(work);
+    assert.deepEqual(
+      outcomes.filter(({ status }) => status === 'rejected'),
+      [],
+    );
+  });
+}
+
+test('a closed database is one file that holds everything', async (t) => {
+  const path = newFile(t);
+  const database = await openDatabase(t, path);
+  await change(database, ADD);
+  assert.deepEqual(readdirSync(dirname(path)).sort(), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
+  await database.close();
+  assert.deepEqual(readdirSync(dirname(path)), ['notes.db']);
+
+  const copy = newFile(t);
+  copyFileSync(path, copy);
+  assert.equal(await countOf(await openDatabase(t, copy)), 1);
+});
+
+/** A database whose writer does not wait for locks, so that a test need not either, and another program on its file. */
+async function openContended(test: TestContext) {
+  const path = newFile(test);
+  const database = await openDatabase(test, path);
+  await change(database, 'PRAGMA busy_timeout = 0');
+  return { database, other: await openOther(test, path) };
+}
+
+test('a lock of another program makes writes unavailable while it lasts, of every length, and reads go on', async (t) => {
+  const { database, other } = await openContended(t);
+  const rename = "UPDATE tags SET name = 'b' RETURNING id";
+  for (const writes of [[ADD], [ADD, rename], [rename]]) {
+    const statements = writes.map((sql) => ({ sql }));
+    await other.execute('BEGIN EXCLUSIVE');
+    await assert.rejects(database.transact('test', statements), DatabaseUnavailable);
+    await database.ping();
+    const before = await countOf(database);
+    await other.execute('ROLLBACK');
+
+    // In the other order, so that no statement that was refused is run before another one commits.
+    await database.transact('test', [{ sql: rename }, { sql: 'DELETE FROM notes' }]);
+    assert.equal(await countOf(database), before);
+    await database.transact('test', statements);
+  }
+});
+
+test('what another program has committed is seen at once', async (t) => {
+  const { database, other } = await openContended(t);
+  await change(database, ADD);
+  await other.execute(ADD);
+  assert.deepEqual(await bothReaders(database, COUNT), [[{ count: 2 }], [{ count: 2 }]]);
+  assert.deepEqual(await change(database, ADD), [{ id: 3 }]);
+});
+
+test('a statement that could not be prepared is prepared anew when it is asked for again', async (t) => {
+  const { database, other } = await openContended(t);
+  const read = 'SELECT a FROM later';
+  await assert.rejects(rows(database, read), /no such table/);
+  await other.execute('CREATE TABLE later (a); INSERT INTO later VALUES (7)');
+  assert.deepEqual(await bothReaders(database, read), [[{ a: 7 }], [{ a: 7 }]]);
+});

@@ -1,0 +1,174 @@
+// The writer on a real database, with an ear at the seam: what became one statement, what one transaction, and who is
+// told what when a transaction fails.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DatabaseUnavailable } from '../../src/storage/database.ts';
+import { createWriter, type WriteKind } from '../../src/storage/writer.ts';
+import { createGate } from '../service/bare-server.ts';
+import { until } from '../service/until.ts';
+import { change, openEmpty, overhear, rows } from './databases.ts';
+
+/** Tells each write whether its row, which has the write's first value as id, was there. */
+const isThere: WriteKind<boolean>['outcomes'] = (writes, found) => {
+  const ids = new Set(found.map(({ id }) => id));
+  return writes.map(([id]) => ids.has(id ?? 0));
+};
+
+/** Stores a text under an id; the text 'bad' breaks a rule of the table. */
+const put: WriteKind<boolean> = {
+  sql: `INSERT INTO entries (id, text) SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE TRUE
+        ON CONFLICT (id) DO UPDATE SET text = excluded.text RETURNING id`,
+  outcomes: isThere,
+};
+
+const drop: WriteKind<boolean> = {
+  sql: 'DELETE FROM entries WHERE id IN (SELECT value ->> 0 FROM json_each(?1)) RETURNING id',
+  outcomes: isThere,
+};
+
+async function startWriter(test: TestContext) {
+  const database = await openEmpty(test);
+  await change(database, `CREATE TABLE entries (id INTEGER PRIMARY KEY, text TEXT CHECK (text <> 'bad')) STRICT`);
+  const heard = overhear(database);
+  const write = createWriter(heard.database);
+  return {
+    heard,
+    put: (id: number, text: string) => write(put, id, [id, text]),
+    drop: (id: number) => write(drop, id, [id]),
+    /** Puts without saying what is put: such writes never meet. */
+    putWithoutKey: (id: number, text: string) => write(put, undefined, [id, text]),
+    /** What has been stored, as id and text. */
+    async stored() {
+      const all = await rows(database, 'SELECT id, text FROM entries ORDER BY id');
+      return all.map(({ id, text }) => `${id} ${text}`);
+    },
+    /** The ids that each statement of each transaction carried. */
+    carried: () =>
+      heard.transactions.map(({ statements }) =>
+        statements.map(({ sql, parameter }) => {
+          const ids = JSON.parse(parameter ?? '').map(([id]: [number]) => id);
+          return `${sql === put.sql ? 'put' : 'drop'} ${ids.join(' ')}`;
+        }),
+      ),
+  };
+}
+
+type Writer = Awaited<ReturnType<typeof startWriter>>;
+
+const ORDERS: readonly {
+  name: string;
+  writes: (writer: Writer) => Promise<boolean>[];
+  statements: string[];
+  outcomes: boolean[];
+  stored: string[];
+}[] = [
+  {
+    name: 'consecutive writes of one kind are one statement',
+    writes: ({ put }) => [put(3, 'a'), put(1, 'b'), put(2, 'c')],
+    statements: ['put 3 1 2'],
+    outcomes: [true, true, true],
+    stored: ['1 b', '2 c', '3 a'],
+  },
+  {
+    name: 'a write of another kind begins a new statement, and the order is kept',
+    writes: ({ put, drop }) => [put(1, 'a'), put(2, 'b'), drop(1), drop(3), put(3, 'c'), put(1, 'd')],
+    statements: ['put 1 2', 'drop 1 3', 'put 3 1'],
+    outcomes: [true, true, true, false, true, true],
+    stored: ['1 d', '2 b', '3 c'],
+  },
+  {
+    name: 'a second write with the same key begins a new statement, so that the last one stands',
+    writes: ({ put }) => [put(1, 'a'), put(2, 'b'), put(1, 'c'), put(2, 'd'), put(1, 'e')],
+    statements: ['put 1 2', 'put 1 2', 'put 1'],
+    outcomes: [true, true, true, true, true],
+    stored: ['1 e', '2 d'],
+  },
+  {
+    name: 'the second of two removals of one record finds nothing',
+    writes: ({ put, drop }) => [put(1, 'a'), drop(1), drop(1)],
+    statements: ['put 1', 'drop 1', 'drop 1'],
+    outcomes: [true, true, false],
+    stored: [],
+  },
+  {
+    name: 'writes without a key never begin a new statement',
+    writes: ({ putWithoutKey }) => [putWithoutKey(1, 'a'), putWithoutKey(2, 'b'), putWithoutKey(3, 'c')],
+    statements: ['put 1 2 3'],
+    outcomes: [true, true, true],
+    stored: ['1 a', '2 b', '3 c'],
+  },
+];
+
+for (const { name, writes, statements, outcomes, stored } of ORDERS) {
+  test(name, async (t) => {
+    const writer = await startWriter(t);
+    assert.deepEqual(await Promise.all(writes(writer)), outcomes);
+    assert.deepEqual(writer.carried(), [statements]);
+    assert.deepEqual(await writer.stored(), stored);
+  });
+}
+
+test('nobody is answered before the transaction has ended, and what comes meanwhile is one transaction', async (t) => {
+  const writer = await startWriter(t);
+  const gate = createGate();
+  writer.heard.beforeTransaction = () => gate.passed;
+  let answered = false;
+  const first = writer.put(1, 'a').finally(() => {
+    answered = true;
+  });
+  await until(() => writer.heard.transactions.length === 1);
+  const others = [writer.put(2, 'b'), writer.drop(1), writer.put(3, 'c')];
+  await nextTurn();
+  assert.equal(answered, false);
+  assert.equal(writer.heard.transactions.length, 1);
+
+  gate.open();
+  await Promise.all([first, ...others]);
+  assert.deepEqual(writer.carried(), [['put 1'], ['put 2', 'drop 1', 'put 3']]);
+});
+
+test('a write that fails is the only one to fail: its batch is run again one by one, in order', async (t) => {
+  const writer = await startWriter(t);
+  const results = await Promise.allSettled([
+    writer.put(1, 'a'),
+    writer.put(2, 'bad'),
+    writer.drop(1),
+    writer.put(3, 'c'),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+  );
+  const [, failed] = results;
+  assert.ok(failed?.status === 'rejected' && /CHECK constraint/.test(failed.reason.message));
+  assert.deepEqual(await writer.stored(), ['3 c']);
+  assert.deepEqual(writer.carried(), [['put 1 2', 'drop 1', 'put 3'], ['put 1'], ['put 2'], ['drop 1'], ['put 3']]);
+});
+
+test('a single write that fails is not run again', async (t) => {
+  const writer = await startWriter(t);
+  await assert.rejects(writer.put(1, 'bad'), /CHECK constraint/);
+  assert.deepEqual(writer.carried(), [['put 1']]);
+});
+
+test('an unavailable database fails every write of the batch, none is tried again, and the next batch works', async (t) => {
+  const writer = await startWriter(t);
+  const reason = new DatabaseUnavailable('busy');
+  writer.heard.beforeTransaction = () => Promise.reject(reason);
+  const results = await Promise.allSettled([writer.put(1, 'a'), writer.put(2, 'b'), writer.drop(1)]);
+  assert.deepEqual(results, Array(3).fill({ status: 'rejected', reason }));
+  assert.deepEqual(writer.carried(), [['put 1 2', 'drop 1']]);
+  assert.deepEqual(await writer.stored(), []);
+
+  writer.heard.beforeTransaction = () => Promise.resolve();
+  assert.equal(await writer.put(1, 'a'), true);
+});
+
+test('every transaction has an id of its own', async (t) => {
+  const writer = await startWriter(t);
+  await Promise.allSettled([writer.put(1, 'a'), writer.put(2, 'bad')]);
+  const ids = writer.heard.transactions.map(({ batchId }) => batchId);
+  assert.equal(ids.length, 3);
+  assert.equal(new Set(ids).size, 3);
+});
