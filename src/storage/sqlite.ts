@@ -16,8 +16,8 @@ const OLDEST_SQLITE = '3.51.3';
 /** Reads a page of the file, which `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
-/** Waits for the right to write and gives it back. */
-const WRITE_NOTHING = 'BEGIN IMMEDIATE; ROLLBACK';
+/** Waits for the right to write, uses it (BEGIN alone does not mind a read-only file) and gives it back. */
+const WRITE_NOTHING = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK';
 
 /**
  * Opens the SQLite file at `path` (made when it does not exist) or a fresh database in memory (`:memory:`).
@@ -128,7 +128,9 @@ function reason(error: unknown): string {
     case 'SQLITE_READONLY':
       return 'it is read-only';
     case 'SQLITE_CANTOPEN':
-      return 'its folder is missing, or the file may not be opened';
+      return 'its folder is missing, or it is no file that may be opened';
+    case 'SQLITE_CORRUPT':
+      return 'it is damaged';
     default:
       return message ?? String(error);
   }
