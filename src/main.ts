@@ -10,6 +10,8 @@ const EXIT_USAGE = 2;
 
 /** Runs the command as `process` was started: prints one ready line, serves until a signal, and sets the exit status. */
 export async function main(): Promise<void> {
+  // Who closes their end does not want to be told: no reason to stop, nor for a stack trace.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     const command = parseCommand(process.argv.slice(2), process.env);
     if (command.kind === 'help') process.stdout.write(helpText());
@@ -17,7 +19,8 @@ export async function main(): Promise<void> {
     else await serve(command.options);
   } catch (error) {
     const usage = error instanceof UsageError;
-    process.stderr.write(`notes-server: ${explain(error)}${usage ? ' (see --help)' : ''}\n`);
+    const line = explain(error).replace(/\s*[\r\n]\s*/g, ' ');
+    process.stderr.write(`notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
     process.exitCode = usage ? EXIT_USAGE : EXIT_FAILURE;
   }
 }
@@ -76,6 +79,6 @@ function explain(error: unknown): string {
     case 'EAI_AGAIN':
       return `the host name is not known`;
     default:
-      return String(message).replace(/\s+/g, ' ');
+      return String(message);
   }
 }
