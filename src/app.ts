@@ -65,16 +65,17 @@ export function createApp(options: Options, log: Log): App {
         });
         return url;
       } catch (error) {
-        await database.close();
+        await close();
         throw error;
       }
     },
-
-    async close() {
-      await server.close();
-      await database?.close();
-    },
+    close,
   };
+
+  async function close(): Promise<void> {
+    await server.close();
+    await database?.close();
+  }
 }
 
 async function openDatabase(path: string): Promise<Database> {
