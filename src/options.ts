@@ -172,9 +172,10 @@ function truth(flag: Flag, text = 'false'): boolean {
 function url(flag: Flag, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parsed = URL.canParse(text) ? new URL(text) : undefined;
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.search || parsed.hash || parsed.username) {
+  // An empty query or fragment leaves its mark in the text alone.
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || /[?#]/.test(text) || parsed.username || parsed.password) {
     throw new UsageError(
-      `--${flag} takes an http or https URL without query and fragment, not ${JSON.stringify(text)}`,
+      `--${flag} takes an http or https URL without user, query and fragment, not ${JSON.stringify(text)}`,
     );
   }
   return parsed.href.replace(/\/+$/, '');
