@@ -1,0 +1,130 @@
+// Runs bin/notes-server as its users do: a process of its own, with arguments, an environment, a folder and streams.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Answer, assertFitsContract } from './contract.ts';
+import { temporaryFolder } from './harness.ts';
+
+/** The launcher of this tree. */
+export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', import.meta.url));
+
+/** How a command is started beside its arguments. */
+export interface CommandParts {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Flags of Node itself. */
+  readonly node?: readonly string[];
+  /** The folder it starts in; a fresh one by default, for `--db` has a relative default. */
+  readonly folder?: string;
+  readonly launcher?: string;
+}
+
+/** How a command ended, and all it said. */
+export interface Ending {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command under way. */
+export interface Command {
+  readonly process: ChildProcess;
+  readonly folder: string;
+  readonly ended: Promise<Ending>;
+  /** Resolves with the URL of the ready line; rejects if the command ends without one. */
+  ready(): Promise<string>;
+  /** Resolves once standard error holds `text`; rejects if the command ends without it. */
+  says(text: string): Promise<void>;
+}
+
+/** Starts the command; at the end of the test it is no more. */
+export function startCommand(test: Pick<TestContext, 'after'>, args: string[], parts: CommandParts = {}): Command {
+  // Before the hook that removes its folder.
+  test.after(() => end());
+  const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER } = parts;
+  const child = spawn(process.execPath, [...node, launcher, ...args], {
+    cwd: folder,
+    env: { ...bareEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  const ended = once(child, 'close').then(([status, signal]): Ending => ({ status, signal, stdout, stderr }));
+
+  function end(): Promise<Ending> {
+    child.kill('SIGKILL');
+    return ended;
+  }
+
+  async function holds(what: () => string, text: string): Promise<void> {
+    while (!what().includes(text)) {
+      const data = [once(child.stdout, 'data'), once(child.stderr, 'data')];
+      const outcome = await Promise.race([...data, ended.then((ending) => ending)]);
+      if ('status' in outcome && !what().includes(text)) {
+        assert.fail(`ended with ${outcome.status ?? outcome.signal} before "${text}": ${stdout}${stderr}`);
+      }
+    }
+  }
+
+  return {
+    process: child,
+    folder,
+    ended,
+    async ready() {
+      await holds(() => stdout, '\n');
+      const url = /^notes-server listening on (\S+)\n$/.exec(stdout)?.[1];
+      assert.ok(url, stdout);
+      return url;
+    },
+    says: (text) => holds(() => stderr, text),
+  };
+}
+
+/** Runs a command that ends by itself. */
+export function runCommand(
+  test: Pick<TestContext, 'after'>,
+  args: string[],
+  parts: CommandParts = {},
+): Promise<Ending> {
+  return startCommand(test, args, parts).ended;
+}
+
+/** Asserts that a command ended with `status` and told the reason in one line that matches `reason`, and no more. */
+export function assertRefused(ending: Ending, status: number, reason: RegExp): void {
+  const { stdout, stderr } = ending;
+  assert.match(stderr, /^notes-server: [^\n]+\n$/);
+  assert.match(stderr, reason);
+  assert.deepEqual({ status: ending.status, stdout }, { status, stdout: '' }, stderr);
+}
+
+/** Stops a command as a supervisor does; resolves with its ending. */
+export function stop({ process, ended }: Command, signal: NodeJS.Signals = 'SIGTERM'): Promise<Ending> {
+  process.kill(signal);
+  return ended;
+}
+
+/** Sends a request to the service at `url` and resolves with its answer, which has been held against the contract. */
+export async function ask(url: string, method: string, path: string, json?: unknown): Promise<Answer> {
+  const body =
+    json === undefined ? {} : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
+  const response = await fetch(`${url}${path}`, { method, redirect: 'manual', ...body });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const { status, headers } = response;
+  const answer = { status, headers: Object.fromEntries(headers), bytes, text: bytes.toString('utf8') };
+  assertFitsContract(method, path, answer);
+  return answer;
+}
+
+/** The environment of the test without what would set an option. */
+function bareEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name));
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,183 @@
+// The command line and the environment, without a process: every option by each of its ways, and every wrong value.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { helpText, isLoopback, type Options, parseCommand, UsageError } from '../../src/options.ts';
+
+/** An option: two texts that set it and what comes of them; a switch is set by its flag alone. */
+interface Sample {
+  readonly flag: string;
+  readonly key: keyof Options;
+  readonly byDefault: Options[keyof Options];
+  readonly first: readonly [text: string, value: Options[keyof Options]];
+  readonly second: readonly [text: string, value: Options[keyof Options]];
+  readonly isSwitch?: true;
+}
+
+const SAMPLES: readonly Sample[] = [
+  { flag: 'host', key: 'host', byDefault: '127.0.0.1', first: ['127.0.0.2', '127.0.0.2'], second: ['::1', '::1'] },
+  { flag: 'port', key: 'port', byDefault: 3000, first: ['0', 0], second: ['65535', 65_535] },
+  { flag: 'db', key: 'db', byDefault: 'notes.db', first: [':memory:', ':memory:'], second: ['a b.db', 'a b.db'] },
+  {
+    flag: 'base-url',
+    key: 'baseUrl',
+    byDefault: undefined,
+    first: ['http://example.org', 'http://example.org'],
+    second: ['https://example.org:8443/api//', 'https://example.org:8443/api'],
+  },
+  {
+    flag: 'problem-base',
+    key: 'problemBase',
+    byDefault: undefined,
+    first: ['http://example.org/problems/', 'http://example.org/problems'],
+    second: ['HTTPS://EXAMPLE.ORG/p', 'https://example.org/p'],
+  },
+  {
+    flag: 'body-limit',
+    key: 'bodyLimitBytes',
+    byDefault: 1_048_576,
+    first: ['1', 1],
+    second: ['268435456', 268_435_456],
+  },
+  {
+    flag: 'allow-anonymous',
+    key: 'allowAnonymous',
+    byDefault: false,
+    first: ['true', true],
+    second: ['0', false],
+    isSwitch: true,
+  },
+  { flag: 'log-level', key: 'logLevel', byDefault: 'info', first: ['silent', 'silent'], second: ['debug', 'debug'] },
+];
+
+const variable = (flag: string) => `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
+
+function options(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Options {
+  const command = parseCommand(args, environment);
+  assert.equal(command.kind, 'serve');
+  return command.kind === 'serve' ? command.options : assert.fail();
+}
+
+test('these tests know every option of --help, and --help tells the default of each', () => {
+  const lines = helpText().matchAll(/^ {2}--([a-z-]+)(?: [A-Z]+)? .*$/gm);
+  const told = new Map([...lines].map(([line, flag = '']) => [flag, line]));
+  assert.deepEqual([...told.keys()], [...SAMPLES.map(({ flag }) => flag), 'help', 'version']);
+  for (const { flag, byDefault } of SAMPLES) {
+    if (byDefault) assert.ok(told.get(flag)?.endsWith(`(default: ${byDefault})`), flag);
+  }
+});
+
+test('without arguments and environment every option has its default', () => {
+  assert.deepEqual(options([]), Object.fromEntries(SAMPLES.map(({ key, byDefault }) => [key, byDefault])));
+});
+
+for (const { flag, key, first, second, isSwitch } of SAMPLES) {
+  const given = ([text]: Sample['first']) => (isSwitch ? [`--${flag}`] : [`--${flag}`, text]);
+
+  test(`--${flag} sets ${key}`, () => {
+    assert.equal(options(given(first))[key], first[1]);
+    if (isSwitch) return;
+    assert.equal(options(given(second))[key], second[1]);
+    assert.equal(options([`--${flag}=${second[0]}`])[key], second[1]);
+  });
+
+  test(`${variable(flag)} sets ${key} where --${flag} is not given`, () => {
+    for (const [text, value] of [first, second]) assert.equal(options([], { [variable(flag)]: text })[key], value);
+    assert.equal(options(given(first), { [variable(flag)]: second[0] })[key], first[1]);
+  });
+
+  test(`an empty ${variable(flag)} is one that is not set`, () => {
+    assert.deepEqual(options([], { [variable(flag)]: '' }), options([]));
+  });
+}
+
+test('PORT and HOST count where NOTES_PORT and NOTES_HOST are not set, or empty', () => {
+  const common = { PORT: '8080', HOST: '127.0.0.2' };
+  const set = (environment: Record<string, string>, ...args: string[]) => {
+    const { host, port } = options(args, environment);
+    return [host, port];
+  };
+  assert.deepEqual(set(common), ['127.0.0.2', 8080]);
+  assert.deepEqual(set({ ...common, NOTES_PORT: '', NOTES_HOST: '' }), ['127.0.0.2', 8080]);
+  assert.deepEqual(set({ ...common, NOTES_PORT: '9090' }), ['127.0.0.2', 9090]);
+  assert.deepEqual(set({ ...common, NOTES_HOST: '127.0.0.3' }), ['127.0.0.3', 8080]);
+  assert.deepEqual(set(common, '--port', '1', '--host', '::1'), ['::1', 1]);
+  assert.deepEqual(set({ PORT: '', HOST: '' }), ['127.0.0.1', 3000]);
+});
+
+test('no other variable sets anything', () => {
+  const others = Object.fromEntries(SAMPLES.map(({ flag }) => [flag.toUpperCase().replaceAll('-', '_'), 'nonsense']));
+  const { HOST: _host, PORT: _port, ...rest } = others;
+  const lowerCase = Object.fromEntries(SAMPLES.map(({ flag }) => [`notes_${flag}`, 'nonsense']));
+  assert.deepEqual(options([], { ...rest, ...lowerCase, NOTES_HELP: '1', NOTES_VERSION: '1' }), options([]));
+});
+
+const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
+  ['host', ''],
+  ['port', '', 'http', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '٣'],
+  ['db', '', 'http://127.0.0.1:4001', 'postgres://db'],
+  ['body-limit', '0', '268435457', '1MB', '1.5', '-1'],
+  ['log-level', '', 'loud', 'INFO', 'info,debug'],
+  ...['base-url', 'problem-base'].map((flag): [string, ...string[]] => [
+    flag,
+    ...['', 'example.org', '/api', 'ftp://example.org', 'http://', 'http://example.org/?a=b', 'http://example.org/#a'],
+    ...['http://example.org?', 'http://example.org/#', 'http://me@example.org', 'http://:pw@example.org'],
+  ]),
+];
+
+for (const [flag, ...texts] of WRONG) {
+  for (const text of texts) {
+    test(`${JSON.stringify(text)} is refused as --${flag}`, () => {
+      const names = (error: unknown) => error instanceof UsageError && error.message.includes(`--${flag} `);
+      assert.throws(() => parseCommand([`--${flag}=${text}`], {}), names);
+      // An empty variable is one that is not set.
+      if (text !== '') assert.throws(() => parseCommand([], { [variable(flag)]: text }), names);
+    });
+  }
+}
+
+test('a switch takes true, false, 1 and 0 from the environment, and nothing else', () => {
+  const set = (text: string) => options([], { NOTES_ALLOW_ANONYMOUS: text }).allowAnonymous;
+  assert.deepEqual(['true', '1', 'false', '0'].map(set), [true, true, false, false]);
+  for (const text of ['yes', 'TRUE', '10', 'on']) assert.throws(() => set(text), UsageError, text);
+});
+
+test('flags that do not exist, arguments without a flag and flags without their value are refused', () => {
+  const lines = [['--bogus'], ['-p', '1'], ['notes.db'], ['--', 'x'], ['--port'], ['--port', '--db'], ['--no-port']];
+  for (const args of [...lines, ['--allow-anonymous=true'], ['--Port', '1']]) {
+    assert.throws(() => parseCommand(args, {}), UsageError, args.join(' '));
+  }
+});
+
+test('an address that others can reach needs --allow-anonymous', () => {
+  const reachable = ['0.0.0.0', '::', '192.0.2.1', '2001:db8::1', 'example.org', '127.0.0.1.example.org', 'localhost.'];
+  for (const host of reachable) {
+    assert.equal(isLoopback(host), false, host);
+    assert.throws(() => parseCommand(['--host', host], {}), /--allow-anonymous/, host);
+    assert.throws(() => parseCommand([], { NOTES_HOST: host, NOTES_ALLOW_ANONYMOUS: 'false' }), UsageError, host);
+    assert.equal(options(['--host', host, '--allow-anonymous']).host, host);
+    assert.equal(options([], { HOST: host, NOTES_ALLOW_ANONYMOUS: '1' }).host, host);
+  }
+  for (const host of ['127.0.0.1', '127.255.0.9', '::1', 'localhost'])
+    assert.equal(options(['--host', host]).host, host);
+});
+
+test('--help and --version are answered whatever else is set', () => {
+  for (const flag of ['--help', '-h']) assert.deepEqual(parseCommand([flag, '--port', 'x'], {}), { kind: 'help' });
+  assert.deepEqual(parseCommand(['--version'], { NOTES_PORT: 'x' }), { kind: 'version' });
+});
+
+test('no command line and no environment makes it throw anything but a usage error', () => {
+  const word = fc.oneof(fc.constantFrom(...SAMPLES.map(({ flag }) => `--${flag}`), '--help', '--'), fc.string());
+  const environment = fc.dictionary(fc.constantFrom(...SAMPLES.map(({ flag }) => variable(flag)), 'HOST'), fc.string());
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 4 }), environment, (args, variables) => {
+      try {
+        parseCommand(args, variables);
+      } catch (error) {
+        assert.ok(error instanceof UsageError, String(error));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
