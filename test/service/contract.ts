@@ -106,14 +106,16 @@ function operationAt(template: string, method: string): string | undefined {
   return method in (at(pointer) as Json) ? `${pointer}/${method}` : undefined;
 }
 
-function at(pointer: string): unknown {
+/** Returns what is at a JSON pointer into the contract. */
+export function at(pointer: string): unknown {
   return pointer
     .split('/')
     .slice(1)
     .reduce<unknown>((value, segment) => (value as Json | undefined)?.[segment.replaceAll('~1', '/')], contract);
 }
 
-function resolve(pointer: string): string | undefined {
+/** Returns the pointer of what is meant at `pointer`: its own, or where the reference there leads. */
+export function resolve(pointer: string): string | undefined {
   const found = at(pointer) as { $ref?: string } | undefined;
   if (found?.$ref) return resolve(found.$ref.slice(1));
   return found && pointer;

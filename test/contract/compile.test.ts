@@ -1,0 +1,160 @@
+// The compiled contract: what the build made of schemas/openapi.json decides as a fresh compilation would, and needs
+// neither Ajv nor code generation while the service runs.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import type { ErrorObject } from 'ajv';
+import fc from 'fast-check';
+import { compileContract } from '../../src/contract/compile.ts';
+import { operations, type SchemaError, type Validate } from '../../src/contract/generated.js';
+import { closureOf, root, sourceAt, sources } from '../project/sources.ts';
+import { at, resolve, validatorAt } from '../service/contract.ts';
+import { temporaryFolder } from '../service/harness.ts';
+
+const CONTRACT = new URL('schemas/openapi.json', root);
+const GENERATED = new URL('dist/src/contract/generated.js', root);
+
+test('the compiled contract is that of schemas/openapi.json', async (t) => {
+  const output = pathToFileURL(join(temporaryFolder(t), 'generated.js'));
+  await compileContract(CONTRACT, output);
+  assert.ok(readFileSync(output).equals(readFileSync(GENERATED)), 'npm run build has not been run since it changed');
+});
+
+test('a contract that is not strictly valid is not compiled', async (t) => {
+  const folder = temporaryFolder(t);
+  const text = readFileSync(CONTRACT, 'utf8');
+  const mistakes = [
+    ['"maxLength": 500', '"maxLenght": 500'],
+    ['"maxItems": 50', '"maxItems": "50"'],
+    ['#/components/schemas/TagName"', '#/components/schemas/Nowhere"'],
+    ['"format": "well-formed"', '"format": "wellformed"'],
+  ] as const;
+  for (const [right, wrong] of mistakes) {
+    assert.ok(text.includes(right));
+    const input = pathToFileURL(join(folder, 'openapi.json'));
+    writeFileSync(input, text.replaceAll(right, wrong));
+    await assert.rejects(compileContract(input, pathToFileURL(join(folder, 'out.js'))), wrong);
+  }
+});
+
+test('the compiled contract stands alone and makes no code of strings', () => {
+  const text = readFileSync(GENERATED, 'utf8');
+  // Ajv leaves a note of its helper's origin: a text, never run.
+  const code = text.replace(/\.code = '[^']*';/g, '');
+  assert.doesNotMatch(code, /\brequire\(|\bnew Function\b|\beval\(|^import\b|\bimport\(/m);
+});
+
+test('Ajv and the other tools of the build are not loaded by the service', () => {
+  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  const loaded = [...closureOf('main.ts')].flatMap((path) => sourceAt(path).packages);
+  const needed = new Set(loaded.filter((name) => !name.startsWith('node:')));
+  assert.deepEqual([...needed], Object.keys(dependencies));
+  const users = sources.filter(({ packages }) => packages.some((name) => /^ajv\b/.test(name)));
+  assert.deepEqual(
+    users.map(({ path }) => path),
+    ['contract/compile.ts'],
+  );
+});
+
+interface Schema {
+  readonly type?: string;
+  readonly $ref?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+/** Values around what a schema allows: some fit, some miss by one, some have nothing to do with it. */
+function valuesFor(pointer: string): fc.Arbitrary<unknown> {
+  const place = resolve(pointer) ?? '';
+  const { type, minimum = 1, maximum = 9, maxLength = 9, maxItems = 9, properties = {} } = at(place) as Schema;
+  const others = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(null, '4', 4.5, true));
+  const weighted = (...fitting: fc.Arbitrary<unknown>[]) =>
+    fc.oneof({ arbitrary: others, weight: 2 }, ...fitting.map((arbitrary) => ({ arbitrary, weight: 6 })));
+  switch (type) {
+    case 'integer':
+      return weighted(
+        fc.constantFrom(minimum, maximum, minimum - 1, maximum + 1),
+        fc.integer({ min: minimum, max: maximum }),
+      );
+    case 'string': {
+      const units = fc.constantFrom('a', ' ', '👋', '\u0000', '\u00a0');
+      const lengths = fc.constantFrom(0, 1, maxLength, maxLength, maxLength + 1);
+      const long = fc.tuple(units, lengths).map(([unit, length]) => unit.repeat(length));
+      return weighted(long, fc.string({ unit: 'grapheme', minLength: 1 }), fc.constantFrom('\ud800', 'a\udc00b'));
+    }
+    case 'array': {
+      const item = valuesFor(`${place}/items`);
+      const lengths = fc.constantFrom(0, 1, maxItems, maxItems + 1);
+      return weighted(
+        lengths.chain((length) => item.map((value) => Array(length).fill(value))),
+        fc.array(item),
+      );
+    }
+    case 'object': {
+      const members = Object.keys(properties).map((name) => [name, valuesFor(`${place}/properties/${name}`)]);
+      const known: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(members);
+      const whole = fc.record(known);
+      const parts = fc.record({ ...known, unknown: others }, { requiredKeys: [] });
+      return weighted(whole, whole, whole, parts);
+    }
+    default:
+      throw new Error(`no values for ${pointer}`);
+  }
+}
+
+/** Asserts that compiled validators decide, and explain, as a fresh compilation of the schema at `pointer` does. */
+function assertAgreement(pointer: string, { first, all }: { first?: Validate; all: Validate }, label: string): void {
+  const fresh = validatorAt(pointer);
+  const counts = { fitting: 0, unfit: 0 };
+  fc.assert(
+    fc.property(valuesFor(pointer), (value) => {
+      const fits = fresh(value);
+      counts[fits ? 'fitting' : 'unfit'] += 1;
+      assert.equal(all(value), fits);
+      assert.deepEqual(explained(all.errors), explained(fresh.errors));
+      if (!first) return;
+      assert.equal(first(value), fits);
+      assert.ok(fits || explained(fresh.errors).includes(explained(first.errors)[0] ?? ''));
+    }),
+    { numRuns: 300 },
+  );
+  assert.ok(counts.fitting > 4 && counts.unfit > 4, `${label}: ${JSON.stringify(counts)}`);
+}
+
+function explained(errors: readonly (SchemaError | ErrorObject)[] | null | undefined): string[] {
+  return (errors ?? []).map(({ instancePath, keyword, params, message }) =>
+    JSON.stringify([instancePath, keyword, params, message]),
+  );
+}
+
+/** The pointers to an operation's parameters: those of its path first. */
+function parametersAt(path: string, method: string): string[] {
+  return [`${path}/parameters`, `${path}/${method}/parameters`].flatMap((list) =>
+    ((at(list) ?? []) as object[]).map((_, index) => resolve(`${list}/${index}`) ?? ''),
+  );
+}
+
+for (const { id, method, template, parameters, body } of operations) {
+  const path = `/paths/${template.replaceAll('/', '~1')}`;
+  const pointers = parametersAt(path, method.toLowerCase());
+  if (!body && pointers.length === 0) continue;
+
+  test(`what ${id} is sent is judged as a fresh compilation would`, () => {
+    assert.equal(parameters.length, pointers.length);
+    for (const [index, { name, isInteger, validate, ...parameter }] of parameters.entries()) {
+      const schema = `${pointers[index]}/schema`;
+      const { type } = at(resolve(schema) ?? '') as Schema;
+      const declared = at(pointers[index] ?? '') as { name: string; in: string; schema: { default?: number } };
+      assert.deepEqual([name, parameter.in, parameter.default], [declared.name, declared.in, declared.schema.default]);
+      assert.equal(isInteger, type === 'integer');
+      assertAgreement(schema, { all: validate }, `${id} ${name}`);
+    }
+    const requestBody = resolve(`${path}/${method.toLowerCase()}/requestBody`);
+    if (body) assertAgreement(`${requestBody}/content/application~1json/schema`, body, id);
+  });
+}

@@ -1,0 +1,85 @@
+// The examples of the contract are what people copy: each has to fit, and to say what the service says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { problemTitle, problemTypes } from '../../src/http/problem.ts';
+import { at, contract, resolve, validatorAt } from '../service/contract.ts';
+
+interface Example {
+  /** Where it stands. */
+  readonly pointer: string;
+  /** The schema it has to fit. */
+  readonly schema: string;
+  readonly value: unknown;
+}
+
+const examples = [...examplesBelow('')];
+
+/** Finds examples in both of their forms: named ones beside a `schema`, and lists inside one. */
+function* examplesBelow(pointer: string): Generator<Example> {
+  const place = at(pointer);
+  if (typeof place !== 'object' || place === null) return;
+  for (const [name, member] of Object.entries(place)) {
+    const below = `${pointer}/${name.replaceAll('/', '~1')}`;
+    if (name === 'examples' && Array.isArray(member)) {
+      for (const value of member) yield { pointer: below, schema: pointer, value };
+    } else if (name === 'examples' && 'schema' in place) {
+      for (const each of Object.keys(member)) {
+        const { value } = at(resolve(`${below}/${each}`) ?? '') as { value: unknown };
+        yield { pointer: `${below}/${each}`, schema: `${pointer}/schema`, value };
+      }
+    } else {
+      yield* examplesBelow(below);
+    }
+  }
+}
+
+test('every example fits its schema', () => {
+  assert.ok(examples.length > 100);
+  for (const { pointer, schema, value } of examples) {
+    const validate = validatorAt(schema);
+    assert.ok(validate(value), `${pointer}: ${JSON.stringify(validate.errors)}`);
+  }
+});
+
+test('every default fits its schema', () => {
+  let defaults = 0;
+  const check = (pointer: string) => {
+    const place = at(pointer);
+    if (typeof place !== 'object' || place === null) return;
+    if ('default' in place && '$ref' in place) {
+      assert.ok(validatorAt(pointer)(place.default), pointer);
+      defaults += 1;
+    }
+    for (const name of Object.keys(place)) check(`${pointer}/${name.replaceAll('/', '~1')}`);
+  };
+  check('/components');
+  assert.equal(defaults, 5);
+});
+
+test('every body of the contract has an example', () => {
+  const contents = Object.values(contract.paths).flatMap((item) =>
+    Object.values(item as Record<string, { requestBody?: object; responses?: Record<string, object> }>).flatMap(
+      ({ requestBody, responses = {} }) =>
+        [requestBody, ...Object.values(responses)].filter((each) => each !== undefined),
+    ),
+  );
+  assert.ok(contents.length > 100);
+  for (const each of contents) {
+    const target = '$ref' in each ? at(String(each.$ref).slice(1)) : each;
+    const { content = {} } = target as { content?: Record<string, { examples?: object }> };
+    for (const media of Object.values(content)) assert.ok(Object.keys(media.examples ?? {}).length > 0);
+  }
+});
+
+test('every problem among the examples is one that the service knows, with its title and status', () => {
+  const problems = examples.filter(({ pointer }) => pointer.includes('problem+json'));
+  const seen = new Set<number>();
+  for (const { pointer, value } of problems) {
+    const { type, title, status } = value as { type: string; title: string; status: number };
+    const slug = type.replace('http://127.0.0.1:3000/problems/', '') as keyof typeof problemTypes;
+    assert.deepEqual([problemTypes[slug]?.status, problemTitle(slug)], [status, title], pointer);
+    seen.add(status);
+  }
+  const known = Object.values(problemTypes).map(({ status }) => status);
+  assert.deepEqual([...seen].sort(), known.sort());
+});

@@ -1,0 +1,97 @@
+// The contract and the service have the same operations, and what the contract says of them holds together.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endpoint } from '../../src/contract/endpoint.ts';
+import { operations } from '../../src/contract/generated.js';
+import { parameterNames } from '../../src/http/router.ts';
+import { sources } from '../project/sources.ts';
+import { at, contract, resolve } from '../service/contract.ts';
+import { startService } from '../service/harness.ts';
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+interface Operation {
+  readonly method: string;
+  readonly template: string;
+  readonly pointer: string;
+  readonly operationId: string;
+}
+
+const declared: Operation[] = Object.entries(contract.paths).flatMap(([template, item]) =>
+  METHODS.filter((method) => method in item).map((method) => {
+    const pointer = `/paths/${template.replaceAll('/', '~1')}/${method}`;
+    const { operationId } = at(pointer) as { operationId: string };
+    return { method: method.toUpperCase(), template, pointer, operationId };
+  }),
+);
+
+test('every operation of the contract has its route, and every route at its paths its operation', async (t) => {
+  const service = await startService(t);
+  for (const template of Object.keys(contract.paths)) {
+    const methods = declared.filter((each) => each.template === template).map(({ method }) => method);
+    const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+    const { headers } = await service.request('OPTIONS', template.replace(/\{\w+\}/g, '1'));
+    assert.deepEqual(String(headers.allow).split(', ').sort(), expected.sort(), template);
+  }
+});
+
+test('no route can be made but for an operation of the contract', () => {
+  const handle = () => ({ status: 204 });
+  assert.throws(() => endpoint('GET', '/nowhere', handle), /the contract has no GET \/nowhere/);
+  assert.throws(() => endpoint('DELETE', '/notes', handle), /the contract has no DELETE \/notes/);
+  // endpoint() alone makes routes: no other module gives one its members.
+  const makers = sources.filter(({ lines }) =>
+    lines.some((line) => /(?<!\.)\btakesBody\s*(?:,|:(?! boolean;))/.test(line)),
+  );
+  assert.deepEqual(
+    makers.map(({ path }) => path),
+    ['contract/endpoint.ts'],
+  );
+});
+
+test('the compiled operations are those of the contract', () => {
+  assert.deepEqual(
+    operations.map(({ id, method, template }) => [id, method, template]).sort(),
+    declared.map(({ operationId, method, template }) => [operationId, method, template]).sort(),
+  );
+  for (const { template, method, body } of operations) {
+    assert.equal(body !== undefined, method === 'POST' || method === 'PUT', `${method} ${template}`);
+  }
+});
+
+test('operation ids are unique', () => {
+  const ids = declared.map(({ operationId }) => operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  for (const id of ids) assert.match(id, /^[a-z]+[A-Z][A-Za-z]*$/);
+});
+
+test('each operation declares the parameters of its path first, in their order', () => {
+  for (const { id, template, parameters } of operations) {
+    const places = parameters.map((parameter) => parameter.in);
+    assert.deepEqual(places, [...places].sort(), id);
+    const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+    assert.deepEqual(inPath, parameterNames(template), id);
+  }
+});
+
+test('every link leads to an operation and gives it parameters it has', () => {
+  let links = 0;
+  for (const { pointer } of declared) {
+    const { responses } = at(pointer) as { responses: Record<string, object> };
+    for (const status of Object.keys(responses)) {
+      const response = at(resolve(`${pointer}/responses/${status}`) ?? '') as { links?: Record<string, Link> };
+      for (const [name, { operationId, parameters }] of Object.entries(response.links ?? {})) {
+        const target = operations.find(({ id }) => id === operationId);
+        const inPath = target?.parameters.filter((parameter) => parameter.in === 'path').map((each) => each.name);
+        assert.deepEqual(Object.keys(parameters).sort(), inPath?.sort(), name);
+        links += 1;
+      }
+    }
+  }
+  assert.ok(links > 5);
+});
+
+interface Link {
+  readonly operationId: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
