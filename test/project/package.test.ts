@@ -1,7 +1,9 @@
-// What the package says of itself: exact versions, and a lock file that agrees.
+// What the package says of itself: exact versions, a lock file that agrees, and everything that the service reads.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { root } from './sources.ts';
 
 interface Manifest {
@@ -72,4 +74,21 @@ test('it asks for the oldest Node that it is written for, and the types are of t
   const [, major = 0, minor = 0] = /^>=(\d+)\.(\d+)$/.exec(manifest.engines.node) ?? [];
   const [runningMajor = 0, runningMinor = 0] = process.versions.node.split('.').map(Number);
   assert.ok(runningMajor > Number(major) || (runningMajor === Number(major) && runningMinor >= Number(minor)));
+});
+
+test('the packed files are all that the service reads, and nothing else', async () => {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'];
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: root });
+  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string; mode: number }[] }];
+  const packed = new Set(files.map(({ path }) => path));
+  for (const path of ['bin/notes-server', 'LICENSE', 'README.md', 'CHANGELOG.md', 'schemas/openapi.json']) {
+    assert.ok(packed.has(path), path);
+  }
+  for (const path of readdirSync(new URL('dist/src/', root), { recursive: true, encoding: 'utf8' })) {
+    if (/\.(?:js|css|svg|br|gz|LICENSE)$/.test(path)) assert.ok(packed.has(`dist/src/${path}`), path);
+  }
+  const others = [...packed].filter(
+    (path) => !/^(?:bin|dist\/src|schemas)\/|^[A-Z]+(?:\.md)?$|^package\.json$/.test(path),
+  );
+  assert.deepEqual(others, []);
 });
