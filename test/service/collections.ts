@@ -1,4 +1,5 @@
 // The three collections as the tests see them: what differs between them, so that what is the same is tested once.
+import { contract } from './contract.ts';
 import type { Service } from './harness.ts';
 
 /** A collection under test. Where it is nested, its path is below note 1, which `startCollection` has made. */
@@ -34,6 +35,14 @@ export const COLLECTIONS: readonly CollectionUnderTest[] = [
     nested: true,
   },
 ];
+
+/** Returns the largest number of code points that `field` takes, as the contract has it. */
+export function maxLengthOf({ schemas }: CollectionUnderTest, field: string): number {
+  const declared = contract.components.schemas as Record<string, { maxLength: number }>;
+  const maxLength = declared[schemas[field] ?? '']?.maxLength;
+  if (maxLength === undefined) throw new Error(`the contract has no bound for ${field}`);
+  return maxLength;
+}
 
 /** Returns a record's input with `text` in every field. */
 export function inputOf({ fields }: CollectionUnderTest, text: string): Record<string, string> {

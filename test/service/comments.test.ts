@@ -1,7 +1,9 @@
 // Comments belong to exactly one note, in every operation.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { allItems } from './collections.ts';
 import { type Service, startService } from './harness.ts';
+import { assertSound } from './stored-data.ts';
 
 async function twoNotesAndAComment(service: Service): Promise<void> {
   for (const title of ['one', 'two']) await service.request('POST', '/notes', { json: { title, body: title } });
@@ -26,19 +28,43 @@ test('where the note is missing, the note is what was not found', async (t) => {
   const service = await startService(t);
   await twoNotesAndAComment(service);
   const calls = [
-    ['GET', '/notes/9/comments'],
-    ['POST', '/notes/9/comments'],
-    ['GET', '/notes/9/comments/1'],
-    ['PUT', '/notes/9/comments/1'],
-    ['DELETE', '/notes/9/comments/1'],
+    ['GET', ''],
+    ['POST', ''],
+    ['GET', '/1'],
+    ['PUT', '/1'],
+    ['DELETE', '/1'],
+    ['GET', '/9'],
+    ['PUT', '/9'],
+    ['DELETE', '/9'],
   ] as const;
-  for (const [method, path] of calls) {
-    const parts = method === 'POST' || method === 'PUT' ? { json: { body: 'x' } } : {};
-    const answer = await service.request(method, path, parts);
-    assert.equal(answer.status, 404, `${method} ${path}`);
-    assert.equal(answer.json.detail, 'Note with ID 9 was not found.');
+  for (const noteId of ['9', '007', '-1', '9007199254740993']) {
+    for (const [method, record] of calls) {
+      const parts = method === 'POST' || method === 'PUT' ? { json: { body: 'x' } } : {};
+      const answer = await service.request(method, `/notes/${noteId}/comments${record}`, parts);
+      assert.equal(answer.status, 404, `${method} ${noteId} ${record}`);
+      assert.equal(answer.json.detail, `Note with ID ${noteId} was not found.`);
+    }
   }
   assert.equal((await service.request('GET', '/notes/1/comments')).json.total, 1);
+});
+
+test('a comment stays with its note, whatever note_id its body names', async (t) => {
+  const service = await startService(t);
+  await twoNotesAndAComment(service);
+  const json = { id: 9, note_id: 2, body: 'edited' };
+  const replaced = await service.request('PUT', '/notes/1/comments/1', { json });
+  assert.deepEqual(replaced.json, { id: 1, note_id: 1, body: 'edited' });
+  const created = await service.request('POST', '/notes/1/comments', { json });
+  assert.deepEqual(created.json, { id: 2, note_id: 1, body: 'edited' });
+  assert.deepEqual(await allItems(service, '/notes/1/comments'), [replaced.json, created.json]);
+  assert.deepEqual(await allItems(service, '/notes/2/comments'), []);
+});
+
+test('a note is replaced without harm to its comments', async (t) => {
+  const service = await startService(t);
+  await twoNotesAndAComment(service);
+  await service.request('PUT', '/notes/1', { json: { title: 'new', body: 'new' } });
+  assert.deepEqual(await allItems(service, '/notes/1/comments'), [{ id: 1, note_id: 1, body: 'of one' }]);
 });
 
 test('a note takes its comments with it, and no others', async (t) => {
@@ -52,6 +78,7 @@ test('a note takes its comments with it, and no others', async (t) => {
   assert.deepEqual(others.json.items, [{ id: 2, note_id: 2, body: 'of two' }]);
   const next = await service.request('POST', '/notes/2/comments', { json: { body: 'next' } });
   assert.equal(next.json.id, 3);
+  await assertSound(service.file);
 });
 
 test('faults of both ids and of the body are told together', async (t) => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { healthRoute } from '../../src/health.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { startService } from './harness.ts';
+import { type JsonAnswer, startService } from './harness.ts';
+import { whileLocked } from './stored-data.ts';
 
 const NO_CALL = { path: [], query: '', body: undefined, headers: {} };
 
@@ -19,6 +20,30 @@ test('a healthy service says so', async (t) => {
   assert.equal(answer.text, '{"status":"ok","db":"ok"}');
   assert.equal(answer.headers['content-type'], 'application/json');
   assert.equal((await service.request('HEAD', '/health')).status, 200);
+});
+
+test('while the database hangs, health says so within about a second, and again all is well when it does not', async (t) => {
+  const service = await startService(t);
+  const note = await whileLocked(service.file, async () => {
+    // The writer waits for another process; so does whoever asks it for anything.
+    const note = service.request('POST', '/notes', { json: { title: 'patient', body: 'x' } });
+    let [answer, head]: (JsonAnswer | undefined)[] = [];
+    let started = 0;
+    do {
+      // The first question may be quicker than the note.
+      started = performance.now();
+      [answer, head] = await Promise.all(['GET', 'HEAD'].map((method) => service.request(method, '/health')));
+    } while (answer?.status === 200 || head?.status === 200);
+    assert.ok(performance.now() - started < 3_000);
+    assert.equal(answer?.status, 503);
+    assert.equal(answer?.text, '{"status":"ok","db":"error"}');
+    assert.equal(answer?.headers['content-type'], 'application/json');
+    assert.deepEqual([head?.status, head?.text], [503, '']);
+    assert.equal(head?.headers['content-length'], answer?.headers['content-length']);
+    return { answer: note };
+  });
+  assert.equal((await note.answer).status, 201);
+  assert.equal((await service.request('GET', '/health')).text, '{"status":"ok","db":"ok"}');
 });
 
 for (const [name, ping] of [

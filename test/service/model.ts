@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../src/http/problem.ts';
-import { COLLECTIONS } from './collections.ts';
-import { contract } from './contract.ts';
+import { COLLECTIONS, maxLengthOf } from './collections.ts';
 import type { JsonAnswer, Service } from './harness.ts';
 
 /** The names of the collections. */
@@ -48,11 +47,11 @@ interface Shape {
   readonly fields: readonly (readonly [name: string, maxLength: number])[];
 }
 
-const schemas = contract.components.schemas as Record<string, { maxLength: number }>;
 const SHAPES = Object.fromEntries(
-  COLLECTIONS.map(({ label, schemas: named }, index) => {
-    const fields = Object.entries(named).map(([field, schema]) => [field, schemas[schema]?.maxLength ?? 0] as const);
-    return [NAMES[index], { label, idField: `${label.toLowerCase()}_id`, fields }];
+  COLLECTIONS.map((collection, index): [string | undefined, Shape] => {
+    const { label, fields } = collection;
+    const bounds = fields.map((field) => [field, maxLengthOf(collection, field)] as const);
+    return [NAMES[index], { label, idField: `${label.toLowerCase()}_id`, fields: bounds }];
   }),
 ) as Record<Move['collection'], Shape>;
 

@@ -1,19 +1,27 @@
 // The create/read/update/delete pattern, the same for notes, tags and comments: specification, sections 4.1 to 4.3.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COLLECTIONS, inputOf, prepare } from './collections.ts';
-import { contract } from './contract.ts';
+import { allItems, COLLECTIONS, inputOf, maxLengthOf, prepare } from './collections.ts';
 import { startService } from './harness.ts';
 
 const WRONG_TYPES = [null, 1, 1.5, true, [], ['a'], {}];
-const BLANKS = ['', ' ', '\t\n\r\v\f', '\u00a0', '\u2028\u2029', '\ufeff', '\u3000\u2003'];
-
-function boundsOf(schema: string): { maxLength: number } {
-  return (contract.components.schemas as Record<string, { maxLength: number }>)[schema] ?? { maxLength: 0 };
-}
+const BLANKS = [
+  '',
+  ' ',
+  '\t\n\r\v\f',
+  '\u00a0',
+  '\u1680',
+  '\u2000\u2003\u200a',
+  '\u2028\u2029',
+  '\u202f\u205f',
+  '\u3000',
+  '\ufeff',
+];
+/** What shows nothing, or nearly so, but is no white space. */
+const NOT_BLANKS = ['\u0000', '\u200b', '\u00ad', '\u2800', '\u0301', ' . '];
 
 for (const collection of COLLECTIONS) {
-  const { label, path, fields, added, schemas } = collection;
+  const { label, path, fields, added } = collection;
 
   test(`${label}: what is created can be read, replaced, listed and deleted`, async (t) => {
     const service = await startService(t);
@@ -23,7 +31,7 @@ for (const collection of COLLECTIONS) {
     assert.deepEqual(created.json, { id: 1, ...added, ...inputOf(collection, 'one') });
     assert.equal(created.headers.location, `${path}/1`);
 
-    const read = await service.request('GET', `${path}/1`);
+    const read = await service.request('GET', String(created.headers.location));
     assert.equal(read.status, 200);
     assert.deepEqual(read.json, created.json);
 
@@ -32,12 +40,16 @@ for (const collection of COLLECTIONS) {
     assert.deepEqual(replaced.json, { id: 1, ...added, ...inputOf(collection, 'two') });
     assert.deepEqual((await service.request('GET', `${path}/1`)).json, replaced.json);
 
+    const whole = replaced.json;
     const list = await service.request('GET', path);
-    assert.deepEqual(list.json, { items: [replaced.json], limit: 20, offset: 0, total: 1 });
+    assert.deepEqual(list.json, { items: [whole], limit: 20, offset: 0, total: 1 });
 
     const deleted = await service.request('DELETE', `${path}/1`);
     assert.equal(deleted.status, 204);
-    assert.equal((await service.request('GET', `${path}/1`)).status, 404);
+    for (const method of ['GET', 'PUT', 'DELETE', 'GET']) {
+      const again = await service.request(method, `${path}/1`, method === 'PUT' ? { json: whole } : {});
+      assert.equal(again.status, 404, method);
+    }
     assert.deepEqual((await service.request('GET', path)).json, { items: [], limit: 20, offset: 0, total: 0 });
   });
 
@@ -48,11 +60,44 @@ for (const collection of COLLECTIONS) {
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const json = method === 'PUT' ? { json: inputOf(collection, 'x') } : {};
         const answer = await service.request(method, `${path}/${id}`, json);
-        assert.equal(answer.status, 404);
-        assert.equal(answer.json.detail, `${label} with ID ${id} was not found.`);
-        assert.equal(answer.json.title, 'Not Found');
-        assert.equal(answer.json.type, `${service.url}/problems/not-found`);
+        assert.equal(answer.headers['content-type'], 'application/problem+json');
+        assert.deepEqual(answer.json, {
+          type: `${service.url}/problems/not-found`,
+          title: 'Not Found',
+          status: 404,
+          detail: `${label} with ID ${id} was not found.`,
+        });
       }
+    }
+  });
+
+  test(`${label}: a record is replaced or deleted alone`, async (t) => {
+    const service = await startService(t);
+    await prepare(service, collection);
+    const records: object[] = [];
+    for (const text of ['one', 'two', 'three']) {
+      records.push((await service.request('POST', path, { json: inputOf(collection, text) })).json);
+    }
+    records[1] = (await service.request('PUT', `${path}/2`, { json: inputOf(collection, 'new') })).json;
+    assert.deepEqual(await allItems(service, path), records);
+    await service.request('DELETE', `${path}/2`);
+    assert.deepEqual(await allItems(service, path), [records[0], records[2]]);
+  });
+
+  test(`${label}: what is wrong with the body is told before that the record is missing`, async (t) => {
+    const service = await startService(t);
+    await prepare(service, collection);
+    assert.equal((await service.request('PUT', `${path}/42`, { json: inputOf(collection, ' ') })).status, 422);
+    assert.equal((await service.request('PUT', `${path}/42`, { json: inputOf(collection, 'x') })).status, 404);
+  });
+
+  test(`${label}: two records may be the same but for their ids`, async (t) => {
+    const service = await startService(t);
+    await prepare(service, collection);
+    const input = inputOf(collection, 'same');
+    for (const id of [1, 2]) {
+      const { json } = await service.request('POST', path, { json: input });
+      assert.deepEqual(json, { id, ...added, ...input });
     }
   });
 
@@ -108,47 +153,64 @@ for (const collection of COLLECTIONS) {
     assert.deepEqual(list.json.items, [{ id: 1, ...added, ...inputOf(collection, 'before') }]);
   });
 
-  for (const [field, schema] of Object.entries(schemas)) {
-    const { maxLength } = boundsOf(schema);
+  for (const field of fields) {
+    const maxLength = maxLengthOf(collection, field);
     test(`${label}: ${field} takes 1 to ${maxLength} code points`, async (t) => {
-      const service = await startService(t, { bodyLimitBytes: 4_194_304 });
+      const service = await startService(t);
       await prepare(service, collection);
-      for (const [letter, width] of [
-        ['a', 1],
-        ['ü', 1],
-        ['😀', 2],
-      ] as const) {
-        for (const length of [1, maxLength]) {
-          const text = letter.repeat(length);
-          assert.equal(text.length, length * width);
-          const created = await service.request('POST', path, { json: { ...inputOf(collection, 'x'), [field]: text } });
-          assert.equal(created.status, 201);
-          assert.equal(created.json[field], text);
-          const read = await service.request('GET', String(created.headers.location));
-          assert.equal(read.json[field], text);
+      await service.request('POST', path, { json: inputOf(collection, 'before') });
+      const tooLong = {
+        field,
+        in: 'body',
+        pointer: `#/${field}`,
+        code: 'maxLength',
+        detail: `must NOT have more than ${maxLength} characters`,
+      };
+      for (const letter of ['a', 'ü', '\u0301', '\u0000', '😀']) {
+        for (const [method, target, status] of [
+          ['POST', path, 201],
+          ['PUT', `${path}/1`, 200],
+        ] as const) {
+          const send = (length: number) =>
+            service.request(method, target, { json: { ...inputOf(collection, 'x'), [field]: letter.repeat(length) } });
+          for (const length of [1, maxLength]) {
+            const answer = await send(length);
+            assert.deepEqual([answer.status, answer.json[field]], [status, letter.repeat(length)]);
+            const read = await service.request('GET', String(answer.headers.location ?? target));
+            assert.equal(read.text.length, answer.text.length);
+            assert.deepEqual(read.json, answer.json);
+          }
+          const refused = await send(maxLength + 1);
+          assert.equal(refused.status, 422);
+          assert.equal(refused.json.detail, `${field} ${tooLong.detail}.`);
+          assert.deepEqual(refused.json.errors, [tooLong]);
         }
-        const json = { ...inputOf(collection, 'x'), [field]: letter.repeat(maxLength + 1) };
-        const refused = await service.request('POST', path, { json });
-        assert.equal(refused.status, 422);
-        assert.deepEqual(
-          refused.json.errors.map((error: { code: string }) => error.code),
-          ['maxLength'],
-        );
       }
-      assert.equal((await service.request('GET', path)).json.total, 6);
+      assert.equal((await service.request('GET', path)).json.total, 1 + 5 * 2);
+    });
+
+    test(`${label}: ${field} takes what is no white space, visible or not`, async (t) => {
+      const service = await startService(t);
+      await prepare(service, collection);
+      for (const text of NOT_BLANKS) {
+        const json = { ...inputOf(collection, 'x'), [field]: text };
+        const created = await service.request('POST', path, { json });
+        assert.deepEqual([created.status, created.json[field]], [201, text], JSON.stringify(text));
+      }
     });
   }
 }
 
-test('tags may share a name', async (t) => {
+test('the type of a problem leads to a page about it', async (t) => {
   const service = await startService(t);
-  const one = await service.request('POST', '/tags', { json: { name: 'same' } });
-  const two = await service.request('POST', '/tags', { json: { name: 'same' } });
-  assert.deepEqual(
-    [one.json, two.json],
-    [
-      { id: 1, name: 'same' },
-      { id: 2, name: 'same' },
-    ],
-  );
+  for (const [path, status, slug] of [
+    ['/notes/1', 404, 'not-found'],
+    ['/tags/x', 422, 'validation-failed'],
+  ] as const) {
+    const { json } = await service.request('GET', path);
+    assert.deepEqual([json.status, json.type], [status, `${service.url}/problems/${slug}`]);
+    const page = await service.request('GET', new URL(json.type).pathname);
+    assert.equal(page.status, 200);
+    assert.match(page.text, new RegExp(`<h1>${status} ${json.title}</h1>`));
+  }
 });
