@@ -14,7 +14,7 @@ interface Example {
 
 const examples = [...examplesBelow('')];
 
-/** Finds examples in both of their forms: named ones beside a `schema`, and lists inside one. */
+/** Finds examples in all their forms: named ones or a single one beside a `schema`, and lists inside one. */
 function* examplesBelow(pointer: string): Generator<Example> {
   const place = at(pointer);
   if (typeof place !== 'object' || place === null) return;
@@ -27,6 +27,8 @@ function* examplesBelow(pointer: string): Generator<Example> {
         const { value } = at(resolve(`${below}/${each}`) ?? '') as { value: unknown };
         yield { pointer: `${below}/${each}`, schema: `${pointer}/schema`, value };
       }
+    } else if (name === 'example' && 'schema' in place) {
+      yield { pointer: below, schema: `${pointer}/schema`, value: member };
     } else {
       yield* examplesBelow(below);
     }
