@@ -49,8 +49,8 @@ export function createApp(options: Options, log: Log): App {
 
   return {
     async listen() {
-      const [opened, documentation] = await Promise.all([openDatabase(options.db), loadDocumentation()]);
-      database = opened;
+      const documentation = await loadDocumentation();
+      database = await openDatabase(options.db);
       try {
         const address = await server.listen(options.host, options.port);
         const url = urlOf(address);

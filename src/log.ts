@@ -1,6 +1,6 @@
-// The log: JSON lines on standard error, gathered and written in the background, so that neither a slow disk nor a full
-// pipe holds up a request.
-import { write, writeSync } from 'node:fs';
+// The log: JSON lines on standard error, gathered for a turn of the event loop and written at its end. A pipe that nobody
+// reads holds up nothing: what it refuses waits, within bounds.
+import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 /** The levels from the most to the least severe; a log at a level writes that level and those before it. */
@@ -12,7 +12,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** The members of a line beside its time, level and message. An Error is told with its stack and its causes. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes a line of JSON unless its level is less severe than the log's. Never throws, never blocks. */
+/** Writes a line of JSON unless its level is less severe than the log's. Never throws, never waits for a reader. */
 export interface Log {
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields?: LogFields): void;
   /** Writes what is still waiting, blocking (500 ms at most if nobody reads): for the end of the process. */
@@ -25,79 +25,59 @@ const WAITING_LIMIT = 8_388_608;
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
-const NOTHING: Buffer = Buffer.alloc(0);
-
 /**
- * Returns a log that writes to the file descriptor `target`. A pipe should be non-blocking: a full one would hold a
- * thread for as long as nobody reads, and with it the end of the process. Node makes standard error so when asked for it.
+ * Returns a log that writes to the file descriptor `target`. A pipe must be non-blocking, as Node makes standard error
+ * when it is asked for it: only then a full one says so instead of waiting for a reader.
  */
 export function createLog(level: LogLevel, target: number = process.stderr.fd): Log {
   const threshold = LOG_LEVELS.indexOf(level);
-  let waiting = '';
-  /** What a full pipe has refused, until it is tried again. */
-  let refused: Buffer = NOTHING;
+  let lines = '';
+  let unwritten: Buffer = Buffer.alloc(0);
   let dropped = 0;
-  let writing = false;
+  let scheduled = false;
 
-  function start(): void {
-    if (writing || waiting === '') return;
-    writing = true;
-    setImmediate(writeWaiting);
-  }
-
-  function writeWaiting(): void {
-    const bytes = Buffer.from(waiting);
-    waiting = '';
-    writeAll(bytes);
-  }
-
-  function writeAll(bytes: Buffer): void {
-    write(target, bytes, (error, written) => {
-      if (error?.code === 'EAGAIN') {
-        refused = bytes;
-        setTimeout(retry, RETRY_MS);
-      } else if (!error && written < bytes.length) {
-        writeAll(bytes.subarray(written));
-      } else {
-        // A log that cannot be written (EPIPE, ENOSPC) must not end the service.
-        writing = false;
-        start();
+  /** Writes until nothing is left or a pipe is full; returns whether nothing is left. */
+  function writeOut(): boolean {
+    try {
+      while (unwritten.length > 0 || lines !== '') {
+        if (unwritten.length === 0) {
+          unwritten = Buffer.from(lines);
+          lines = '';
+        }
+        unwritten = unwritten.subarray(writeSync(target, unwritten));
       }
-    });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
+      // A log that cannot be written (EPIPE, ENOSPC) must not end the service, and there is nowhere to tell it.
+      unwritten = Buffer.alloc(0);
+    }
+    return true;
   }
 
-  function retry(): void {
-    const bytes = refused;
-    refused = NOTHING;
-    writeAll(bytes);
+  function writeLater(): void {
+    scheduled = !writeOut();
+    if (scheduled) setTimeout(writeLater, RETRY_MS).unref();
   }
 
   return {
     write(severity, message, fields = {}) {
       if (LOG_LEVELS.indexOf(severity) > threshold) return;
-      if (waiting.length > WAITING_LIMIT) {
+      if (lines.length > WAITING_LIMIT) {
         dropped += 1;
         return;
       }
       const lost = dropped === 0 ? {} : { dropped_lines: dropped };
       dropped = 0;
-      waiting += `${toLine({ time: new Date().toISOString(), level: severity, message, ...fields, ...lost })}\n`;
-      start();
+      lines += `${toLine({ time: new Date().toISOString(), level: severity, message, ...fields, ...lost })}\n`;
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(writeLater);
     },
 
     flush() {
-      let bytes: Buffer = Buffer.concat([refused, Buffer.from(waiting)]);
-      refused = NOTHING;
-      waiting = '';
       const deadline = performance.now() + FLUSH_MS;
-      while (bytes.length > 0) {
-        try {
-          bytes = bytes.subarray(writeSync(target, bytes));
-        } catch (error) {
-          // Of anything but a full pipe there is nowhere left to tell.
-          if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > deadline) return;
-          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
-        }
+      while (!writeOut() && performance.now() < deadline) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
       }
     },
   };

@@ -1,7 +1,6 @@
 // The create/read/update/delete pattern, once. A collection declares its path, its fields and its parent; the five
 // operations of specification sections 4.1 to 4.3 follow from that.
 import { endpoint } from '../contract/endpoint.ts';
-import type { PageQuery } from '../contract/records.ts';
 import type { Route } from '../http/dispatch.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
@@ -18,6 +17,12 @@ export interface Collection {
   readonly shape: TableShape;
   /** The collection whose records own these; its id parameter stands in `path`. */
   readonly parent?: Collection;
+}
+
+/** The query of a list: how many records at most, and how many to skip. */
+interface PageQuery {
+  readonly limit: number;
+  readonly offset: number;
 }
 
 type Ids = Readonly<Record<string, number>>;

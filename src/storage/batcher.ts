@@ -3,7 +3,12 @@
 import { DatabaseUnavailable } from './database.ts';
 
 /** How large a batch and its queue may grow; sizes are in characters, as `size` of the batcher's options counts them. */
-export const BATCH_LIMITS = { batchItems: 512, batchCharacters: 4_194_304, queueItems: 8_192 };
+export const BATCH_LIMITS = {
+  batchItems: 512,
+  batchCharacters: 4_194_304,
+  queueItems: 8_192,
+  queueCharacters: 67_108_864,
+};
 
 /** What a batcher needs to know. */
 export interface BatcherOptions<Item, Outcome> {
@@ -16,6 +21,7 @@ export interface BatcherOptions<Item, Outcome> {
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
+  readonly characters: number;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -31,18 +37,20 @@ export function createBatcher<Item, Outcome>({
   limits = BATCH_LIMITS,
 }: BatcherOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   let queue: Waiting<Item, Outcome>[] = [];
+  let queuedCharacters = 0;
   let busy = false;
 
   function nextBatch(): Waiting<Item, Outcome>[] {
     let count = 0;
-    let characters = 0;
-    for (const { item } of queue) {
-      characters += size(item);
-      if (count > 0 && (count === limits.batchItems || characters > limits.batchCharacters)) break;
+    let batchCharacters = 0;
+    for (const { characters } of queue) {
+      if (count > 0 && (count === limits.batchItems || batchCharacters + characters > limits.batchCharacters)) break;
       count += 1;
+      batchCharacters += characters;
     }
     const batch = queue.slice(0, count);
     queue = queue.slice(count);
+    queuedCharacters -= batchCharacters;
     return batch;
   }
 
@@ -64,11 +72,13 @@ export function createBatcher<Item, Outcome>({
   }
 
   return (item) => {
-    if (queue.length >= limits.queueItems) {
+    const characters = size(item);
+    if (queue.length >= limits.queueItems || queuedCharacters + characters > limits.queueCharacters) {
       return Promise.reject(new DatabaseUnavailable('the queue of waiting calls is full'));
     }
     return new Promise((resolve, reject) => {
-      queue.push({ item, resolve, reject });
+      queue.push({ item, characters, resolve, reject });
+      queuedCharacters += characters;
       if (busy) return;
       busy = true;
       // After the input that is ready now has been read, so that calls which arrived together travel together.

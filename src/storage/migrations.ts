@@ -4,7 +4,8 @@ import { type Database, DatabaseUnusable } from './database.ts';
 
 /**
  * Bits of an id that count inside its block: the `*_blocks` tables hold the number of records in each run of
- * 2^BLOCK_BITS ids, kept by triggers, so that a page is found at any depth without walking there.
+ * 2^BLOCK_BITS ids, kept by triggers, so that a page is found at any depth without walking there. The steps below say
+ * 10 themselves, for they never change: another width needs another step.
  */
 export const BLOCK_BITS = 10;
 

@@ -6,7 +6,7 @@ import { DatabaseUnavailable, type Row, type Statement } from './database.ts';
 
 /** A connection: `exclusively` gives its caller the connection alone until the returned promise settles. */
 export interface Connection {
-  /** Runs `work` when all earlier work on this connection is done; resolves or rejects as `work` does. */
+  /** Runs `work` when all earlier work is done; resolves or rejects as `work` does, and rejects once `close` was called. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   /** Runs one prepared statement to its end (so that it commits) and returns its rows. Call it inside `exclusively`. */
   run(statement: Statement): Promise<readonly Row[]>;
@@ -18,8 +18,8 @@ export interface Connection {
   pending(): number;
 }
 
-/** The result codes after which the same call may succeed later; all others are errors of the program. */
-const TRANSIENT_CODES: ReadonlySet<string> = new Set([
+/** The result codes that tell of the state of the database and not of the statement, which may succeed another time. */
+const STATE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_BUSY',
   'SQLITE_LOCKED',
   'SQLITE_NOMEM',
@@ -43,6 +43,7 @@ export async function openConnection(path: string, mode: number): Promise<Connec
   const prepared = new Map<string, Promise<sqlite3.Statement>>();
   let lane: Promise<unknown> = Promise.resolve();
   let pending = 0;
+  let closing = false;
 
   function prepare(sql: string): Promise<sqlite3.Statement> {
     const known = prepared.get(sql);
@@ -59,6 +60,7 @@ export async function openConnection(path: string, mode: number): Promise<Connec
 
   return {
     async exclusively(work) {
+      if (closing) throw new DatabaseUnavailable('the database is closing');
       pending += 1;
       const turn = lane.then(work);
       lane = turn.catch(() => {});
@@ -87,6 +89,7 @@ export async function openConnection(path: string, mode: number): Promise<Connec
     },
 
     async close() {
+      closing = true;
       await lane;
       for (const statement of prepared.values()) (await statement).finalize();
       await new Promise<void>((resolve, reject) => {
@@ -99,5 +102,5 @@ export async function openConnection(path: string, mode: number): Promise<Connec
 }
 
 function translated(error: Error & { code?: string }): Error {
-  return TRANSIENT_CODES.has(error.code ?? '') ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+  return STATE_CODES.has(error.code ?? '') ? new DatabaseUnavailable(error.message, { cause: error }) : error;
 }

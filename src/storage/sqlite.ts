@@ -8,6 +8,8 @@ import { type Connection, openConnection } from './sqlite-connection.ts';
 
 const READERS = 2;
 const BUSY_TIMEOUT_MS = 5_000;
+
+/** For each connection, and taken only as far as the file is read: with it pages cost a quarter less than with 2 MiB. */
 const CACHE_KIB = 65_536;
 
 /** Versions before this one can lose a committed transaction when the write-ahead log is reset (SQLite 3.51.3 notes). */

@@ -37,7 +37,7 @@ export interface Table {
 }
 
 /** From this offset on the block counts find a page sooner than walking there does. */
-const DEEP_OFFSET = 2_048;
+export const DEEP_OFFSET = 2_048;
 
 /** Returns the table of `shape` in `database`, whose writes all go through `write`. */
 export function createTable(shape: TableShape, database: Database, write: Write): Table {
@@ -49,10 +49,9 @@ export function createTable(shape: TableShape, database: Database, write: Write)
   const readOne = createBatcher<Values, string | undefined>({
     async run(wanted) {
       const [row] = await database.read({ sql: sql.read, parameter: JSON.stringify(wanted) });
+      if (typeof row?.records !== 'string') throw new Error('the engine returned no records');
       // One line for each id that was asked for, in that order; JSON text holds no raw line feed.
-      return String(row?.records)
-        .split('\n')
-        .map((record) => record || undefined) as (string | undefined)[];
+      return row.records.split('\n').map((record) => (record === '' ? undefined : record));
     },
   });
 
@@ -91,7 +90,7 @@ export function createTable(shape: TableShape, database: Database, write: Write)
   }
 }
 
-/** The SQL of a table. Each statement takes one JSON text; a write's values stand in the order [parent, id, ...texts]. */
+/** The SQL of a table. Each statement takes one JSON text; values stand in the order [parent, id, ...texts], as far as there is a parent and an id. */
 function statementsOf({ name, blocks, columns, parent }: TableShape) {
   const stored = parent ? [parent.column, ...columns] : columns;
   const record = `json_object(${['id', ...stored].map((column) => `'${column}', ${name}.${column}`).join(', ')})`;

@@ -72,7 +72,7 @@ export async function startService(
   };
   const app = createApp({ ...optionsFor(), ...overrides, db: file }, log);
   const url = await app.listen();
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
   let closed: Promise<void> | undefined;
 
   const service: Service = {

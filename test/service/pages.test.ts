@@ -1,12 +1,11 @@
 // Lists in pages: one envelope, strict bounds, and the same answer at every depth.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEEP_OFFSET } from '../../src/storage/table.ts';
 import { COLLECTIONS, inputOf, prepare } from './collections.ts';
 import { type Service, startService } from './harness.ts';
 import { assertSound } from './stored-data.ts';
 
-/** Below this offset a page is walked to, from it on it is found by the block counts; both sides are tested. */
-const BORDER = 2_048;
 const RECORDS = 6_600;
 
 /** What is no integer in a query; among them a plus sign, spaces and Arabic digits, as they travel in a URL. */
@@ -122,7 +121,7 @@ for (const { path, nested, label } of COLLECTIONS.filter((each) => each.label !=
         assertPage(service, path, left, LIMITS[offset % LIMITS.length] ?? 1, offset),
       ),
     );
-    for (const middle of [0, BORDER, left.length]) {
+    for (const middle of [0, DEEP_OFFSET, left.length]) {
       for (const offset of [middle - 100, middle - 1, middle, middle + 1].filter((each) => each >= 0)) {
         for (const limit of LIMITS) await assertPage(service, path, left, limit, offset);
       }

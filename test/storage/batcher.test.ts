@@ -104,21 +104,26 @@ for (const { name, sizes, batches } of [
   });
 }
 
-test('a full queue refuses what comes on top, loses nothing of what waits, and has room again afterwards', async () => {
-  const { submit, batch, runAll } = heldBatcher({ queueItems: 3, batchItems: 2 });
-  const underWay = submit('a');
-  const held = await batch(1);
-  const waiting = ['b', 'c', 'd'].map((item) => submit(item));
-  await assert.rejects(submit('e'), DatabaseUnavailable);
-  held.succeed();
-  const answers = [underWay, ...waiting];
-  await runAll(answers);
-  assert.deepEqual(await Promise.all(answers), ['a done', 'b done', 'c done', 'd done']);
+for (const [name, limits] of [
+  ['items', { queueItems: 3 }],
+  ['characters', { queueCharacters: 3 }],
+] as const) {
+  test(`a queue full of ${name} refuses what comes on top, loses nothing of what waits, and has room again afterwards`, async () => {
+    const { submit, batch, runAll } = heldBatcher({ ...limits, batchItems: 2 });
+    const underWay = submit('a');
+    const held = await batch(1);
+    const waiting = ['b', 'c', 'd'].map((item) => submit(item));
+    await assert.rejects(submit('e'), DatabaseUnavailable);
+    held.succeed();
+    const answers = [underWay, ...waiting];
+    await runAll(answers);
+    assert.deepEqual(await Promise.all(answers), ['a done', 'b done', 'c done', 'd done']);
 
-  const later = submit('f');
-  await runAll([later]);
-  assert.equal(await later, 'f done');
-});
+    const later = submit('f');
+    await runAll([later]);
+    assert.equal(await later, 'f done');
+  });
+}
 
 test('an Error among the outcomes rejects its item and no other', async () => {
   const { submit, batch } = heldBatcher();
