@@ -2,7 +2,7 @@
 import { contract } from './contract.ts';
 import type { Service } from './harness.ts';
 
-/** A collection under test. Where it is nested, its path is below note 1, which `startCollection` has made. */
+/** A collection under test. Where it is nested, its path is below a note that `prepare` makes. */
 export interface CollectionUnderTest {
   readonly label: string;
   readonly path: string;
@@ -28,9 +28,9 @@ export const COLLECTIONS: readonly CollectionUnderTest[] = [
   { label: 'Tag', path: '/tags', fields: ['name'], added: {}, schemas: { name: 'TagName' }, nested: false },
   {
     label: 'Comment',
-    path: '/notes/1/comments',
+    path: '/notes/3/comments',
     fields: ['body'],
-    added: { note_id: 1 },
+    added: { note_id: 3 },
     schemas: { body: 'CommentBody' },
     nested: true,
   },
@@ -49,9 +49,11 @@ export function inputOf({ fields }: CollectionUnderTest, text: string): Record<s
   return Object.fromEntries(fields.map((field) => [field, text]));
 }
 
-/** Makes the note that a nested collection lives below. */
+/** Makes the note that a nested collection lives below, behind others, so that no id of it is the note's by chance. */
 export async function prepare(service: Service, { nested }: CollectionUnderTest): Promise<void> {
-  if (nested) await service.request('POST', '/notes', { json: { title: 'parent', body: 'parent' } });
+  for (const title of nested ? ['one', 'two', 'parent'] : []) {
+    await service.request('POST', '/notes', { json: { title, body: 'x' } });
+  }
 }
 
 /** Returns the whole list at `path`, got page by page; nobody may write meanwhile. */

@@ -120,15 +120,17 @@ export function createModel({ shared = false } = {}): Model {
     }
   }
 
-  /** Of a list that others change meanwhile, what is one's own is known all the same. */
-  function assertOwnItems({ collection, limit = String(DEFAULT_LIMIT) }: Move, { status, json }: JsonAnswer): void {
+  /** Of a list that others change meanwhile, what is one's own is known all the same, and items and total agree. */
+  function assertOwnItems(move: Move, { status, json }: JsonAnswer): void {
+    const { collection, limit = String(DEFAULT_LIMIT), offset = '0' } = move;
     assert.equal(status, 200);
     const ids = json.items.map(({ id }: Item) => id);
     assert.deepEqual(
       ids,
       [...new Set<number>(ids)].sort((one, other) => one - other),
     );
-    assert.ok(ids.length <= Number(limit) && json.total >= records[collection].size);
+    assert.equal(ids.length, Math.max(0, Math.min(Number(limit), json.total - Number(offset))));
+    assert.ok(json.total >= records[collection].size);
     for (const item of json.items as Item[]) {
       if (given[collection].includes(item.id)) assert.deepEqual(item, records[collection].get(item.id));
     }

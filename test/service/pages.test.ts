@@ -102,10 +102,12 @@ async function assertPage(service: Service, path: string, all: readonly Item[], 
 }
 
 // Tags differ from notes in their names alone.
-for (const { path, nested, label } of COLLECTIONS.filter((each) => each.label !== 'Tag')) {
+for (const collection of COLLECTIONS.filter(({ label }) => label !== 'Tag')) {
+  const { label, path, nested } = collection;
+
   test(`${label}: at every offset, the page is that window of the whole list, after deletions as well`, async (t) => {
     const service = await startService(t);
-    if (nested) await createMany(service, '/notes', 2);
+    await prepare(service, collection);
     const half = createMany(service, path, RECORDS / 2);
     // Comments of another note take ids in between.
     if (nested) await createMany(service, '/notes/2/comments', RECORDS / 3);
