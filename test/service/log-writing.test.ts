@@ -164,7 +164,7 @@ test('on standard error, flush gives a full pipe up that nobody reads', async (t
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   t.after(() => child.kill('SIGKILL'));
-  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(10_000) }), [0, null]);
+  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(30_000) }), [0, null]);
   child.stderr.destroy();
 });
 
@@ -217,7 +217,7 @@ for (const state of ['closed', 'full'] as const) {
       for (const answer of answers) assert.match(await answer.text(), /^\{"items":\[\]/);
     }
     assert.equal((await ask(url, 'GET', '/health')).text, '{"status":"ok","db":"ok"}');
-    const exit = once(command.process, 'exit', { signal: AbortSignal.timeout(10_000) });
+    const exit = once(command.process, 'exit', { signal: AbortSignal.timeout(30_000) });
     command.process.kill('SIGTERM');
     assert.deepEqual(await exit, [0, null]);
     command.process.stderr?.resume();
