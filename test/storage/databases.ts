@@ -1,8 +1,12 @@
 // Databases for the tests of the storage: real files, another program on the same file, and the seam with an ear at it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
@@ -92,13 +96,15 @@ export function overhear(database: Database): Overheard {
   return heard;
 }
 
-/** The files of a folder and a digest of each, to show that something stayed as it was. */
+/** The entries of a folder, files with a digest of what they hold, to show that something stayed as it was. */
 export function contentsOf(folder: string): Record<string, string> {
-  const digest = (name: string) =>
-    createHash('sha256')
-      .update(readFileSync(join(folder, name)))
+  const describe = (entry: Dirent) => {
+    if (!entry.isFile()) return 'no file';
+    return createHash('sha256')
+      .update(readFileSync(join(folder, entry.name)))
       .digest('hex');
-  return Object.fromEntries(readdirSync(folder).map((name) => [name, digest(name)]));
+  };
+  return Object.fromEntries(readdirSync(folder, { withFileTypes: true }).map((entry) => [entry.name, describe(entry)]));
 }
 
 /** Makes a SQLite file of another program: `sql` says what is in it. */
@@ -106,4 +112,22 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   await connection.execute(sql);
   await connection.close();
+}
+
+/**
+ * Runs `sql` on the file in another process, which keeps the locks it takes until the returned function has been
+ * called. (Not in this process: there, whoever reads the file and closes it would drop them.)
+ */
+export async function holdLock(test: Test, path: string, sql: string): Promise<() => Promise<void>> {
+  const holder = spawn(process.execPath, [fileURLToPath(new URL('lock-holder.js', import.meta.url)), path, sql], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(holder, 'close');
+  const release = async () => {
+    holder.stdin.end();
+    await ended;
+  };
+  test.after(release);
+  await Promise.race([once(holder.stdout, 'data'), ended.then(() => assert.fail('the lock was not had'))]);
+  return release;
 }
