@@ -44,6 +44,21 @@ test('reads cannot write', async (t) => {
   assert.equal(await countOf(database), 0);
 });
 
+test('a short read does not wait for a long one', async (t) => {
+  const database = await openDatabase(t);
+  const endings: string[] = [];
+  const read = async (name: string, sql: string) => {
+    await rows(database, sql);
+    endings.push(name);
+  };
+  const numbers = 'WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000)';
+  const long = read('long', `${numbers} SELECT count(*) FROM numbers`);
+  await read('short', COUNT);
+  await read('next', COUNT);
+  await long;
+  assert.deepEqual(endings, ['short', 'next', 'long']);
+});
+
 /** Ways in which a transaction fails in its middle. `unavailable`: trying again later can help. */
 const FAILURES = [
   { name: 'a constraint', sql: 'INSERT INTO tags (id, name) VALUES (1, NULL)', unavailable: false },

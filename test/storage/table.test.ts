@@ -121,19 +121,19 @@ test('children created together are paired with their texts, missing parents in 
 test('a child is found below its own parent only', async (t) => {
   const { notes, comments } = await startTables(t);
   await Promise.all([notes.create(['a', 'a']), notes.create(['b', 'b'])]);
-  await comments.create(['mine'], 1);
-  assert.equal(await comments.read(1, 2), undefined);
-  assert.equal(await comments.replace(1, ['theirs'], 2), false);
-  assert.equal(await comments.remove(1, 2), false);
-  assert.equal(await comments.read(1), undefined);
+  for (const body of ['first', 'mine']) await comments.create([body], 1);
+  assert.equal(await comments.read(2, 2), undefined);
+  assert.equal(await comments.replace(2, ['theirs'], 2), false);
+  assert.equal(await comments.remove(2, 2), false);
+  assert.equal(await comments.read(2), undefined);
 
-  const found = await Promise.all([comments.read(1, 2), comments.read(1, 1), comments.read(1, 99)]);
-  assert.deepEqual(found, [undefined, '{"id":1,"note_id":1,"body":"mine"}', undefined]);
-  assert.deepEqual(await Promise.all([comments.replace(1, ['new'], 2), comments.replace(1, ['new'], 1)]), [
-    false,
-    true,
-  ]);
-  assert.deepEqual(await Promise.all([comments.remove(1, 2), comments.remove(1, 1)]), [false, true]);
+  const read = [2, 1, 99].map((parent) => comments.read(2, parent));
+  assert.deepEqual(await Promise.all(read), [undefined, '{"id":2,"note_id":1,"body":"mine"}', undefined]);
+  const replaced = [2, 1].map((parent) => comments.replace(2, ['new'], parent));
+  assert.deepEqual(await Promise.all(replaced), [false, true]);
+  const removed = [2, 1].map((parent) => comments.remove(2, parent));
+  assert.deepEqual(await Promise.all(removed), [false, true]);
+  assert.deepEqual((await parsedPage(comments, 20, 0, 1))?.items, [{ id: 1, note_id: 1, body: 'first' }]);
 });
 
 test('the page of a parent without children is empty, and a missing parent has none', async (t) => {
