@@ -64,11 +64,19 @@ export function createHttpServer({
 
   /** The latest response of each open connection. */
   const latest = new Map<Duplex, ServerResponse | undefined>();
+  /** The connections on which something waits for its turn. */
+  const waiting = new Set<Duplex>();
   let closing = false;
 
   server.on('connection', (socket) => {
     latest.set(socket, undefined);
-    socket.once('close', () => latest.delete(socket));
+    socket.once('close', () => {
+      latest.delete(socket);
+      waiting.delete(socket);
+    });
+    // Nothing more is read while something waits, else one slow answer would let its client fill the memory. Node
+    // resumes on its own whenever it has read a request to its end.
+    socket.on('resume', () => waiting.has(socket) && socket.pause());
   });
 
   function receive(awaitsContinue: boolean) {
@@ -110,14 +118,14 @@ export function createHttpServer({
       next();
       return;
     }
-    // Nothing more is read while somebody waits; else one slow answer would let its client fill the memory. Later,
-    // because Node goes on reading whenever it has read a request to its end.
     const last = latest.get(socket);
-    let waits = true;
-    process.nextTick(() => waits && socket.pause());
+    waiting.add(socket);
+    socket.pause();
     previous.once('close', () => {
-      waits = false;
-      if (latest.get(socket) === last) socket.resume();
+      if (latest.get(socket) === last) {
+        waiting.delete(socket);
+        socket.resume();
+      }
       if (socket.writable) next();
     });
   }

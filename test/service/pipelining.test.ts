@@ -192,3 +192,12 @@ test('a flood behind a slow request is not read', async (t) => {
   assert.ok(unread > 0, 'everything was read');
   assert.equal(answers.length, count + 3);
 });
+
+test('a flood of requests with bodies is read no quicker than they are answered', async (t) => {
+  const server = await startBareServer(t, [textRoute('POST', '/echo', () => 'echo')]);
+  const { socket, answer } = await converse(server);
+  socket.write(requestText('POST /echo', [], ' '.repeat(899).concat('0')).repeat(25_000));
+  for (let answered = 0; answered < 50; answered += 1) assert.equal((await answer()).body, 'echo');
+  assert.ok(socket.writableLength > 0, 'everything was read');
+  socket.destroy();
+});
