@@ -44,8 +44,6 @@ export function readBody(message: IncomingMessage, limitBytes: number): Promise<
     }
     function settle(outcome: () => void): void {
       message.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      // Whoever aborts from now on finds somebody to tell; without a listener the error would end the process.
-      message.on('error', () => {});
       outcome();
     }
 
@@ -72,7 +70,6 @@ export function drain(message: IncomingMessage, done: () => void): void {
     done();
   }
   message.on('data', onData).on('end', finish).on('close', finish);
-  message.resume();
 }
 
 function tooLarge(limitBytes: number): Problem {

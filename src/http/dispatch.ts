@@ -59,7 +59,7 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly requestId: string;
   /** The client sends its body only after it was told to. */
-  awaitsContinue: boolean;
+  readonly awaitsContinue: boolean;
   template: string | undefined;
 }
 
@@ -127,10 +127,9 @@ async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOp
   return route.handle({ path: match.values, query, body, headers: message.headers });
 }
 
-function receive(exchange: Exchange, bodyLimitBytes: number): Promise<Buffer> {
-  if (exchange.awaitsContinue) exchange.response.writeContinue();
-  exchange.awaitsContinue = false;
-  return readBody(exchange.message, bodyLimitBytes);
+function receive({ message, response, awaitsContinue }: Exchange, bodyLimitBytes: number): Promise<Buffer> {
+  if (awaitsContinue) response.writeContinue();
+  return readBody(message, bodyLimitBytes);
 }
 
 function send({ message, response, requestId, awaitsContinue }: Exchange, reply: Reply, bodyLimitBytes: number): void {
