@@ -46,6 +46,15 @@ test('a request that does not arrive in time is 408, wherever it stopped', async
   );
 });
 
+test('headers have less time than the whole request', async (t) => {
+  const server = await startBareServer(t, [quick, echo], { ...LIMITS, requestTimeoutMs: 60_000 });
+  const inBody = await converse(server, requestText('POST /echo', ['content-length: 2']));
+  const inHeaders = await converse(server, 'GET /quick HTTP/1.1\r\nhost: a\r\n');
+  assertProblem(await inHeaders.answer(), 'request-timeout');
+  inBody.socket.write('{}');
+  assert.equal((await inBody.answer()).body, 'echo');
+});
+
 test('a request that trickles in byte by byte is 408 all the same', async (t) => {
   const server = await startBareServer(t, [quick, echo], LIMITS);
   for (const [start, drop] of [
@@ -94,7 +103,7 @@ test('a body that nobody waited for is not told after the answer that it came to
   }
 });
 
-test('an idle connection is closed without a word', async (t) => {
+test('an idle connection is closed without a word', { timeout: 4_000 }, async (t) => {
   const server = await startBareServer(t, [quick], { ...LIMITS, headersTimeoutMs: 60_000, requestTimeoutMs: 60_000 });
   const { answer, closed } = await converse(server, requestText('GET /quick'));
   assert.equal((await answer()).headers.connection, 'keep-alive');

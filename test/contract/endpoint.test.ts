@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endpoint, type Input } from '../../src/contract/endpoint.ts';
+import { Problem } from '../../src/http/problem.ts';
+
+const call = { path: [], query: '', headers: {} };
+
+/** What the handler of an operation gets for a call. */
+async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial<Input<unknown, unknown>['call']>) {
+  let seen: Input<unknown, unknown> | undefined;
+  const route = endpoint(method, template, (input) => {
+    seen = input;
+    return { status: 200 };
+  });
+  await route.handle({ ...call, body: undefined, ...parts });
+  return seen;
+}
+
+test('a member that may be left out has the default of the contract, and the body itself is left alone', async () => {
+  const body = Object.freeze({ items: ['a'] });
+  assert.deepEqual((await inputFor('POST', '/pool/run', { body }))?.body, { items: ['a'], max_workers: 4 });
+  assert.deepEqual((await inputFor('POST', '/producer-consumer/run', { body }))?.body, {
+    items: ['a'],
+    num_consumers: 2,
+    queue_size: 10,
+  });
+  assert.deepEqual(body, { items: ['a'] });
+});
+
+test('what was sent wins over the default', async () => {
+  const input = await inputFor('POST', '/pool/run', { body: { items: ['a'], max_workers: 1 } });
+  assert.deepEqual(input?.body, { items: ['a'], max_workers: 1 });
+});
+
+test('parameters come by their names, integers as numbers', async () => {
+  const input = await inputFor('GET', '/notes/{note_id}/comments', { path: ['07'], query: 'offset=3&x=1' });
+  assert.deepEqual(input?.parameters, { note_id: 7, limit: 20, offset: 3 });
+  assert.equal(input?.body, undefined);
+});
+
+test('a handler is not called with what does not fit', async () => {
+  const refused = inputFor('POST', '/pool/run', { body: { items: 'a' } });
+  await assert.rejects(refused, (error) => error instanceof Problem && error.slug === 'validation-failed');
+});
+
+test('an operation that the contract does not have is an error at the start', () => {
+  assert.throws(() => endpoint('GET', '/nothing', () => ({ status: 200 })), /the contract has no GET \/nothing/);
+  assert.throws(() => endpoint('DELETE', '/notes', () => ({ status: 200 })), /the contract has no DELETE \/notes/);
+});
