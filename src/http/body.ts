@@ -66,7 +66,6 @@ export function drain(message: IncomingMessage, done: () => void): void {
   function finish(): void {
     clearTimeout(timer);
     message.off('data', onData).off('end', finish).off('close', finish);
-    message.pause();
     done();
   }
   message.on('data', onData).on('end', finish).on('close', finish);

@@ -79,14 +79,15 @@ test('who sends its body without waiting is served all the same', async (t) => {
 });
 
 test('who sends its body without waiting can read a refusal', async (t) => {
-  const service = await startService(t);
-  for (const [line, type, size, slug] of [
-    ['POST /notes', 'text/plain', 1_000_000, 'unsupported-media-type'],
-    ['POST /notes', 'application/json', 10_000_000, 'payload-too-large'],
-    ['POST /nothing', 'application/json', 1_000_000, 'not-found'],
+  const size = 10_000_000;
+  const service = await startService(t, { bodyLimitBytes: size });
+  for (const [line, type, length, slug] of [
+    ['POST /notes', 'text/plain', size, 'unsupported-media-type'],
+    ['POST /nothing', 'application/json', size, 'not-found'],
+    ['POST /notes', 'application/json', size + 1, 'payload-too-large'],
   ] as const) {
-    const headers = [`content-type: ${type}`, `content-length: ${size}`];
-    const { answer, closed } = await converse(service, asking(line, ...headers), Buffer.alloc(size, 'x'));
+    const headers = [`content-type: ${type}`, `content-length: ${length}`];
+    const { answer, closed } = await converse(service, asking(line, ...headers), Buffer.alloc(length, 'x'));
     assertProblem(await answer(), slug);
     await closed();
   }
