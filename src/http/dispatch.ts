@@ -1,12 +1,12 @@
 // The way of a request: target, route, body, handler, answer, log line. The order in which faults are found is the
 // order of the interface: path (404), method (405), media type (415), size (413), JSON (400), and then the handler's.
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
 import { parseJson } from './json.ts';
 import { Problem, problemReply, problemTypes } from './problem.ts';
 import { type Reply, replyHeaders, sendReply } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
+import { requestIdOf } from './request-id.ts';
 import type { Router } from './router.ts';
 import type { RequestListener } from './server.ts';
 import { parseTarget } from './target.ts';
@@ -63,7 +63,6 @@ interface Exchange {
   template: string | undefined;
 }
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
 
 /** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
@@ -123,7 +122,10 @@ async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOp
   }
   if (route.takesBody) checkMediaType(message);
   checkDeclaredLength(message, bodyLimitBytes);
-  const body = route.takesBody ? parseJson(await receive(exchange, bodyLimitBytes)) : undefined;
+  // A change is made only when all of its request has come, a body that nobody asked for included.
+  const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
+  const bytes = route.takesBody || unasked ? await receive(exchange, bodyLimitBytes) : undefined;
+  const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
   return route.handle({ path: match.values, query, body, headers: message.headers });
 }
 
@@ -156,9 +158,4 @@ function asProblem(thrown: unknown, { toProblem }: DispatchOptions): Problem {
   if (thrown instanceof ClientGone) throw thrown;
   if (thrown instanceof Problem) return thrown;
   return toProblem(thrown) ?? new Problem('internal-server-error', 'Something unexpected happened.', { cause: thrown });
-}
-
-function requestIdOf({ headers }: IncomingMessage): string {
-  const sent = headers['x-request-id'];
-  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** Times and sizes that bound what one client can take up. */
 export const HTTP_LIMITS = {
@@ -13,6 +14,8 @@ export const HTTP_LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
+  /** How long a connection may stand still while an answer is on its way: a client that does not read loses it. */
+  stalledMs: 60_000,
   /** How often Node looks for requests that are out of time. */
   checkIntervalMs: 500,
   connections: 10_000,
@@ -59,11 +62,15 @@ export function createHttpServer({
     requireHostHeader: false,
   });
   server.maxConnections = limits.connections;
+  server.timeout = limits.stalledMs;
   // Bounded by headerBytes already; a number would make Node drop the rest in silence, a second host among it.
   server.maxHeadersCount = 0;
 
-  /** The latest response of each open connection. */
-  const latest = new Map<Duplex, ServerResponse | undefined>();
+  /** The latest request of each open connection, as its response, and the response that goes out before it. */
+  const latest = new Map<
+    Duplex,
+    { readonly response: ServerResponse; readonly ahead: ServerResponse | undefined } | undefined
+  >();
   /** The connections on which something waits for its turn. */
   const waiting = new Set<Duplex>();
   let closing = false;
@@ -81,10 +88,10 @@ export function createHttpServer({
 
   function receive(awaitsContinue: boolean) {
     return (message: IncomingMessage, response: ServerResponse) => {
-      const previous = latest.get(message.socket);
-      latest.set(message.socket, response);
+      const ahead = latest.get(message.socket)?.response;
+      latest.set(message.socket, { response, ahead });
       if (closing) response.setHeader('connection', 'close');
-      inTurn(message.socket, previous, () => onRequest(message, response, awaitsContinue));
+      inTurn(message.socket, ahead, () => onRequest(message, response, awaitsContinue));
     };
   }
   server.on('request', receive(false));
@@ -97,16 +104,17 @@ export function createHttpServer({
     const problem = new Problem('method-not-allowed', 'This service is no proxy.', {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
-    inTurn(socket, latest.get(socket), () => refuse(socket, problem));
+    inTurn(socket, latest.get(socket)?.response, () => refuse(socket, problem));
   });
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Whatever follows on a connection that has been refused is unreadable as well.
     if (socket.writableEnded) return;
-    const current = latest.get(socket);
-    if (current?.req.complete) inTurn(socket, current, () => refuse(socket, problemOf(error)));
-    else if (current?.headersSent) part(socket);
-    else refuse(socket, problemOf(error));
+    const { response, ahead } = latest.get(socket) ?? {};
+    if (response?.req.complete) inTurn(socket, response, () => refuse(socket, problemOf(error)));
+    else if (response?.headersSent) part(socket);
+    // It is the body of that request which cannot be read: the answer is to it.
+    else inTurn(socket, ahead, () => refuse(socket, problemOf(error), response?.req));
   });
 
   /**
@@ -131,12 +139,12 @@ export function createHttpServer({
   }
 
   /** Answers what never became a request: there is no response object to do it with. */
-  function refuse(socket: Duplex, problem: Problem): void {
+  function refuse(socket: Duplex, problem: Problem, message?: IncomingMessage): void {
     if (!socket.writable || problem.cause === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    const requestId = randomUUID();
+    const requestId = message ? requestIdOf(message) : randomUUID();
     part(socket, onTheWire(problemReply(problem, problemBase()), requestId));
     onRefused(requestId, problem);
   }
@@ -154,9 +162,10 @@ export function createHttpServer({
     async close() {
       closing = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const [socket, response] of latest) {
-        if (!response && 'bytesRead' in socket && socket.bytesRead === 0) socket.destroy();
-        else if (response && !response.headersSent) response.setHeader('connection', 'close');
+      for (const [socket, current] of latest) {
+        // Node closes what is idle between requests; a connection on which none has begun it would wait for.
+        if (!current && 'bytesRead' in socket && socket.bytesRead === 0) socket.destroy();
+        else if (current && !current.response.headersSent) current.response.setHeader('connection', 'close');
       }
       const deadline = setTimeout(() => server.closeAllConnections(), limits.closeMs);
       await closed;

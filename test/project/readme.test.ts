@@ -67,11 +67,12 @@ test('the places of the layout exist', () => {
 });
 
 test('the limits of the operation section are those in force', () => {
-  const { headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, connections, closeMs } = HTTP_LIMITS;
+  const { headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stalledMs, connections, closeMs } =
+    HTTP_LIMITS;
   const limits =
     `Headers ${headerBytes / 1024} KiB within ${headersTimeoutMs / 1000} seconds, the whole request within ` +
     `${requestTimeoutMs / 1000}; ${connections.toLocaleString('en')} connections; idle connections are closed after ` +
-    `${keepAliveTimeoutMs / 1000} seconds.`;
+    `${keepAliveTimeoutMs / 1000} seconds, and those on which an answer makes no headway after ${stalledMs / 1000}.`;
   const prose = readme.replace(/\s+/g, ' ');
   assert.ok(prose.includes(limits), limits);
   assert.ok(prose.includes(`(${closeMs / 1000} seconds at most)`));

@@ -202,3 +202,26 @@ test('a flood of requests with bodies is read no quicker than they are answered'
   assert.ok(socket.writableLength > 0, 'everything was read');
   socket.destroy();
 });
+
+test('a request whose body breaks off takes nothing from those before it, and is not carried out', async (t) => {
+  const service = await startService(t);
+  const chunked = ['x-request-id: broken', 'transfer-encoding: chunked'];
+  const create = requestText('POST /notes', [], NOTE);
+  const brokenOnes = ['POST /notes', 'GET /notes', 'DELETE /notes/1'].map(
+    (line) => `${requestText(line, chunked)}zz\r\n`,
+  );
+  for (const [index, broken] of brokenOnes.entries()) {
+    const { answer, closed } = await converse(service, create + broken);
+    assert.equal((await answer()).status, 201);
+    const last = await answer();
+    assertProblem(last, 'bad-request');
+    assert.equal(last.headers['x-request-id'], 'broken');
+    await closed();
+    assert.equal((await service.request('GET', '/notes')).json.total, index + 1);
+  }
+  const refused = service.log.filter(({ message }) => message === 'refused');
+  assert.deepEqual(
+    refused.map(({ fields }) => fields.request_id),
+    brokenOnes.map(() => 'broken'),
+  );
+});

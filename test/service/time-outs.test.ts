@@ -121,3 +121,16 @@ test('a handler whose request never arrives in full is let go of', async (t) => 
     [[undefined, undefined]],
   );
 });
+
+test('a client that does not read its answer loses its connection', async (t) => {
+  const large = textRoute('GET', '/large', () => 'x'.repeat(64 * 1_048_576));
+  const server = await startBareServer(t, [large], { ...LIMITS, stalledMs: 300 });
+  // Both ends are in this process; the client's, which does not read, never learns of the end.
+  const ends = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  const { socket } = await converse(server, requestText('GET /large'));
+  socket.pause();
+  await eventually(() => server.outcomes.length === 1);
+  const before = ends();
+  await eventually(() => ends() === before - 1);
+  socket.destroy();
+});
