@@ -125,8 +125,9 @@ test('a body that nobody wants is not waited for, unless something is to be chan
     }
   }
   await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
-  const { socket, closed } = await converse(service, head('DELETE /notes/1', 'content-length: 500'));
+  const { socket, answer, closed } = await converse(service, head('DELETE /notes/1', 'content-length: 500'));
   socket.end();
+  assertProblem(await answer(), 'bad-request');
   await closed();
   assert.equal((await service.request('GET', '/notes/1')).status, 200);
 });
