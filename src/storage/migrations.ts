@@ -85,14 +85,12 @@ export async function storedVersion(read: Database['read'], known = STEPS.length
   });
   if (tables[0]?.count === 0) return 0;
   if (tables[0]?.ours !== 1) {
-    throw new DatabaseUnusable('the database belongs to another program: its tables are not ours');
+    throw new DatabaseUnusable('it belongs to another program');
   }
   const versions = await read({ sql: 'SELECT coalesce(max(version), 0) AS version FROM notes_server_versions' });
   const version = Number(versions[0]?.version);
   if (version > known) {
-    throw new DatabaseUnusable(
-      `the database has schema version ${version}, made by a newer notes-server; this one knows ${known}`,
-    );
+    throw new DatabaseUnusable(`it has version ${version}, made by a newer notes-server; this one knows ${known}`);
   }
   return version;
 }

@@ -36,7 +36,6 @@ export async function openSqlite(path: string): Promise<Database> {
     return database(writer, readers);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
-    if (error instanceof DatabaseUnusable) throw error;
     throw new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
   }
 }

@@ -67,7 +67,7 @@ const UNUSABLE: readonly Unusable[] = [
   },
   {
     name: 'of a newer version',
-    reason: /version 2, made by a newer notes-server; this one knows 1/,
+    reason: /it has version 2, made by a newer notes-server; this one knows 1/,
     async make(path, t) {
       await writeGoodFile(path, t);
       await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (2)');

@@ -142,7 +142,7 @@ for (const journal of ['DELETE', 'WAL']) {
     {
       whose: 'of a newer version',
       sql: 'CREATE TABLE notes_server_versions (version INTEGER); INSERT INTO notes_server_versions VALUES (1), (9)',
-      reason: /schema version 9, made by a newer notes-server; this one knows 1/,
+      reason: /it has version 9, made by a newer notes-server; this one knows 1/,
     },
   ]) {
     test(`a file ${whose} is refused and left as it is (journal mode ${journal})`, async (t) => {
