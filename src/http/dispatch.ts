@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
 import { parseJson } from './json.ts';
-import { Problem, problemReply, problemTypes } from './problem.ts';
+import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders, sendReply } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
 import { requestIdOf } from './request-id.ts';
@@ -67,42 +67,35 @@ const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
 
 /** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
 export function createDispatcher(options: DispatchOptions): RequestListener {
-  const { bodyLimitBytes, problemBase, onOutcome } = options;
-
   return async (message, response, awaitsContinue) => {
     const started = performance.now();
-    const exchange: Exchange = {
-      message,
-      response,
-      requestId: requestIdOf(message),
-      awaitsContinue,
-      template: undefined,
-    };
-    let status: number | undefined;
-    let error: unknown;
-    try {
-      const reply = await answer(exchange, options).catch((thrown) => {
-        const problem = asProblem(thrown, options);
-        if (problemTypes[problem.slug].status >= 500) error = problem.cause ?? problem;
-        return problemReply(problem, problemBase);
-      });
-      if (!response.destroyed) {
-        send(exchange, reply, bodyLimitBytes);
-        status = reply.status;
-      }
-    } catch (thrown) {
-      if (!(thrown instanceof ClientGone)) throw thrown;
-    }
-    const milliseconds = performance.now() - started;
-    onOutcome({
-      requestId: exchange.requestId,
+    const requestId = requestIdOf(message);
+    const exchange: Exchange = { message, response, requestId, awaitsContinue, template: undefined };
+    const { reply, error } = await settle(exchange, options);
+    const sent = reply && !response.destroyed ? reply : undefined;
+    if (sent) send(exchange, sent, options.bodyLimitBytes);
+    options.onOutcome({
+      requestId,
       method: message.method ?? '',
       template: exchange.template,
-      status,
-      milliseconds,
+      status: sent?.status,
+      milliseconds: performance.now() - started,
       error,
     });
   };
+}
+
+/** The reply, unless the client has gone, and what went wrong inside. */
+async function settle(exchange: Exchange, options: DispatchOptions): Promise<{ reply?: Reply; error?: unknown }> {
+  try {
+    return { reply: await answer(exchange, options) };
+  } catch (thrown) {
+    if (thrown instanceof ClientGone) return {};
+    const problem = thrown instanceof Problem ? thrown : (options.toProblem(thrown) ?? unexpected(thrown));
+    const reply = problemReply(problem, options.problemBase);
+    // The cause of a 4xx may quote what the client sent, which has no place in a log.
+    return { reply, error: reply.status >= 500 ? problem.cause : undefined };
+  }
 }
 
 async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOptions): Promise<Reply> {
@@ -154,8 +147,6 @@ function leavesBodyUnread(message: IncomingMessage, awaitsContinue: boolean, bod
   return awaitsContinue || declared === undefined || Number(declared) > bodyLimitBytes;
 }
 
-function asProblem(thrown: unknown, { toProblem }: DispatchOptions): Problem {
-  if (thrown instanceof ClientGone) throw thrown;
-  if (thrown instanceof Problem) return thrown;
-  return toProblem(thrown) ?? new Problem('internal-server-error', 'Something unexpected happened.', { cause: thrown });
+function unexpected(cause: unknown): Problem {
+  return new Problem('internal-server-error', 'Something unexpected happened.', { cause });
 }
