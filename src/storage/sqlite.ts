@@ -1,6 +1,7 @@
 // The embedded engine: SQLite in a file, by the `sqlite3` package. One connection writes, two read (WAL lets them read
 // beside the writer); a database in memory has a single connection for both. The package is imported here and in
 // sqlite-connection.ts alone.
+import { statSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnavailable, DatabaseUnusable, type Row, type Statement } from './database.ts';
 import { storedVersion } from './migrations.ts';
@@ -33,7 +34,7 @@ export async function openSqlite(path: string): Promise<Database> {
     connections.push(writer);
     await prepareWriter(writer, path);
     const readers = path === ':memory:' ? [writer] : await openReaders(path, connections);
-    return database(writer, readers);
+    return database(writer, readers, placeOf(path));
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
@@ -76,7 +77,28 @@ async function openReaders(path: string, connections: Connection[]): Promise<Con
   return readers;
 }
 
-function database(writer: Connection, readers: readonly Connection[]): Database {
+/**
+ * Returns a check that throws {@link DatabaseUnavailable} while `path` names another file than now, or none: SQLite would
+ * go on without a word, and what is written to a file that was deleted is lost.
+ */
+function placeOf(path: string): () => void {
+  if (path === ':memory:') return () => {};
+  const opened = identityOf(path);
+  return () => {
+    if (identityOf(path) !== opened) throw new DatabaseUnavailable(`${path} has been moved, deleted or replaced`);
+  };
+}
+
+function identityOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev} ${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function database(writer: Connection, readers: readonly Connection[], checkPlace: () => void): Database {
   const connections = new Set([...readers, writer]);
 
   return {
@@ -86,10 +108,14 @@ function database(writer: Connection, readers: readonly Connection[]): Database 
     },
 
     transact(_batchId, statements) {
-      return writer.exclusively(() => transaction(writer, statements));
+      return writer.exclusively(async () => {
+        checkPlace();
+        return transaction(writer, statements);
+      });
     },
 
     async ping() {
+      checkPlace();
       await Promise.all([...connections].map((each) => each.exclusively(() => each.run(PING))));
     },
 
