@@ -3,7 +3,7 @@
 // before that as long for those in the batch ahead of it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -103,6 +103,26 @@ describe('when another program locks the file', { concurrency: 3 }, () => {
     assert.equal((await write).status, 201);
     await until(() => isHealthy(service));
   });
+});
+
+test('while the file is not in its place, writes are 503 and reads go on; put back, all is well', async (t) => {
+  const service = await startService(t);
+  await service.request('POST', '/notes', { json: NOTE });
+  const elsewhere = `${service.file}.elsewhere`;
+  renameSync(service.file, elsewhere);
+  for (const put of [() => {}, () => writeFileSync(service.file, 'another file')]) {
+    put();
+    assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
+    assertUnavailable(await service.request('DELETE', '/notes/1'));
+    assert.equal(await isHealthy(service), false);
+    assert.equal((await service.request('GET', '/notes/1')).status, 200);
+  }
+  assert.equal(readFileSync(service.file, 'utf8'), 'another file');
+
+  renameSync(elsewhere, service.file);
+  assert.equal(await isHealthy(service), true);
+  assert.equal((await service.request('POST', '/notes', { json: NOTE })).json.id, 2);
+  assert.equal((await service.request('GET', '/notes')).json.total, 2);
 });
 
 /** Mounts a small file system that lives in memory; undefined where that is not allowed. */
