@@ -8,6 +8,7 @@ import { helpText } from '../../src/options.ts';
 import { ask, assertRefused, runCommand, startCommand, stop } from './command.ts';
 import { contract } from './contract.ts';
 import { openSocket, startService, temporaryFolder } from './harness.ts';
+import { skipLoudly } from './skip.ts';
 import { until } from './until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -112,7 +113,8 @@ test('with --allow-anonymous it listens on every address', async (t) => {
 
 const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
 
-test('it listens on ::1, and its problems lead there', { skip: !hasIpv6 && 'this machine has no ::1' }, async (t) => {
+test('it listens on ::1, and its problems lead there', async (t) => {
+  if (!hasIpv6) return skipLoudly(t, 'this machine has no ::1');
   const command = startCommand(t, ['--port', '0', '--host', '::1']);
   const url = await command.ready();
   assert.match(url, /^http:\/\/\[::1\]:\d+$/);

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { change, holdLock, newFile, openDatabase, openOther } from '../storage/databases.ts';
 import { type JsonAnswer, type Service, startService } from './harness.ts';
+import { skipLoudly } from './skip.ts';
 import { until } from './until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -139,7 +140,7 @@ function smallDisk(test: TestContext, bytes: number): string | undefined {
 
 test('on a full disk writes are 503 and reads go on; with room again, writes do too', async (t) => {
   const folder = smallDisk(t, 2_097_152);
-  if (!folder) return t.skip('a file system may not be mounted here');
+  if (!folder) return skipLoudly(t, 'a file system may not be mounted here');
   const ballast = join(folder, 'ballast');
   writeFileSync(ballast, Buffer.alloc(1_048_576));
   const service = await startService(t, { db: join(folder, 'notes.db') });

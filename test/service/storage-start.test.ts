@@ -19,6 +19,7 @@ import { pathToFileURL } from 'node:url';
 import { change, contentsOf, holdLock, openDatabase, writeForeignFile } from '../storage/databases.ts';
 import { ask, assertRefused, type CommandParts, LAUNCHER, runCommand, startCommand, stop } from './command.ts';
 import { temporaryFolder } from './harness.ts';
+import { skipLoudly } from './skip.ts';
 
 /** A state of the file; `make` may return what brings it to a good one, where that is not to put another in its place. */
 interface Unusable {
@@ -109,7 +110,8 @@ describe('a start is refused, and works once the cause is gone, with a database'
   ]) {
     test(name, async (t) => {
       const user = unprivileged(t);
-      if (!user) return t.skip('there is no way to be a user who can read this tree and may not write everywhere');
+      if (!user)
+        return skipLoudly(t, 'there is no way to be a user who can read this tree and may not write everywhere');
       const path = join(user.folder, 'data', 'notes.db');
       mkdirSync(dirname(path));
       await writeGoodFile(path, t);

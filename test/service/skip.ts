@@ -1,0 +1,8 @@
+// A test that cannot run where it is says why, loudly: the report itself only counts such tests.
+import type { TestContext } from 'node:test';
+
+/** Skips the test and prints the reason. */
+export function skipLoudly(test: Pick<TestContext, 'skip' | 'name'>, reason: string): void {
+  process.stderr.write(`\n*** SKIPPED: ${test.name}: ${reason} ***\n\n`);
+  test.skip(reason);
+}
