@@ -11,6 +11,9 @@ export class ClientGone extends Error {
 const DRAIN_MS = 500;
 const DRAIN_BYTES = 67_108_864;
 
+/** How many chunks of a body are kept apart before they are copied into one. */
+const CHUNKS_TOGETHER = 256;
+
 /** Whether the request says that it has a body (RFC 9112, section 6.3). */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
@@ -28,16 +31,24 @@ export function checkDeclaredLength({ headers }: IncomingMessage, limitBytes: nu
 export function readBody(message: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    let small: Buffer[] = [];
     let received = 0;
 
     function onData(chunk: Buffer): void {
       received += chunk.length;
-      chunks.push(chunk);
+      small.push(chunk);
+      // A chunk of one byte holds on to the whole read it came with: together and copied they cost what they hold.
+      if (small.length === CHUNKS_TOGETHER) gather();
       if (received > limitBytes) settle(() => reject(tooLarge(limitBytes)));
     }
+    function gather(): void {
+      chunks.push(Buffer.concat(small));
+      small = [];
+    }
     function onEnd(): void {
-      const [first] = chunks;
-      settle(() => resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, received)));
+      const [first] = small;
+      const whole = first && small.length === 1 && chunks.length === 0;
+      settle(() => resolve(whole ? first : Buffer.concat([...chunks, ...small], received)));
     }
     function onClose(): void {
       settle(() => reject(new ClientGone('the connection was closed in the middle of a body')));
