@@ -2,7 +2,7 @@
 // what a well-formed request means is decided in dispatch.ts.
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
@@ -161,17 +161,30 @@ export function createHttpServer({
 
     async close() {
       closing = true;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // The close of node:http takes a connection for idle whose answer is written and not sent yet: the one below it
+      // only stops accepting.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       for (const [socket, current] of latest) {
-        // Node closes what is idle between requests; a connection on which none has begun it would wait for.
+        // What is idle between requests Node knows; a connection on which none has begun it would wait for.
         if (!current && 'bytesRead' in socket && socket.bytesRead === 0) socket.destroy();
         else if (current && !current.response.headersSent) current.response.setHeader('connection', 'close');
       }
       const deadline = setTimeout(() => server.closeAllConnections(), limits.closeMs);
+      await sentToTheEnd();
+      server.close();
       await closed;
       clearTimeout(deadline);
     },
   };
+
+  /** Resolves when no answer is written and not sent yet. */
+  async function sentToTheEnd(): Promise<void> {
+    const responses = [...latest.values()].map((current) => current?.response);
+    const leaving = responses.find((response) => response?.writableEnded && !response.writableFinished);
+    if (!leaving) return;
+    await new Promise((resolve) => leaving.once('close', resolve));
+    await sentToTheEnd();
+  }
 }
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {

@@ -29,7 +29,8 @@ interface Waiting<Item, Outcome> {
 /**
  * Returns a function that hands an item in and resolves with its outcome. One batch is under way at a time, items keep
  * their order, and a batch holds at least one item and at most what `limits` allow. Rejects with
- * {@link DatabaseUnavailable} when the queue is full, else with the item's own error or the batch's.
+ * {@link DatabaseUnavailable} when the queue is full or the batch ahead found the database unavailable, else with the
+ * item's own error or the batch's.
  */
 export function createBatcher<Item, Outcome>({
   run,
@@ -54,6 +55,13 @@ export function createBatcher<Item, Outcome>({
     return batch;
   }
 
+  function takeAll(): Waiting<Item, Outcome>[] {
+    const all = queue;
+    queue = [];
+    queuedCharacters = 0;
+    return all;
+  }
+
   async function work(): Promise<void> {
     while (queue.length > 0) {
       const batch = nextBatch();
@@ -65,7 +73,9 @@ export function createBatcher<Item, Outcome>({
           else resolve(outcome as Outcome);
         });
       } catch (error) {
-        for (const { reject } of batch) reject(error);
+        // What waited behind a database that does not answer would only find that out later, one batch after the other.
+        const failed = error instanceof DatabaseUnavailable ? [...batch, ...takeAll()] : batch;
+        for (const { reject } of failed) reject(error);
       }
     }
     busy = false;

@@ -69,12 +69,3 @@ export function createGate(): Gate {
   });
   return { passed, open };
 }
-
-/** Resolves once `condition` holds, looking at every turn of the event loop; rejects after ten seconds. */
-export async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not in time: ${condition}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

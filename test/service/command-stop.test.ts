@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { holdLock } from '../storage/databases.ts';
 import { ask, startCommand, stop } from './command.ts';
-import { openSocket, readAll } from './harness.ts';
+import { openSocket, readAll, sendRaw } from './harness.ts';
+import { until } from './until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 const portOf = (url: string) => ({ port: Number(new URL(url).port) });
@@ -54,6 +57,24 @@ test('a second signal ends it at once, whatever is in flight', async (t) => {
   assert.deepEqual({ status, signal }, { status: null, signal: 'SIGTERM' });
   // It would wait ten seconds for the request.
   assert.ok(performance.now() - started < 5_000);
+});
+
+test('while another program has the database locked, all who wait are told so and it ends well', async (t) => {
+  const command = startCommand(t, ['--port', '0']);
+  const url = await command.ready();
+  await holdLock(t, join(command.folder, 'notes.db'), 'BEGIN IMMEDIATE');
+  const body = JSON.stringify(NOTE);
+  const post = `POST /notes HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const answers = Array.from({ length: 200 }, () => sendRaw(portOf(url), post));
+  await until(async () => (await ask(url, 'GET', '/health')).status === 503);
+  const started = performance.now();
+  const { status } = await stop(command, 'SIGTERM');
+  // One wait for the lock takes five seconds, which nobody behind it has to wait through again.
+  assert.ok(performance.now() - started < 9_000);
+  assert.equal(status, 0);
+  for (const answer of await Promise.all(answers)) {
+    assert.match(answer, /^HTTP\/1\.1 503 .*\r\nconnection: close\r\n/is);
+  }
 });
 
 for (const [what, fault] of Object.entries({ thrown: 'throw', rejected: 'Promise.reject' })) {

@@ -1,9 +1,10 @@
 // Several requests on one connection without waiting: they take their turns, whatever they are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createGate, eventually, startBareServer, textRoute } from './bare-server.ts';
+import { createGate, startBareServer, textRoute } from './bare-server.ts';
 import { startService } from './harness.ts';
 import { assertProblem, chunkedText, converse, requestText } from './raw.ts';
+import { until } from './until.ts';
 
 const NOTE = JSON.stringify({ title: 'a', body: 'b' });
 const LAST = ['connection: close'];
@@ -162,7 +163,7 @@ test('a request whose client reset the connection while it waited for its turn i
   await started.passed;
   socket.resetAndDestroy();
   gate.open();
-  await eventually(() => server.outcomes.length > 0);
+  await until(() => server.outcomes.length > 0);
   await server.close();
   assert.deepEqual([server.outcomes.length, calls], [1, 0]);
 });
@@ -181,7 +182,7 @@ test('a flood behind a slow request is not read', async (t) => {
   let quiet = 0;
   let unsent = Number.NaN;
   // What the kernel takes is taken quickly: when nothing has moved for a thousand turns, nothing is read.
-  await eventually(() => {
+  await until(() => {
     quiet = socket.writableLength === unsent ? quiet + 1 : 0;
     unsent = socket.writableLength;
     return quiet > 1_000;

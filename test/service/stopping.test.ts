@@ -5,11 +5,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { HTTP_LIMITS } from '../../src/http/server.ts';
-import { type BareServer, createGate, eventually, startBareServer, textRoute } from './bare-server.ts';
+import { type BareServer, createGate, startBareServer, textRoute } from './bare-server.ts';
 import { openSocket, startService } from './harness.ts';
 import { ask, assertProblem, chunk, converse, requestText } from './raw.ts';
+import { until } from './until.ts';
 
 const SOON = { timeout: 8_000 };
+/** More than all the buffers of a connection hold. */
+const LARGE = 40_000_000;
 const LENGTH = 'content-length: 2';
 
 /** A server with a quick route, a route that reads a body, and a slow one that waits for `gate`. */
@@ -23,6 +26,7 @@ async function startGated(test: Parameters<typeof startBareServer>[0], limits: P
   const routes = [
     textRoute('GET', '/slow', slow),
     textRoute('GET', '/quick', () => 'quick'),
+    textRoute('GET', '/large', () => 'x'.repeat(LARGE)),
     textRoute('POST', '/echo', () => 'echo'),
   ];
   const server = await startBareServer(test, routes, { closeMs: 60_000, ...limits });
@@ -42,7 +46,7 @@ test('requests in flight finish, say that the connection closes, and nobody new 
     await converse(server, requestText('GET /slow')),
     await converse(server, requestText('GET /slow')),
   ];
-  await eventually(() => waiting() === 2);
+  await until(() => waiting() === 2);
   const closed = server.close();
   assert.equal(await refusalOf(server), 'ECONNREFUSED');
   gate.open();
@@ -60,7 +64,7 @@ test('pipelined requests in flight are all answered', SOON, async (t) => {
     server,
     requestText('GET /slow') + requestText('GET /quick') + requestText('GET /slow'),
   );
-  await eventually(() => waiting() === 1);
+  await until(() => waiting() === 1);
   const closed = server.close();
   gate.open();
   const answers = await rest();
@@ -101,6 +105,32 @@ test('a request that was half sent when the stop began is answered once it is wh
   await closed;
 });
 
+test('an answer that is still on its way arrives to its last byte, and holds up nobody else', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const idle = await converse(server, requestText('GET /quick'));
+  await idle.answer();
+  const conversation = await converse(server);
+  conversation.socket.pause();
+  conversation.socket.write(requestText('GET /large'));
+  await until(() => server.outcomes.length === 2);
+  const closed = server.close();
+  assert.equal(await refusalOf(server), 'ECONNREFUSED');
+  conversation.socket.resume();
+  const [answer] = await conversation.rest();
+  assert.equal(answer?.body.length, LARGE);
+  await idle.closed();
+  await closed;
+});
+
+test('an answer that nobody reads is cut off at the deadline', SOON, async (t) => {
+  const { server } = await startGated(t, { closeMs: 100 });
+  const { socket } = await converse(server);
+  socket.pause();
+  socket.write(requestText('GET /large'));
+  await until(() => server.outcomes.length === 1);
+  await server.close();
+});
+
 test('what is half sent, and what never ends, is closed at the deadline', SOON, async (t) => {
   const { server, waiting } = await startGated(t, { closeMs: 100 });
   const starts = [
@@ -111,7 +141,7 @@ test('what is half sent, and what never ends, is closed at the deadline', SOON, 
     requestText('GET /slow'),
   ];
   const conversations = await Promise.all(starts.map((start) => converse(server, start)));
-  await eventually(() => waiting() === 1);
+  await until(() => waiting() === 1);
   await ask(server, requestText('GET /quick', ['connection: close']));
   await server.close();
   for (const { socket } of conversations) {

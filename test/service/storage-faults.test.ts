@@ -1,6 +1,5 @@
 // What clients see while the database of a running service fails: 503 and nothing half done, reads as far as they can be
-// served, and no help needed afterwards. Those on locks run side by side, for a write waits five seconds for a lock, and
-// before that as long for those in the batch ahead of it.
+// served, and no help needed afterwards. Those on locks run side by side, for a write waits five seconds for a lock.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
-import { createGate, eventually, startBareServer, textRoute } from './bare-server.ts';
+import { createGate, startBareServer, textRoute } from './bare-server.ts';
 import { assertProblem, chunk, converse, requestText } from './raw.ts';
+import { until } from './until.ts';
 
 const LIMITS = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 100, checkIntervalMs: 25 };
 const LENGTH = 'content-length: 100';
@@ -115,7 +116,7 @@ test('a handler whose request never arrives in full is let go of', async (t) => 
   const { answer, closed } = await converse(server, requestText('POST /echo', [LENGTH]));
   assertProblem(await answer(), 'request-timeout');
   await closed();
-  await eventually(() => server.outcomes.length > 0);
+  await until(() => server.outcomes.length > 0);
   assert.deepEqual(
     server.outcomes.map(({ status, error }) => [status, error]),
     [[undefined, undefined]],
@@ -129,8 +130,8 @@ test('a client that does not read its answer loses its connection', async (t) =>
   const ends = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
   const { socket } = await converse(server, requestText('GET /large'));
   socket.pause();
-  await eventually(() => server.outcomes.length === 1);
+  await until(() => server.outcomes.length === 1);
   const before = ends();
-  await eventually(() => ends() === before - 1);
+  await until(() => ends() === before - 1);
   socket.destroy();
 });

@@ -142,7 +142,7 @@ test('a batch that fails rejects all of its items, and the next one works', asyn
   const failing = Promise.allSettled(['a', 'b'].map((item) => submit(item)));
   const { fail } = await batch(1);
   const next = submit('c');
-  const reason = new DatabaseUnavailable('gone');
+  const reason = new Error('wrong');
   fail(reason);
   assert.deepEqual(await failing, [
     { status: 'rejected', reason },
@@ -150,4 +150,15 @@ test('a batch that fails rejects all of its items, and the next one works', asyn
   ]);
   (await batch(2)).succeed();
   assert.equal(await next, 'c done');
+});
+
+test('a batch that finds the database unavailable takes all along that waits behind it, and nothing that comes later', async () => {
+  const { submit, batch } = heldBatcher({ batchItems: 1, queueCharacters: 3 });
+  const failing = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
+  const reason = new DatabaseUnavailable('busy');
+  (await batch(1)).fail(reason);
+  assert.deepEqual(await failing, Array(3).fill({ status: 'rejected', reason }));
+  const later = ['d', 'e', 'f'].map((item) => submit(item));
+  for (const count of [2, 3, 4]) (await batch(count)).succeed();
+  assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
 });
