@@ -1,8 +1,9 @@
 // The limit on bodies, to the byte; and whoever sends too much can always read why, even while it keeps sending.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startCommand, stop } from './command.ts';
 import { startService } from './harness.ts';
-import { assertAlive, assertProblem, chunk, chunkedText, converse, requestText } from './raw.ts';
+import { ask, assertAlive, assertProblem, chunk, chunkedText, converse, requestText } from './raw.ts';
 
 const LIMIT = 1_000;
 
@@ -41,6 +42,16 @@ test('the limit is the same for a chunked body, however it is cut', async (t) =>
     assert.equal(refusal.headers.connection, 'close');
     await closed();
   }
+});
+
+test('a body in a million chunks of one byte takes little more memory than its bytes', async (t) => {
+  // Kept apart, its chunks would take several hundred MB of heap.
+  const command = startCommand(t, ['--port', '0'], { node: ['--max-old-space-size=64'] });
+  const service = { port: Number(new URL(await command.ready()).port) };
+  const body = JSON.stringify({ title: 'a', body: 'b' }).padEnd(1_000_000);
+  const start = head('POST /notes', 'transfer-encoding: chunked', 'connection: close');
+  assert.equal((await ask(service, start, [...body].map(chunk).join(''), '0\r\n\r\n')).status, 201);
+  assert.equal((await stop(command)).status, 0);
 });
 
 test('the limit is a mebibyte unless it is set', async (t) => {
