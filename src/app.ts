@@ -9,7 +9,7 @@ import { demonstrationRoutes } from './concurrency/demonstrations.ts';
 import { type Bases, basePath, type Documentation, docsRoutes, loadDocumentation } from './docs.ts';
 import { healthRoute } from './health.ts';
 import { createDispatcher, type Outcome, type Route } from './http/dispatch.ts';
-import { Problem, problemTypes } from './http/problem.ts';
+import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import { createRouter } from './http/router.ts';
 import { createHttpServer, type RequestListener } from './http/server.ts';
 import type { Log } from './log.ts';
@@ -31,9 +31,6 @@ export interface App {
   /** Lets requests in flight finish (for a bounded time), closes the connections and then the database. */
   close(): Promise<void>;
 }
-
-/** Seconds after which a client that got a 503 is asked to try again. */
-const RETRY_AFTER_S = 1;
 
 /** Returns the service made of `options`, telling `log` what happens. Nothing is opened yet. */
 export function createApp(options: Options, log: Log): App {
@@ -108,8 +105,7 @@ function routesOf(database: Database, documentation: Documentation, bases: Bases
 
 function toProblem(error: unknown): Problem | undefined {
   if (!(error instanceof DatabaseUnavailable)) return undefined;
-  const headers = ['retry-after', String(RETRY_AFTER_S)];
-  return new Problem('service-unavailable', 'The database cannot serve this request now.', { headers, cause: error });
+  return unavailable('The database cannot serve this request now.', error);
 }
 
 function basesOf({ baseUrl, problemBase }: Options, url: string): Bases {

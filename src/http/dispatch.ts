@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
 import { parseJson } from './json.ts';
+import { createOutbox } from './outbox.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders, sendReply } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
@@ -20,6 +21,8 @@ export interface Call {
   /** The JSON value of the body; undefined where the route takes none. */
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
+  /** Aborted, with {@link ClientGone}, when the client goes before it has its answer: work for it may be left undone. */
+  readonly signal: AbortSignal;
 }
 
 /** Something the service does at a method and a path. `handle` may throw a {@link Problem}. */
@@ -67,11 +70,12 @@ const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
 
 /** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
 export function createDispatcher(options: DispatchOptions): RequestListener {
+  const checkRoom = createOutbox();
   return async (message, response, awaitsContinue) => {
     const started = performance.now();
     const requestId = requestIdOf(message);
     const exchange: Exchange = { message, response, requestId, awaitsContinue, template: undefined };
-    const { reply, error } = await settle(exchange, options);
+    const { reply, error } = await settle(exchange, checkRoom, options);
     const sent = reply && !response.destroyed ? reply : undefined;
     if (sent) send(exchange, sent, options.bodyLimitBytes);
     options.onOutcome({
@@ -86,9 +90,15 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
 }
 
 /** The reply, unless the client has gone, and what went wrong inside. */
-async function settle(exchange: Exchange, options: DispatchOptions): Promise<{ reply?: Reply; error?: unknown }> {
+async function settle(
+  exchange: Exchange,
+  checkRoom: ReturnType<typeof createOutbox>,
+  options: DispatchOptions,
+): Promise<{ reply?: Reply; error?: unknown }> {
   try {
-    return { reply: await answer(exchange, options) };
+    const reply = await answer(exchange, options);
+    checkRoom(reply, exchange.response);
+    return { reply };
   } catch (thrown) {
     if (thrown instanceof ClientGone) return {};
     const problem = thrown instanceof Problem ? thrown : (options.toProblem(thrown) ?? unexpected(thrown));
@@ -99,7 +109,7 @@ async function settle(exchange: Exchange, options: DispatchOptions): Promise<{ r
 }
 
 async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOptions): Promise<Reply> {
-  const { message } = exchange;
+  const { message, response } = exchange;
   const { method = '', url = '' } = message;
   checkMessage(message);
   if (method === 'OPTIONS' && url === '*') return { status: 204, headers: SERVER_WIDE };
@@ -119,7 +129,24 @@ async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOp
   const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
   const bytes = route.takesBody || unasked ? await receive(exchange, bodyLimitBytes) : undefined;
   const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
-  return route.handle({ path: match.values, query, body, headers: message.headers });
+  return route.handle({
+    path: match.values,
+    query,
+    body,
+    headers: message.headers,
+    // Made only for who asks: it costs more than all else here.
+    get signal() {
+      return departureOf(response);
+    },
+  });
+}
+
+function departureOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  const gone = () => controller.abort(new ClientGone('the connection was closed before the answer'));
+  if (response.destroyed) gone();
+  else response.once('close', () => response.writableEnded || gone());
+  return controller.signal;
 }
 
 function receive({ message, response, awaitsContinue }: Exchange, bodyLimitBytes: number): Promise<Buffer> {

@@ -98,6 +98,14 @@ export class Problem extends Error {
   }
 }
 
+/** Seconds after which a client that got a 503 is asked to try again. */
+const RETRY_AFTER_S = 1;
+
+/** The problem of a service that cannot do this now and may soon; `cause` is for the log. */
+export function unavailable(detail: string, cause?: unknown): Problem {
+  return new Problem('service-unavailable', detail, { headers: ['retry-after', String(RETRY_AFTER_S)], cause });
+}
+
 /** The name of a problem's status, as in "Not Found": its `title`. */
 export function problemTitle(slug: ProblemSlug): string {
   return STATUS_CODES[problemTypes[slug].status] ?? slug;

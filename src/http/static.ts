@@ -32,7 +32,9 @@ export function serveAsset(asset: Asset, headers: readonly string[]): AssetServe
 
   return (request) => {
     const accepted = weights(request['accept-encoding']);
-    const chosen = variants.find(({ coding }) => (accepted.get(coding) ?? 0) > 0) ?? plain;
+    const weightOf = ({ coding }: { coding: string }) => accepted.get(coding) ?? 0;
+    const [best] = [...variants].sort((one, other) => weightOf(other) - weightOf(one));
+    const chosen = best && weightOf(best) > 0 ? best : plain;
     if (isKnown(request['if-none-match'], chosen.etag)) return { status: 304, headers: chosen.headers };
     return { status: 200, headers: chosen.headers, body: chosen.bytes };
   };

@@ -16,8 +16,11 @@ export interface Statement {
 
 /** The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help. */
 export interface Database {
-  /** Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. */
-  read(statement: Statement): Promise<readonly Row[]>;
+  /**
+   * Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. Rejects with the
+   * reason of `signal` where that is aborted before the SELECT begins.
+   */
+  read(statement: Statement, signal?: AbortSignal): Promise<readonly Row[]>;
   /**
    * Runs the statements as one transaction: all or nothing, durable (on disk) when it resolves. Returns the rows of
    * each. `batchId` names the batch, so that an engine that lost the answer can be sent the same batch again.

@@ -102,9 +102,12 @@ function database(writer: Connection, readers: readonly Connection[], checkPlace
   const connections = new Set([...readers, writer]);
 
   return {
-    read(statement) {
+    read(statement, signal) {
       const reader = readers.reduce((best, next) => (next.pending() < best.pending() ? next : best));
-      return reader.exclusively(() => reader.run(statement));
+      return reader.exclusively(async () => {
+        signal?.throwIfAborted();
+        return reader.run(statement);
+      });
     },
 
     transact(_batchId, statements) {

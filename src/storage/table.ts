@@ -32,8 +32,11 @@ export interface Table {
   replace(id: number, texts: readonly string[], parent?: number): Promise<boolean>;
   /** Deletes a record with all that belongs to it; resolves with false if there is none. */
   remove(id: number, parent?: number): Promise<boolean>;
-  /** Resolves with at most `limit` records by rising id, `offset` of them skipped; undefined if the parent is missing. */
-  page(limit: number, offset: number, parent?: number): Promise<Page | undefined>;
+  /**
+   * Resolves with at most `limit` records by rising id, `offset` of them skipped; undefined if the parent is missing.
+   * Rejects with the reason of `signal` where that is aborted before the page has its turn.
+   */
+  page(limit: number, offset: number, parent?: number, signal?: AbortSignal): Promise<Page | undefined>;
 }
 
 /** From this offset on the block counts find a page sooner than walking there does. */
@@ -64,11 +67,9 @@ export function createTable(shape: TableShape, database: Database, write: Write)
     replace: (id, texts, parent) => write(replacement, id, withParent([id, ...texts], parent)),
     remove: (id, parent) => write(removal, id, withParent([id], parent)),
 
-    async page(limit, offset, parent) {
-      const [row] = await database.read({
-        sql: offset < DEEP_OFFSET ? sql.page : sql.deepPage,
-        parameter: JSON.stringify([limit, offset, parent ?? 0]),
-      });
+    async page(limit, offset, parent, signal) {
+      const parameter = JSON.stringify([limit, offset, parent ?? 0]);
+      const [row] = await database.read({ sql: offset < DEEP_OFFSET ? sql.page : sql.deepPage, parameter }, signal);
       if (!row?.parent_exists) return undefined;
       return { items: String(row.items), total: Number(row.total) };
     },

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpoint, type Input } from '../../src/contract/endpoint.ts';
 import { Problem } from '../../src/http/problem.ts';
-
-const call = { path: [], query: '', headers: {} };
+import { EMPTY_CALL } from '../service/bare-server.ts';
 
 /** What the handler of an operation gets for a call. */
 async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial<Input<unknown, unknown>['call']>) {
@@ -12,7 +11,7 @@ async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial
     seen = input;
     return { status: 200 };
   });
-  await route.handle({ ...call, body: undefined, ...parts });
+  await route.handle({ ...EMPTY_CALL, ...parts });
   return seen;
 }
 

@@ -46,6 +46,8 @@ test('the coding is the best that the client accepts and the asset has', () => {
     ['br;q=0, gzip', 'gzip'],
     ['br;q=0.0, gzip;q=0', undefined],
     ['br;q=nonsense, gzip;q=0.1', 'gzip'],
+    ['br;q=0.1, gzip', 'gzip'],
+    ['br;q=0.5, gzip;q=0.5', 'br'],
   ];
   for (const [accepted, coding] of cases) {
     const reply = serve(accepted === undefined ? {} : { 'accept-encoding': accepted });

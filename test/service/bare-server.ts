@@ -1,7 +1,7 @@
 // The HTTP layer with handlers of the test's own, for what no route of the service would show: slow answers, held ones,
 // short time-outs.
 import type { TestContext } from 'node:test';
-import { createDispatcher, type Outcome, type Route } from '../../src/http/dispatch.ts';
+import { type Call, createDispatcher, type Outcome, type Route } from '../../src/http/dispatch.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { createRouter } from '../../src/http/router.ts';
 import { createHttpServer, HTTP_LIMITS } from '../../src/http/server.ts';
@@ -17,6 +17,15 @@ export interface BareServer {
   readonly refusals: readonly Problem[];
   close(): Promise<void>;
 }
+
+/** What a handler is given of a request without path parameters, query, body and headers, whose client stays. */
+export const EMPTY_CALL: Call = {
+  path: [],
+  query: '',
+  body: undefined,
+  headers: {},
+  signal: new AbortController().signal,
+};
 
 /** Starts a server for `routes`, with `limits` instead of the usual ones. It is closed at the end of the test. */
 export async function startBareServer(
@@ -50,9 +59,13 @@ export async function startBareServer(
 }
 
 /** A route that answers 200 with what `handle` returns. */
-export function textRoute(method: Route['method'], template: string, handle: () => string | Promise<string>): Route {
+export function textRoute(
+  method: Route['method'],
+  template: string,
+  handle: (call: Call) => string | Promise<string>,
+): Route {
   const takesBody = method === 'POST' || method === 'PUT';
-  return { method, template, takesBody, handle: async () => ({ status: 200, body: await handle() }) };
+  return { method, template, takesBody, handle: async (call) => ({ status: 200, body: await handle(call) }) };
 }
 
 /** Something to wait for: `open` lets everybody through who waits at `passed`, now and later. */

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { healthRoute } from '../../src/health.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { EMPTY_CALL } from './bare-server.ts';
 import { type JsonAnswer, startService } from './harness.ts';
 import { whileLocked } from './stored-data.ts';
-
-const NO_CALL = { path: [], query: '', body: undefined, headers: {} };
 
 function databaseWhosePing(ping: () => Promise<void>): Database {
   const unused = () => Promise.reject(new Error('not asked for'));
@@ -52,7 +51,7 @@ for (const [name, ping] of [
 ] as const) {
   test(`a database that ${name} is an error within about a second`, async () => {
     const started = performance.now();
-    const reply = await healthRoute(databaseWhosePing(ping)).handle(NO_CALL);
+    const reply = await healthRoute(databaseWhosePing(ping)).handle(EMPTY_CALL);
     assert.ok(performance.now() - started < 3_000);
     assert.equal(reply.status, 503);
     assert.equal(reply.body, '{"status":"ok","db":"error"}');

@@ -82,9 +82,9 @@ export function overhear(database: Database): Overheard {
     beforeTransaction: () => Promise.resolve(),
     database: {
       ...database,
-      read(statement) {
+      read(statement, signal) {
         heard.reads.push(statement);
-        return database.read(statement);
+        return database.read(statement, signal);
       },
       async transact(batchId, statements) {
         heard.transactions.push({ batchId, statements });

@@ -1,0 +1,80 @@
+// Clients that read slowly, or go before they have read: neither may cost more than a bounded amount of memory and work.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { collectionRoutes } from '../../src/collections/collection.ts';
+import { notes } from '../../src/collections/notes.ts';
+import { ClientGone } from '../../src/http/body.ts';
+import { OUTBOX_LIMITS } from '../../src/http/outbox.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { openDatabase } from '../storage/databases.ts';
+import { EMPTY_CALL, startBareServer, textRoute } from './bare-server.ts';
+import { ask, assertProblem, converse, requestText } from './raw.ts';
+import { until } from './until.ts';
+
+/** Four of these fit at once. */
+const LARGE = 'x'.repeat(OUTBOX_LIMITS.together / 4);
+
+test('large answers that wait for slow readers leave room for small ones, and for large ones once they are read', async (t) => {
+  const routes = [textRoute('GET', '/large', () => LARGE), textRoute('GET', '/small', () => 'small')];
+  const server = await startBareServer(t, routes);
+  const slow = await Promise.all(Array.from({ length: 4 }, () => converse(server)));
+  for (const { socket } of slow) {
+    socket.pause();
+    socket.write(requestText('GET /large', ['connection: close']));
+  }
+  await until(() => server.outcomes.length === slow.length);
+  const refused = await ask(server, requestText('GET /large', ['connection: close']));
+  assert.equal(assertProblem(refused, 'service-unavailable').detail.includes('read slowly'), true);
+  assert.equal(refused.headers['retry-after'], '1');
+  assert.equal((await ask(server, requestText('GET /small', ['connection: close']))).body, 'small');
+
+  slow[0]?.socket.destroy();
+  for (const { socket, closed } of slow.slice(1)) {
+    let length = 0;
+    socket.removeAllListeners('data').on('data', (chunk) => {
+      length += chunk.length;
+    });
+    socket.resume();
+    await closed();
+    assert.ok(length > LARGE.length);
+  }
+  const large = await converse(server, requestText('HEAD /large', ['connection: close']));
+  assert.equal((await large.answer('HEAD')).status, 200);
+});
+
+test('a handler is told when its client goes, and not when its client has its answer', async (t) => {
+  const signals: AbortSignal[] = [];
+  const remember = ({ signal }: { signal: AbortSignal }) => {
+    signals.push(signal);
+    return signal;
+  };
+  const routes = [
+    textRoute('GET', '/quick', (call) => String(remember(call).aborted)),
+    textRoute('GET', '/slow', (call) => {
+      const signal = remember(call);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    }),
+  ];
+  const server = await startBareServer(t, routes);
+  assert.equal((await ask(server, requestText('GET /quick', ['connection: close']))).body, 'false');
+  const { socket } = await converse(server, requestText('GET /slow'));
+  await until(() => signals.length === 2);
+  socket.destroy();
+  await until(() => server.outcomes.length === 2);
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [false, true],
+  );
+  assert.ok(signals[1]?.reason instanceof ClientGone);
+  assert.deepEqual([server.outcomes[1]?.status, server.outcomes[1]?.error], [undefined, undefined]);
+});
+
+test('a page is not read for a client that has gone', async (t) => {
+  const database = await openDatabase(t);
+  const routes = collectionRoutes(notes, createTable(notes.shape, database, createWriter(database)));
+  const list = routes.find(({ method, template }) => method === 'GET' && template === '/notes') ?? assert.fail();
+  const gone = AbortSignal.abort(new ClientGone('gone'));
+  await assert.rejects(async () => list.handle({ ...EMPTY_CALL, signal: gone }), ClientGone);
+  assert.equal((await list.handle(EMPTY_CALL)).status, 200);
+});
