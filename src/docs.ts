@@ -35,7 +35,8 @@ export async function loadDocumentation(): Promise<Documentation> {
     const headers = ['content-type', type, ...SECURITY_HEADERS, ...REVALIDATE];
     return [name, serveAsset(await readAsset(name), headers)] as const;
   });
-  return { contract: await readFile(CONTRACT, 'utf8'), files: new Map(await Promise.all(files)) };
+  const [contract, ...assets] = await Promise.all([readFile(CONTRACT, 'utf8'), ...files]);
+  return { contract, files: new Map(assets) };
 }
 
 /** Returns the routes that serve `documentation` from memory, its URLs set to `bases`. */

@@ -1,7 +1,7 @@
 // bin/notes-server itself: it works from wherever it is started, and tells what mends an incomplete installation.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -72,3 +72,20 @@ test('where npm withheld the build of sqlite3, the commands that make up for it 
   assertRefused(ending, 1, new RegExp(`In a clone, run: npm --prefix "${tree}/" rebuild sqlite3;`));
   assert.match(ending.stderr, /npm install --global --allow-scripts=sqlite3 notes-server/);
 });
+
+test('where the binding of sqlite3 does not fit, the same commands are told', async (t) => {
+  const tree = treeOf(t, 'dist/src', 'node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path');
+  mkdirSync(join(tree, 'node_modules/sqlite3/build'));
+  writeFileSync(join(tree, 'node_modules/sqlite3/build/node_sqlite3.node'), 'no library');
+  assertRefused(await runCommand(t, [], launcherOf(tree)), 1, /rebuild sqlite3;/);
+});
+
+for (const missing of ['dist/src/docs/assets/page.css', 'schemas/openapi.json']) {
+  test(`a tree without ${missing} ends with one line that names it`, async (t) => {
+    const tree = treeOf(t, 'dist/src', 'schemas');
+    mkdirSync(join(tree, 'node_modules'));
+    symlinkSync(join(root, 'node_modules/sqlite3'), join(tree, 'node_modules/sqlite3'));
+    rmSync(join(tree, missing));
+    assertRefused(await runCommand(t, [], launcherOf(tree)), 1, new RegExp(missing));
+  });
+}

@@ -9,6 +9,7 @@ import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { openDatabase } from '../storage/databases.ts';
 import { EMPTY_CALL, startBareServer, textRoute } from './bare-server.ts';
+import { openSocket, readAll } from './harness.ts';
 import { ask, assertProblem, converse, requestText } from './raw.ts';
 import { until } from './until.ts';
 
@@ -18,26 +19,18 @@ const LARGE = 'x'.repeat(OUTBOX_LIMITS.together / 4);
 test('large answers that wait for slow readers leave room for small ones, and for large ones once they are read', async (t) => {
   const routes = [textRoute('GET', '/large', () => LARGE), textRoute('GET', '/small', () => 'small')];
   const server = await startBareServer(t, routes);
-  const slow = await Promise.all(Array.from({ length: 4 }, () => converse(server)));
-  for (const { socket } of slow) {
-    socket.pause();
-    socket.write(requestText('GET /large', ['connection: close']));
-  }
+  const slow = await Promise.all(Array.from({ length: 4 }, () => openSocket(server)));
+  for (const socket of slow) socket.pause().write(requestText('GET /large', ['connection: close']));
   await until(() => server.outcomes.length === slow.length);
   const refused = await ask(server, requestText('GET /large', ['connection: close']));
   assert.equal(assertProblem(refused, 'service-unavailable').detail.includes('read slowly'), true);
   assert.equal(refused.headers['retry-after'], '1');
   assert.equal((await ask(server, requestText('GET /small', ['connection: close']))).body, 'small');
 
-  slow[0]?.socket.destroy();
-  for (const { socket, closed } of slow.slice(1)) {
-    let length = 0;
-    socket.removeAllListeners('data').on('data', (chunk) => {
-      length += chunk.length;
-    });
-    socket.resume();
-    await closed();
-    assert.ok(length > LARGE.length);
+  slow[0]?.destroy();
+  for (const socket of slow.slice(1)) {
+    const answer = await readAll(socket.resume());
+    assert.ok(answer.length > LARGE.length);
   }
   const large = await converse(server, requestText('HEAD /large', ['connection: close']));
   assert.equal((await large.answer('HEAD')).status, 200);
