@@ -21,8 +21,8 @@ export interface Call {
   /** The JSON value of the body; undefined where the route takes none. */
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
-  /** Aborted, with {@link ClientGone}, when the client goes before it has its answer: work for it may be left undone. */
-  readonly signal: AbortSignal;
+  /** Throws {@link ClientGone} if the client has gone: then work for it may be left undone. */
+  readonly throwIfGone: () => void;
 }
 
 /** Something the service does at a method and a path. `handle` may throw a {@link Problem}. */
@@ -129,24 +129,10 @@ async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOp
   const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
   const bytes = route.takesBody || unasked ? await receive(exchange, bodyLimitBytes) : undefined;
   const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
-  return route.handle({
-    path: match.values,
-    query,
-    body,
-    headers: message.headers,
-    // Made only for who asks: it costs more than all else here.
-    get signal() {
-      return departureOf(response);
-    },
-  });
-}
-
-function departureOf(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  const gone = () => controller.abort(new ClientGone('the connection was closed before the answer'));
-  if (response.destroyed) gone();
-  else response.once('close', () => response.writableEnded || gone());
-  return controller.signal;
+  const throwIfGone = () => {
+    if (response.destroyed) throw new ClientGone('the connection was closed before the answer');
+  };
+  return route.handle({ path: match.values, query, body, headers: message.headers, throwIfGone });
 }
 
 function receive({ message, response, awaitsContinue }: Exchange, bodyLimitBytes: number): Promise<Buffer> {

@@ -17,10 +17,10 @@ export interface Statement {
 /** The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help. */
 export interface Database {
   /**
-   * Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. Rejects with the
-   * reason of `signal` where that is aborted before the SELECT begins.
+   * Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. `check` is called when
+   * it has its turn; if that throws, the SELECT is not run and the call rejects with the same error.
    */
-  read(statement: Statement, signal?: AbortSignal): Promise<readonly Row[]>;
+  read(statement: Statement, check?: () => void): Promise<readonly Row[]>;
   /**
    * Runs the statements as one transaction: all or nothing, durable (on disk) when it resolves. Returns the rows of
    * each. `batchId` names the batch, so that an engine that lost the answer can be sent the same batch again.

@@ -102,10 +102,10 @@ function database(writer: Connection, readers: readonly Connection[], checkPlace
   const connections = new Set([...readers, writer]);
 
   return {
-    read(statement, signal) {
+    read(statement, check) {
       const reader = readers.reduce((best, next) => (next.pending() < best.pending() ? next : best));
       return reader.exclusively(async () => {
-        signal?.throwIfAborted();
+        check?.();
         return reader.run(statement);
       });
     },

@@ -34,9 +34,9 @@ export interface Table {
   remove(id: number, parent?: number): Promise<boolean>;
   /**
    * Resolves with at most `limit` records by rising id, `offset` of them skipped; undefined if the parent is missing.
-   * Rejects with the reason of `signal` where that is aborted before the page has its turn.
+   * `check` is called when the page has its turn; if it throws, the page is not read.
    */
-  page(limit: number, offset: number, parent?: number, signal?: AbortSignal): Promise<Page | undefined>;
+  page(limit: number, offset: number, parent?: number, check?: () => void): Promise<Page | undefined>;
 }
 
 /** From this offset on the block counts find a page sooner than walking there does. */
@@ -67,9 +67,9 @@ export function createTable(shape: TableShape, database: Database, write: Write)
     replace: (id, texts, parent) => write(replacement, id, withParent([id, ...texts], parent)),
     remove: (id, parent) => write(removal, id, withParent([id], parent)),
 
-    async page(limit, offset, parent, signal) {
+    async page(limit, offset, parent, check) {
       const parameter = JSON.stringify([limit, offset, parent ?? 0]);
-      const [row] = await database.read({ sql: offset < DEEP_OFFSET ? sql.page : sql.deepPage, parameter }, signal);
+      const [row] = await database.read({ sql: offset < DEEP_OFFSET ? sql.page : sql.deepPage, parameter }, check);
       if (!row?.parent_exists) return undefined;
       return { items: String(row.items), total: Number(row.total) };
     },

@@ -82,9 +82,9 @@ export function overhear(database: Database): Overheard {
     beforeTransaction: () => Promise.resolve(),
     database: {
       ...database,
-      read(statement, signal) {
+      read(statement, check) {
         heard.reads.push(statement);
-        return database.read(statement, signal);
+        return database.read(statement, check);
       },
       async transact(batchId, statements) {
         heard.transactions.push({ batchId, statements });
