@@ -62,7 +62,7 @@ export function collectionRoutes(collection: Collection, table: Table, parentTab
   return [
     endpoint<PageQuery & Ids>('GET', path, async ({ parameters, call }) => {
       const { limit, offset } = parameters;
-      const page = await table.page(limit, offset, parentId(parameters), call.throwIfGone);
+      const page = await table.page(limit, offset, parentId(parameters), call.ensureWanted);
       if (!page) throw parentMissing(call.path);
       return jsonReply(200, `{"items":${page.items},"limit":${limit},"offset":${offset},"total":${page.total}}`);
     }),

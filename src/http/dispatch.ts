@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
 import { parseJson } from './json.ts';
-import { createOutbox } from './outbox.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders, sendReply } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
@@ -21,8 +21,11 @@ export interface Call {
   /** The JSON value of the body; undefined where the route takes none. */
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
-  /** Throws {@link ClientGone} if the client has gone: then work for it may be left undone. */
-  readonly throwIfGone: () => void;
+  /**
+   * Throws where a large answer would be in vain: {@link ClientGone} if the client has gone, service-unavailable while
+   * those that are on their way leave no room for another.
+   */
+  readonly ensureWanted: () => void;
 }
 
 /** Something the service does at a method and a path. `handle` may throw a {@link Problem}. */
@@ -70,12 +73,12 @@ const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
 
 /** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
 export function createDispatcher(options: DispatchOptions): RequestListener {
-  const checkRoom = createOutbox();
+  const outbox = createOutbox();
   return async (message, response, awaitsContinue) => {
     const started = performance.now();
     const requestId = requestIdOf(message);
     const exchange: Exchange = { message, response, requestId, awaitsContinue, template: undefined };
-    const { reply, error } = await settle(exchange, checkRoom, options);
+    const { reply, error } = await settle(exchange, outbox, options);
     const sent = reply && !response.destroyed ? reply : undefined;
     if (sent) send(exchange, sent, options.bodyLimitBytes);
     options.onOutcome({
@@ -92,13 +95,12 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
 /** The reply, unless the client has gone, and what went wrong inside. */
 async function settle(
   exchange: Exchange,
-  checkRoom: ReturnType<typeof createOutbox>,
+  outbox: Outbox,
   options: DispatchOptions,
 ): Promise<{ reply?: Reply; error?: unknown }> {
   try {
-    const reply = await answer(exchange, options);
-    checkRoom(reply, exchange.response);
-    return { reply };
+    const reply = await answer(exchange, outbox, options);
+    return { reply: outbox.admit(reply, exchange.response) };
   } catch (thrown) {
     if (thrown instanceof ClientGone) return {};
     const problem = thrown instanceof Problem ? thrown : (options.toProblem(thrown) ?? unexpected(thrown));
@@ -108,7 +110,11 @@ async function settle(
   }
 }
 
-async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOptions): Promise<Reply> {
+async function answer(
+  exchange: Exchange,
+  { ensureRoom }: Outbox,
+  { router, bodyLimitBytes }: DispatchOptions,
+): Promise<Reply> {
   const { message, response } = exchange;
   const { method = '', url = '' } = message;
   checkMessage(message);
@@ -129,10 +135,11 @@ async function answer(exchange: Exchange, { router, bodyLimitBytes }: DispatchOp
   const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
   const bytes = route.takesBody || unasked ? await receive(exchange, bodyLimitBytes) : undefined;
   const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
-  const throwIfGone = () => {
+  const ensureWanted = () => {
     if (response.destroyed) throw new ClientGone('the connection was closed before the answer');
+    ensureRoom();
   };
-  return route.handle({ path: match.values, query, body, headers: message.headers, throwIfGone });
+  return route.handle({ path: match.values, query, body, headers: message.headers, ensureWanted });
 }
 
 function receive({ message, response, awaitsContinue }: Exchange, bodyLimitBytes: number): Promise<Buffer> {

@@ -2,7 +2,7 @@
 // what a well-formed request means is decided in dispatch.ts.
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
@@ -14,7 +14,10 @@ export const HTTP_LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
-  /** How long a connection may stand still while an answer is on its way: a client that does not read loses it. */
+  /**
+   * How long a connection may stand still while an answer is on its way: a client that does not read loses it. Node looks
+   * at that interval whether anything moved since it last looked, so it may take twice as long.
+   */
   stalledMs: 60_000,
   /** How often Node looks for requests that are out of time. */
   checkIntervalMs: 500,
@@ -101,6 +104,7 @@ export function createHttpServer({
   server.on('connect', (_message, socket) => {
     // Node lets go of such a socket, its errors included: without a listener a reset would end the process.
     socket.on('error', () => socket.destroy());
+    if (socket instanceof Socket) socket.setTimeout(limits.stalledMs, () => socket.destroy());
     const problem = new Problem('method-not-allowed', 'This service is no proxy.', {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
@@ -145,7 +149,7 @@ export function createHttpServer({
       return;
     }
     const requestId = message ? requestIdOf(message) : randomUUID();
-    part(socket, onTheWire(problemReply(problem, problemBase()), requestId));
+    part(socket, onTheWire(problemReply(problem, problemBase()), requestId, message?.method === 'HEAD'));
     onRefused(requestId, problem);
   }
 
@@ -166,10 +170,13 @@ export function createHttpServer({
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       for (const [socket, current] of latest) {
         // What is idle between requests Node knows; a connection on which none has begun it would wait for.
-        if (!current && 'bytesRead' in socket && socket.bytesRead === 0) socket.destroy();
+        if (!current && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
         else if (current && !current.response.headersSent) current.response.setHeader('connection', 'close');
       }
-      const deadline = setTimeout(() => server.closeAllConnections(), limits.closeMs);
+      const deadline = setTimeout(() => {
+        // All of them: those of a CONNECT Node knows no more.
+        for (const socket of latest.keys()) socket.destroy();
+      }, limits.closeMs);
       await sentToTheEnd();
       server.close();
       await closed;
@@ -177,12 +184,15 @@ export function createHttpServer({
     },
   };
 
-  /** Resolves when no answer is written and not sent yet. */
+  /** Resolves when no answer is written and not sent yet, and nothing waits behind one. */
   async function sentToTheEnd(): Promise<void> {
-    const responses = [...latest.values()].map((current) => current?.response);
-    const leaving = responses.find((response) => response?.writableEnded && !response.writableFinished);
-    if (!leaving) return;
-    await new Promise((resolve) => leaving.once('close', resolve));
+    const leaving = [...latest].map(([socket, current]) => {
+      if (waiting.has(socket)) return socket;
+      return current?.response.writableEnded && !current.response.writableFinished ? current.response : undefined;
+    });
+    const [first] = leaving.filter((each) => each !== undefined);
+    if (!first) return;
+    await new Promise((resolve) => first.once('close', resolve));
     await sentToTheEnd();
   }
 }
@@ -208,8 +218,8 @@ function problemOf({ code }: NodeJS.ErrnoException): Problem {
   }
 }
 
-function onTheWire(reply: Reply, requestId: string): string {
+function onTheWire(reply: Reply, requestId: string, headersOnly: boolean): string {
   const headers = [...replyHeaders(reply, requestId), 'date', new Date().toUTCString(), 'connection', 'close'];
   const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
-  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('\r\n')}\r\n\r\n${reply.body}`;
+  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('\r\n')}\r\n\r\n${headersOnly ? '' : reply.body}`;
 }

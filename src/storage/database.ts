@@ -17,8 +17,9 @@ export interface Statement {
 /** The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help. */
 export interface Database {
   /**
-   * Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. `check` is called when
-   * it has its turn; if that throws, the SELECT is not run and the call rejects with the same error.
+   * Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. A read with a `check`
+   * is a long one, which others may overtake: `check` is called when it has its turn, and if that throws, the SELECT is
+   * not run and the call rejects with the same error.
    */
   read(statement: Statement, check?: () => void): Promise<readonly Row[]>;
   /**

@@ -6,8 +6,10 @@ import { DatabaseUnavailable, type Row, type Statement } from './database.ts';
 
 /** A connection: `exclusively` gives its caller the connection alone until the returned promise settles. */
 export interface Connection {
-  /** Runs `work` when all earlier work is done; resolves or rejects as `work` does, and rejects once `close` was called. */
+  /** Runs `work` when all earlier work of this kind is done; resolves or rejects as `work` does, and rejects once `close` was called. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
+  /** The same for long work: of what waits, this and the other kind take turns, so none keeps the other waiting. */
+  patiently<T>(work: () => Promise<T>): Promise<T>;
   /** Runs one prepared statement to its end (so that it commits) and returns its rows. Call it inside `exclusively`. */
   run(statement: Statement): Promise<readonly Row[]>;
   /** Runs SQL without parameters, several statements at will. Call it inside `exclusively`. */
@@ -41,9 +43,38 @@ export async function openConnection(path: string, mode: number): Promise<Connec
     );
   });
   const prepared = new Map<string, Promise<sqlite3.Statement>>();
-  let lane: Promise<unknown> = Promise.resolve();
+  const short: (() => Promise<void>)[] = [];
+  const long: (() => Promise<void>)[] = [];
   let pending = 0;
   let closing = false;
+  let lane: Promise<void> | undefined;
+
+  async function travel(): Promise<void> {
+    while (pending > 0) {
+      await short.shift()?.();
+      await long.shift()?.();
+    }
+    lane = undefined;
+  }
+
+  function queued(kind: (() => Promise<void>)[]) {
+    return <T>(work: () => Promise<T>): Promise<T> => {
+      if (closing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
+      pending += 1;
+      const done = new Promise<T>((resolve, reject) => {
+        kind.push(async () => {
+          try {
+            resolve(await work());
+          } catch (error) {
+            reject(error);
+          }
+          pending -= 1;
+        });
+      });
+      lane ??= travel();
+      return done;
+    };
+  }
 
   function prepare(sql: string): Promise<sqlite3.Statement> {
     const known = prepared.get(sql);
@@ -59,17 +90,8 @@ export async function openConnection(path: string, mode: number): Promise<Connec
   }
 
   return {
-    async exclusively(work) {
-      if (closing) throw new DatabaseUnavailable('the database is closing');
-      pending += 1;
-      const turn = lane.then(work);
-      lane = turn.catch(() => {});
-      try {
-        return await turn;
-      } finally {
-        pending -= 1;
-      }
-    },
+    exclusively: queued(short),
+    patiently: queued(long),
 
     async run({ sql, parameter }) {
       const statement = await prepare(sql);

@@ -104,8 +104,9 @@ function database(writer: Connection, readers: readonly Connection[], checkPlace
   return {
     read(statement, check) {
       const reader = readers.reduce((best, next) => (next.pending() < best.pending() ? next : best));
-      return reader.exclusively(async () => {
-        check?.();
+      if (!check) return reader.exclusively(() => reader.run(statement));
+      return reader.patiently(async () => {
+        check();
         return reader.run(statement);
       });
     },

@@ -24,7 +24,7 @@ export const EMPTY_CALL: Call = {
   query: '',
   body: undefined,
   headers: {},
-  throwIfGone: () => {},
+  ensureWanted: () => {},
 };
 
 /** Starts a server for `routes`, with `limits` instead of the usual ones. It is closed at the end of the test. */

@@ -9,13 +9,15 @@ import { OUTBOX_LIMITS } from '../../src/http/outbox.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { openDatabase } from '../storage/databases.ts';
-import { EMPTY_CALL, startBareServer, textRoute } from './bare-server.ts';
+import { createGate, EMPTY_CALL, startBareServer, textRoute } from './bare-server.ts';
 import { openSocket, readAll } from './harness.ts';
 import { ask, assertProblem, converse, requestText } from './raw.ts';
 import { until } from './until.ts';
 
+const PING = { sql: 'SELECT count(*) FROM sqlite_schema' };
+
 /** Four of these fit at once. */
-const LARGE = 'x'.repeat(OUTBOX_LIMITS.together / 4);
+const LARGE = 'x'.repeat(OUTBOX_LIMITS.togetherBytes / 4);
 
 test('large answers that wait for slow readers leave room for small ones, and for large ones once they are read', async (t) => {
   const routes = [textRoute('GET', '/large', () => LARGE), textRoute('GET', '/small', () => 'small')];
@@ -39,10 +41,10 @@ test('large answers that wait for slow readers leave room for small ones, and fo
 
 test('a handler can tell that its client has gone, and that it has not', async (t) => {
   const routes = [
-    textRoute('GET', '/quick', (call) => String(call.throwIfGone())),
+    textRoute('GET', '/quick', (call) => String(call.ensureWanted())),
     textRoute('GET', '/endless', async (call) => {
       for (;;) {
-        call.throwIfGone();
+        call.ensureWanted();
         await nextTurn();
       }
     }),
@@ -55,13 +57,58 @@ test('a handler can tell that its client has gone, and that it has not', async (
   assert.deepEqual([server.outcomes[1]?.status, server.outcomes[1]?.error], [undefined, undefined]);
 });
 
+test('who goes while a large answer is being made takes up no room', async (t) => {
+  const gate = createGate();
+  let waiting = 0;
+  const slow = async () => {
+    waiting += 1;
+    await gate.passed;
+    return LARGE;
+  };
+  const server = await startBareServer(t, [
+    textRoute('GET', '/large', slow),
+    textRoute('GET', '/gone', async (call) => {
+      for (;;) {
+        try {
+          call.ensureWanted();
+        } catch {
+          return LARGE;
+        }
+        await nextTurn();
+      }
+    }),
+  ]);
+  const leaving = await Promise.all(Array.from({ length: 4 }, () => converse(server, requestText('GET /gone'))));
+  const staying = await openSocket(server);
+  staying.write(requestText('GET /large', ['connection: close']));
+  await until(() => waiting === 1);
+  for (const { socket } of leaving) socket.destroy();
+  await until(() => server.outcomes.length === leaving.length);
+  gate.open();
+  assert.match(await readAll(staying), /^HTTP\/1\.1 200 /);
+});
+
+test('short reads do not wait for all the pages that were asked for before', async (t) => {
+  const database = await openDatabase(t);
+  const order: string[] = [];
+  const pages = Array.from({ length: 20 }, () =>
+    database.read(PING, () => {
+      order.push('page');
+    }),
+  );
+  const short = [0, 1].map(() => database.read(PING).then(() => order.push('short')));
+  await Promise.all([...pages, ...short, database.ping()]);
+  assert.equal(order.length, 22);
+  assert.ok(order.lastIndexOf('short') < 10, String(order));
+});
+
 test('a page is not read for a client that has gone', async (t) => {
   const database = await openDatabase(t);
   const routes = collectionRoutes(notes, createTable(notes.shape, database, createWriter(database)));
   const list = routes.find(({ method, template }) => method === 'GET' && template === '/notes') ?? assert.fail();
-  const throwIfGone = () => {
+  const ensureWanted = () => {
     throw new ClientGone('gone');
   };
-  await assert.rejects(async () => list.handle({ ...EMPTY_CALL, throwIfGone }), ClientGone);
+  await assert.rejects(async () => list.handle({ ...EMPTY_CALL, ensureWanted }), ClientGone);
   assert.equal((await list.handle(EMPTY_CALL)).status, 200);
 });

@@ -121,6 +121,31 @@ test('an answer that is still on its way arrives to its last byte, and holds up 
   await closed;
 });
 
+for (const behind of ['GET /quick', 'CONNECT b:443']) {
+  test(`an answer that is on its way arrives with ${behind} waiting behind it`, SOON, async (t) => {
+    const { server } = await startGated(t);
+    const socket = await openSocket(server);
+    socket.pause();
+    socket.write(requestText('GET /large') + requestText(behind));
+    await until(() => server.outcomes.length === 1);
+    const closed = server.close();
+    assert.equal(await refusalOf(server), 'ECONNREFUSED');
+    const answer = await readAll(socket.resume());
+    assert.match(answer.slice(LARGE), /xHTTP\/1\.1 (?:200 OK|405 Method Not Allowed)\r\n/);
+    await closed;
+  });
+
+  test(`an answer that nobody reads is cut off at the deadline with ${behind} waiting behind it`, SOON, async (t) => {
+    const { server } = await startGated(t, { closeMs: 100 });
+    const socket = await openSocket(server);
+    socket.pause();
+    socket.write(requestText('GET /large') + requestText(behind));
+    await until(() => server.outcomes.length === 1);
+    await server.close();
+    socket.destroy();
+  });
+}
+
 test('an answer that nobody reads is cut off at the deadline', SOON, async (t) => {
   const { server } = await startGated(t, { closeMs: 100 });
   const { socket } = await converse(server);
