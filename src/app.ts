@@ -5,6 +5,7 @@ import { collectionRoutes } from './collections/collection.ts';
 import { comments } from './collections/comments.ts';
 import { notes } from './collections/notes.ts';
 import { tags } from './collections/tags.ts';
+import { type Crews, createCrews } from './concurrency/crew.ts';
 import { demonstrationRoutes } from './concurrency/demonstrations.ts';
 import { type Bases, basePath, type Documentation, docsRoutes, loadDocumentation } from './docs.ts';
 import { healthRoute } from './health.ts';
@@ -32,11 +33,15 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** What the threads of the demonstrations can do. */
+const TASKS = new URL('concurrency/tasks.js', import.meta.url);
+
 /** Returns the service made of `options`, telling `log` what happens. Nothing is opened yet. */
 export function createApp(options: Options, log: Log): App {
   let database: Database | undefined;
   let bases: Bases = { baseUrl: '', problemBase: '' };
   let dispatch: RequestListener | undefined;
+  const crews = createCrews({ tasks: TASKS, maxThreads: options.maxThreads });
 
   const server = createHttpServer({
     onRequest: (message, response, awaitsContinue) => dispatch?.(message, response, awaitsContinue),
@@ -54,7 +59,7 @@ export function createApp(options: Options, log: Log): App {
         bases = basesOf(options, url);
         // From here to the end there is no pause in which a request could arrive.
         dispatch = createDispatcher({
-          router: createRouter(routesOf(database, documentation, bases)),
+          router: createRouter(routesOf(database, crews, documentation, bases)),
           bodyLimitBytes: options.bodyLimitBytes,
           problemBase: bases.problemBase,
           onOutcome: (outcome) => logOutcome(log, outcome),
@@ -71,6 +76,7 @@ export function createApp(options: Options, log: Log): App {
 
   async function close(): Promise<void> {
     await server.close();
+    await crews.close();
     await database?.close();
   }
 }
@@ -86,7 +92,7 @@ async function openDatabase(path: string): Promise<Database> {
   }
 }
 
-function routesOf(database: Database, documentation: Documentation, bases: Bases): Route[] {
+function routesOf(database: Database, crews: Crews, documentation: Documentation, bases: Bases): Route[] {
   const write = createWriter(database);
   const noteTable = createTable(notes.shape, database, write);
   const tagTable = createTable(tags.shape, database, write);
@@ -99,7 +105,7 @@ function routesOf(database: Database, documentation: Documentation, bases: Bases
     healthRoute(database),
     ...docsRoutes(documentation, bases),
     problemRoute(),
-    ...demonstrationRoutes(),
+    ...demonstrationRoutes(crews),
   ];
 }
 

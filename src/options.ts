@@ -16,6 +16,8 @@ export interface Options {
   readonly problemBase: string | undefined;
   readonly bodyLimitBytes: number;
   readonly allowAnonymous: boolean;
+  /** How many threads of demonstrations may be alive at one time. */
+  readonly maxThreads: number;
   readonly logLevel: LogLevel;
 }
 
@@ -46,6 +48,7 @@ const DECLARATIONS = [
   { flag: 'problem-base', value: 'URL', help: 'start of problem types (default: BASE-URL/problems)' },
   { flag: 'body-limit', value: 'BYTES', default: '1048576', help: 'largest request body' },
   { flag: 'allow-anonymous', help: 'listen on an address that is not loopback, open to everybody' },
+  { flag: 'max-threads', value: 'N', default: '64', help: 'threads that demonstrations may have at one time, from 16' },
   { flag: 'log-level', value: 'LEVEL', default: 'info', help: `one of ${LOG_LEVELS.join(', ')}` },
 ] as const satisfies readonly Declaration[];
 
@@ -56,6 +59,10 @@ const COMMON_NAMES: Partial<Record<Flag, string>> = { host: 'HOST', port: 'PORT'
 
 const PORT_MAX = 65_535;
 const BODY_LIMIT_MAX_BYTES = 268_435_456;
+
+/** The largest demonstration needs this many, or it would never have its turn. */
+const MAX_THREADS_LEAST = 16;
+const MAX_THREADS_MOST = 1_024;
 
 /**
  * Reads the command line (without node and script) and the environment: a flag wins over `NOTES_…`, that over the
@@ -140,6 +147,7 @@ function check(texts: ReadonlyMap<Flag, string>): Options {
     problemBase: url('problem-base', texts.get('problem-base')),
     bodyLimitBytes: integer('body-limit', text('body-limit'), 1, BODY_LIMIT_MAX_BYTES),
     allowAnonymous: truth('allow-anonymous', texts.get('allow-anonymous')),
+    maxThreads: integer('max-threads', text('max-threads'), MAX_THREADS_LEAST, MAX_THREADS_MOST),
     logLevel: oneOf('log-level', text('log-level'), LOG_LEVELS),
   };
   if (host === '') throw new UsageError('--host must not be empty');

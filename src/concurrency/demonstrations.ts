@@ -1,22 +1,20 @@
-// The six demonstrations of specification section 4.6. Their input is checked; their threads are still to come.
+// The six demonstrations of specification section 4.6: real threads that work together on shared memory.
 import { endpoint } from '../contract/endpoint.ts';
 import type { Route } from '../http/dispatch.ts';
 import { Problem } from '../http/problem.ts';
+import { jsonReply } from '../http/reply.ts';
+import type { Crews } from './crew.ts';
+import { DEMONSTRATIONS } from './tasks.ts';
 
-const PATHS = [
-  '/counter/increment',
-  '/semaphore/run',
-  '/event/sync',
-  '/pool/run',
-  '/producer-consumer/run',
-  '/thread-local/run',
-];
-
-/** Returns the routes of the demonstrations; each answers a valid request with 501 until it exists. */
-export function demonstrationRoutes(): Route[] {
-  return PATHS.map((path) =>
-    endpoint('POST', path, () => {
-      throw new Problem('not-implemented', 'This demonstration does not exist yet.');
+/** Returns the routes of the demonstrations, whose threads come from `crews`. */
+export function demonstrationRoutes(crews: Crews): Route[] {
+  return DEMONSTRATIONS.map(({ path, list, prepare }) =>
+    endpoint<unknown, Readonly<Record<string, unknown>>>('POST', path, async ({ body, call }) => {
+      if (list && (body[list] as readonly unknown[]).length === 0) {
+        throw new Problem('bad-request', `${list} must not be empty`);
+      }
+      const { size, inputFor, answer } = prepare(body);
+      return jsonReply(200, answer(await crews.withCrew(size, path, inputFor, call.signal())));
     }),
   );
 }

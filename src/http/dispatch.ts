@@ -26,6 +26,8 @@ export interface Call {
    * those that are on their way leave no room for another.
    */
   readonly ensureWanted: () => void;
+  /** Returns a signal that is aborted, with {@link ClientGone}, when the client goes before it has its answer. */
+  readonly signal: () => AbortSignal;
 }
 
 /** Something the service does at a method and a path. `handle` may throw a {@link Problem}. */
@@ -136,10 +138,22 @@ async function answer(
   const bytes = route.takesBody || unasked ? await receive(exchange, bodyLimitBytes) : undefined;
   const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
   const ensureWanted = () => {
-    if (response.destroyed) throw new ClientGone('the connection was closed before the answer');
+    if (response.destroyed) throw clientGone();
     ensureRoom();
   };
-  return route.handle({ path: match.values, query, body, headers: message.headers, ensureWanted });
+  const signal = () => departureOf(response);
+  return route.handle({ path: match.values, query, body, headers: message.headers, ensureWanted, signal });
+}
+
+function departureOf(response: ServerResponse): AbortSignal {
+  if (response.destroyed) return AbortSignal.abort(clientGone());
+  const controller = new AbortController();
+  response.once('close', () => response.writableEnded || controller.abort(clientGone()));
+  return controller.signal;
+}
+
+function clientGone(): ClientGone {
+  return new ClientGone('the connection was closed before the answer');
 }
 
 function receive({ message, response, awaitsContinue }: Exchange, bodyLimitBytes: number): Promise<Buffer> {

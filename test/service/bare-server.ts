@@ -25,6 +25,7 @@ export const EMPTY_CALL: Call = {
   body: undefined,
   headers: {},
   ensureWanted: () => {},
+  signal: () => new AbortController().signal,
 };
 
 /** Starts a server for `routes`, with `limits` instead of the usual ones. It is closed at the end of the test. */

@@ -47,6 +47,7 @@ const SAMPLES: readonly Sample[] = [
     second: ['0', false],
     isSwitch: true,
   },
+  { flag: 'max-threads', key: 'maxThreads', byDefault: 64, first: ['16', 16], second: ['1024', 1_024] },
   { flag: 'log-level', key: 'logLevel', byDefault: 'info', first: ['silent', 'silent'], second: ['debug', 'debug'] },
 ];
 

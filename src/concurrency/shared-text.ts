@@ -1,0 +1,20 @@
+// Texts in shared memory, as the UTF-16 code units that JavaScript makes them of: whatever goes in comes out.
+
+/** Returns shared memory for a text of `length` code units. */
+export function textMemory(length: number): Uint16Array {
+  return new Uint16Array(new SharedArrayBuffer(length * Uint16Array.BYTES_PER_ELEMENT));
+}
+
+/** Writes `text` to shared memory of its length or more. */
+export function writeText(memory: Uint16Array, text: string): void {
+  bytesOf(memory).write(text, 'utf16le');
+}
+
+/** Reads a text of `length` code units, all there are if it is not given. */
+export function readText(memory: Uint16Array, length = memory.length): string {
+  return bytesOf(memory.subarray(0, length)).toString('utf16le');
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

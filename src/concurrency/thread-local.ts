@@ -1,0 +1,74 @@
+// POST /thread-local/run: every thread keeps a context of its own under the same key. No lock is needed where nothing is
+// shared; the barrier makes sure that all have written before anyone reads.
+import type { Demonstration } from './demonstration.ts';
+import { barrierCells, openBarrier } from './sync.ts';
+
+interface Request {
+  readonly items: readonly string[];
+  readonly context_key: string;
+}
+
+interface Input {
+  readonly key: string;
+  /** The thread's share of the items. */
+  readonly items: readonly string[];
+  /** As many as the largest share: all threads come to the barrier as often. */
+  readonly rounds: number;
+  readonly allSet: Int32Array;
+}
+
+interface Result {
+  /** The thread's part of `results`, as JSON text without its brackets. */
+  readonly results: string;
+  readonly isolated: boolean;
+}
+
+const THREADS_MOST = 8;
+
+/** Thread-local by where it stands: each thread loads this module for itself. */
+const context = new Map<string, string>();
+
+/** The demonstration of thread-local storage. */
+export const threadLocal: Demonstration<Request, Input, Result> = {
+  path: '/thread-local/run',
+  list: 'items',
+
+  prepare({ items, context_key }) {
+    const total = items.length;
+    const workers = Math.min(total, THREADS_MOST);
+    const allSet = barrierCells(workers);
+    const rounds = Math.ceil(total / workers);
+    const startOf = (index: number) => Math.floor((total * index) / workers);
+    return {
+      size: workers,
+      inputFor: (index) => ({
+        key: context_key,
+        items: items.slice(startOf(index), startOf(index + 1)),
+        rounds,
+        allSet,
+      }),
+      answer(threads) {
+        const isolated = threads.every((thread) => thread.isolated);
+        const head = JSON.stringify({ context_key, total, workers, isolated });
+        // There may be hundreds of thousands of results: the threads have written their parts themselves.
+        return `${head.slice(0, -1)},"results":[${threads.map(({ results }) => results).join(',')}]}`;
+      },
+    };
+  },
+
+  work({ key, items, rounds, allSet }, index) {
+    const barrier = openBarrier(allSet);
+    const results: string[] = [];
+    let isolated = true;
+    for (let round = 0; round < rounds; round += 1) {
+      const item = items[round];
+      if (item !== undefined) context.set(key, item);
+      barrier.arrive();
+      if (item === undefined) continue;
+      const value = context.get(key);
+      isolated &&= value === item;
+      results.push(JSON.stringify({ item, value, worker: index + 1 }));
+    }
+    return { results: results.join(','), isolated };
+  },
+};
