@@ -1,0 +1,85 @@
+// What becomes of the threads of the demonstrations when clients go, when the service stops, and when nobody asks.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { ask, type Command, startCommand, stop } from './command.ts';
+import { numbered, TAKEN } from './demonstration-requests.ts';
+import { openSocket, readAll } from './harness.ts';
+import { requestText } from './raw.ts';
+import { skipLoudly } from './skip.ts';
+import { CANNOT_LOOK, descriptorsOf, NO_COVERAGE, SHORT_IDLE, threadsOf } from './threads.ts';
+import { until } from './until.ts';
+
+/** Starts a service of its own process that lets its standbys go soon, with as few threads as it may have. */
+async function startSmall(t: TestContext): Promise<{ command: Command; url: string; port: number; base: number }> {
+  const command = startCommand(t, ['--port', '0', '--max-threads', '16'], { node: SHORT_IDLE, env: NO_COVERAGE });
+  const url = await command.ready();
+  await ask(url, 'GET', '/notes');
+  return { command, url, port: Number(new URL(url).port), base: threadsOf(command.process.pid) };
+}
+
+/** One that keeps its threads at work for a while. */
+const LONG = requestText(
+  'POST /thread-local/run',
+  ['connection: close'],
+  JSON.stringify({ items: numbered(20_000, ''), context_key: 'k' }),
+);
+const LARGE = { workers: 16, count: 1_000 };
+const WIDE = requestText('POST /counter/increment', ['connection: close'], JSON.stringify(LARGE));
+
+test('who goes away while a demonstration waits or works gives all its threads back', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const { command, url, port, base } = await startSmall(t);
+  const { pid } = command.process;
+  const idle = () => threadsOf(pid) === base;
+  const descriptors = descriptorsOf(pid);
+  for (const [threads, text] of [1, 4, 8, 12].flatMap((each) => [[each, LONG] as const, [each, WIDE] as const])) {
+    // With five at once, some have their crew and the others wait for one.
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => openSocket({ port })));
+    for (const socket of sockets) socket.write(text);
+    await until(() => threadsOf(pid) >= base + threads);
+    for (const socket of sockets) socket.destroy();
+    const answer = await ask(url, 'POST', '/counter/increment', LARGE);
+    assert.deepEqual(JSON.parse(answer.text), { expected: 16_000, actual: 16_000, consistent: true });
+    assert.ok(threadsOf(pid) <= base + 16);
+  }
+  await until(idle);
+  await until(() => descriptorsOf(pid) <= descriptors);
+  assert.equal((await ask(url, 'GET', '/health')).status, 200);
+  assert.equal((await stop(command)).status, 0);
+});
+
+test('SIGTERM while demonstrations run lets them finish and ends well', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const { command, port, base } = await startSmall(t);
+  const sockets = await Promise.all(Array.from({ length: 4 }, () => openSocket({ port })));
+  const answers = sockets.map(readAll);
+  for (const [index, socket] of sockets.entries()) socket.write(index === 0 ? LONG : WIDE);
+  await until(() => threadsOf(command.process.pid) > base + 4);
+  const started = performance.now();
+  const { status, stderr } = await stop(command);
+  assert.ok(performance.now() - started < 12_000);
+  assert.equal(status, 0, stderr);
+  for (const answer of await Promise.all(answers))
+    assert.match(answer, /^HTTP\/1\.1 (200|503) .*\r\nconnection: close\r\n/is);
+});
+
+test('a service that sees no demonstration that it could run has no thread more than before', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const { command, url, base } = await startSmall(t);
+  for (const title of numbered(50)) {
+    assert.equal((await ask(url, 'POST', '/notes', { title, body: 'x' })).status, 201);
+    assert.equal((await ask(url, 'GET', '/notes')).status, 200);
+  }
+  for (const path of Object.keys(TAKEN)) assert.equal((await ask(url, 'POST', path, {})).status, 422);
+  assert.equal((await ask(url, 'POST', '/pool/run', { items: [] })).status, 400);
+  assert.equal(threadsOf(command.process.pid), base);
+  // A connection that never says what it wants is no reason either.
+  const { port } = new URL(url);
+  const socket = await openSocket({ port: Number(port) });
+  socket.write(WIDE.slice(0, -3));
+  await ask(url, 'GET', '/health');
+  assert.equal(threadsOf(command.process.pid), base);
+  socket.destroy();
+  await once(socket, 'close');
+});
