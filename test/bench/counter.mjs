@@ -1,0 +1,82 @@
+// 16 threads that add 1,000 times each under a lock, in alternating rounds: our crews with standbys and without, in the
+// process and over HTTP, Python's threading, and piscina with 16 reused threads. Run it after `npm run build` and
+// `npm ci` in test/bench/peers:
+//   node test/bench/counter.mjs [rounds]
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const [rounds = '9'] = process.argv.slice(2);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+/** More than it takes to start sixteen standbys in the background. */
+const REFILL_MS = 2_000;
+const RUNS = '5';
+const agent = new Agent({ keepAlive: true });
+
+async function start() {
+  const args = [here('../../bin/notes-server'), '--port', '0', '--db', ':memory:', '--log-level', 'error'];
+  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(server.stdout, 'data');
+  const service = { server, url: /http\S+/.exec(String(line))[0] };
+  // A connection that is open already, as the peers measure no connection either.
+  await ask(service, 'GET', '/health');
+  return service;
+}
+
+async function stop({ server }) {
+  server.kill();
+  await once(server, 'exit');
+}
+
+async function ask({ url }, method, path, body) {
+  const sent = request(url + path, { agent, method, headers: { 'content-type': 'application/json' } }).end(body);
+  const [answer] = await once(sent, 'response');
+  let text = '';
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
+async function increment(service) {
+  const started = performance.now();
+  const text = await ask(service, 'POST', '/counter/increment', '{"workers":16,"count":1000}');
+  const elapsed = performance.now() - started;
+  if (!JSON.parse(text).consistent) throw new Error(text);
+  return elapsed;
+}
+
+const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
+const runsOf = (command, script) =>
+  execFileSync(command, [here(script), RUNS])
+    .toString()
+    .trim()
+    .split('\n')
+    .map(Number);
+
+const figures = { standbys: [], started: [], python: [], piscina: [], 'HTTP, standbys': [], 'HTTP, started': [] };
+const service = await start();
+await increment(service);
+for (let round = 0; round < Number(rounds); round += 1) {
+  await sleep(REFILL_MS);
+  await ask(service, 'GET', '/health');
+  figures['HTTP, standbys'].push(await increment(service));
+  const fresh = await start();
+  figures['HTTP, started'].push(await increment(fresh));
+  await stop(fresh);
+  // The refill is over before the others are measured.
+  await sleep(REFILL_MS);
+  const [started, ...standbys] = runsOf(process.execPath, 'counter-crew.mjs');
+  figures.started.push(started);
+  figures.standbys.push(median(standbys));
+  figures.python.push(median(runsOf('python3', 'peers/counter.py')));
+  figures.piscina.push(median(runsOf(process.execPath, 'peers/counter-piscina.mjs')));
+}
+await stop(service);
+agent.destroy();
+const ours = median(figures.standbys);
+for (const [name, values] of Object.entries(figures)) {
+  const ms = median(values);
+  const spread = `${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)}`;
+  console.log(`${name.padEnd(15)} ${ms.toFixed(2).padStart(7)} ms (${spread})  ${(ms / ours).toFixed(2)} x standbys`);
+}
