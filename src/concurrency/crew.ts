@@ -2,10 +2,11 @@
 // starting a thread costs some thirty milliseconds, standbys are started ahead of need once there has been a first need,
 // and wait parked; they are let go when nobody has asked for a while.
 import { availableParallelism } from 'node:os';
+import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { unavailable } from '../http/problem.ts';
 import { sharedCells } from './sync.ts';
-import { CALLED, DISMISSED, type Job, type Outcome, type Report, STATE, type ThreadData } from './thread.ts';
+import { CALLED, DISMISSED, type Job, type Report, STATE, type ThreadData } from './thread.ts';
 
 const THREAD = new URL('thread.js', import.meta.url);
 
@@ -59,8 +60,13 @@ export interface Crews {
 interface Thread {
   readonly worker: Worker;
   readonly control: Int32Array;
-  /** Told what came of the job; undefined while there is none. */
-  onOutcome: ((outcome: Outcome) => void) | undefined;
+  /** Who wants to know what comes of its job; undefined while it has none. */
+  employer: Employer | undefined;
+}
+
+interface Employer {
+  readonly onDone: (result: unknown) => void;
+  readonly onFault: (fault: unknown) => void;
 }
 
 interface Waiting {
@@ -92,18 +98,18 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
       onFailedStart(error);
       return false;
     }
-    const thread: Thread = { worker, control, onOutcome: undefined };
+    const thread: Thread = { worker, control, employer: undefined };
     alive.add(thread);
     starting.add(thread);
     let fault: unknown = new Error('a thread ended before its job did');
     worker.on('message', (report: Report) => {
-      if (report.kind !== 'parked') return thread.onOutcome?.(report);
+      if (report.kind === 'done') return thread.employer?.onDone(report.result);
       starting.delete(thread);
       parked.add(thread);
       distribute();
     });
     worker.on('error', (error) => {
-      fault = error;
+      fault = error instanceof Error ? error : new Error(`a thread threw ${inspect(error)}`);
     });
     // A result that cannot be read here; its thread would wait to be let go.
     worker.on('messageerror', (error) => {
@@ -113,7 +119,7 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
     worker.on('exit', () => {
       alive.delete(thread);
       parked.delete(thread);
-      thread.onOutcome?.({ kind: 'failed', error: fault });
+      thread.employer?.onFault(fault);
       if (starting.delete(thread)) onFailedStart(fault);
       distribute();
     });
@@ -148,12 +154,13 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
 
   /** Starts a standby when there is time for it: one after the other, and not while the event loop is busy. */
   function refillLater(): void {
-    if (refill || starting.size > 0 || parked.size >= standbys || alive.size >= maxThreads) return;
+    const wanted = () => starting.size === 0 && parked.size < standbys && alive.size < maxThreads;
+    if (refill || !wanted()) return;
     refill = setTimeout(() => {
       refill = undefined;
       const { utilization } = performance.eventLoopUtilization(busyness);
       busyness = performance.eventLoopUtilization();
-      if (queue.size === 0 && utilization < limits.refillUtilization && parked.size < standbys) start();
+      if (queue.size === 0 && utilization < limits.refillUtilization && wanted()) start();
       refillLater();
     }, limits.refillMs).unref();
   }
@@ -179,6 +186,7 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       if (closed) throw unavailable('The service is shutting down.');
+      used();
       if (queue.size >= limits.queue) throw unavailable('Too many demonstrations wait for threads.');
       const timer = setTimeout(() => waiting.refuse(unavailable('There were no threads in time.')), limits.queueMs);
       const onAbort = () => waiting.refuse(signal?.reason);
@@ -213,24 +221,23 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
       const settle = (outcome: () => void) => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
-        for (const thread of crew) thread.onOutcome = undefined;
+        for (const thread of crew) thread.employer = undefined;
         outcome();
       };
       signal?.addEventListener('abort', onAbort);
       for (const [index, thread] of crew.entries()) {
-        thread.onOutcome = (outcome) => {
-          if (outcome.kind === 'failed') return fail(outcome.error);
-          results[index] = outcome.result;
+        const onDone = (result: unknown) => {
+          results[index] = result;
           missing -= 1;
           if (missing === 0) settle(() => resolve(results));
         };
+        thread.employer = { onDone, onFault: fail };
       }
     });
   }
 
   return {
     async withCrew(size, task, inputFor, signal) {
-      used();
       const crew = await recruit(size, signal);
       try {
         signal?.throwIfAborted();

@@ -27,13 +27,8 @@ export interface Job {
   readonly input: unknown;
 }
 
-/** What a thread says: that it is parked, and later what came of its job. */
-export type Report = { readonly kind: 'parked' } | Outcome;
-
-/** What came of a job. */
-export type Outcome =
-  | { readonly kind: 'done'; readonly result: unknown }
-  | { readonly kind: 'failed'; readonly error: unknown };
+/** What a thread says: that it is parked, and later that its job is done. What it throws ends it instead. */
+export type Report = { readonly kind: 'parked' } | { readonly kind: 'done'; readonly result: unknown };
 
 /** The cell of `control`. */
 export const STATE = 0;
@@ -56,7 +51,7 @@ async function live(port: MessagePort, { control, tasks: url }: ThreadData): Pro
   say(port, { kind: 'parked' });
   waitWhile(control, PARKED);
   if (Atomics.load(control, STATE) === DISMISSED) return;
-  say(port, perform(tasks, received(port)));
+  say(port, { kind: 'done', result: perform(tasks, received(port)) });
   // Not before the answer has been sent: a thread that ends takes time from those that still work.
   waitWhile(control, CALLED);
 }
@@ -76,12 +71,8 @@ function received(port: MessagePort): Job {
   return receiveMessageOnPort(port)?.message;
 }
 
-function perform(tasks: TaskModule['tasks'], { task, index, input }: Job): Outcome {
-  try {
-    return { kind: 'done', result: tasks[task]?.(input as never, index) };
-  } catch (error) {
-    return { kind: 'failed', error };
-  }
+function perform(tasks: TaskModule['tasks'], { task, index, input }: Job): unknown {
+  return tasks[task]?.(input as never, index);
 }
 
 function waitWhile(control: Int32Array, state: number): void {
