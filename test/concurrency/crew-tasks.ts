@@ -1,0 +1,125 @@
+// What the threads of the crews' tests can do: say who they are, wait until the test lets them go, and go wrong in every way
+// there is.
+import { threadId } from 'node:worker_threads';
+import { sharedCells } from '../../src/concurrency/sync.ts';
+import type { Job, TaskModule } from '../../src/concurrency/thread.ts';
+
+const ARRIVED = 0;
+const OPEN = 1;
+
+/** A place where threads wait until the test lets them go on. */
+export interface Gate {
+  /** What is sent to the threads. */
+  readonly cells: Int32Array;
+  /** How many threads have come. */
+  arrived(): number;
+  /** Lets all go on, those who come later too. */
+  open(): void;
+}
+
+/** Returns a gate that is shut. */
+export function createGate(): Gate {
+  const cells = sharedCells(2);
+  return {
+    cells,
+    arrived: () => Atomics.load(cells, ARRIVED),
+    open() {
+      Atomics.store(cells, OPEN, 1);
+      Atomics.notify(cells, OPEN);
+    },
+  };
+}
+
+/** Who did a share of a job. */
+export interface Identity {
+  readonly threadId: number;
+  readonly index: number;
+  readonly input: unknown;
+  /** How many jobs this copy of the module has done, with this one, and how many it has rehearsed. */
+  readonly served: number;
+  readonly rehearsed: number;
+}
+
+let served = 0;
+let rehearsed = 0;
+
+function identify(input: unknown, index: number): Identity {
+  served += 1;
+  return { threadId, index, input, served, rehearsed };
+}
+
+/** Answers once the gate is open. */
+function wait(cells: Int32Array, index: number): Identity {
+  Atomics.add(cells, ARRIVED, 1);
+  Atomics.notify(cells, ARRIVED);
+  Atomics.wait(cells, OPEN, 0);
+  return identify(undefined, index);
+}
+
+/** The last thread answers first: each waits for the one behind it. */
+function reverse(turn: Int32Array, index: number): Identity {
+  for (let at = Atomics.load(turn, 0); at !== index; at = Atomics.load(turn, 0)) Atomics.wait(turn, 0, at);
+  const identity = identify(undefined, index);
+  Atomics.sub(turn, 0, 1);
+  Atomics.notify(turn, 0);
+  return identity;
+}
+
+/** What a thread can do to its crew. */
+const DEEDS = {
+  throw() {
+    throw new Error('thrown by a thread');
+  },
+  'throw a text'() {
+    throw 'a text';
+  },
+  'throw a function'() {
+    throw () => 'thrown';
+  },
+  exit: () => process.exit(3),
+  'return a function': () => () => 'returned',
+  'return what nobody can read': () => nested(),
+  'wait for ever': () => Atomics.wait(sharedCells(1), 0, 0),
+  'run for ever'() {
+    for (;;);
+  },
+};
+
+/** The name of something that goes wrong. */
+export type Deed = keyof typeof DEEDS;
+
+/** The input of `fail`. */
+export interface Failure {
+  readonly deed: Deed;
+  readonly culprit: number;
+  /** How many wait for the culprit, at a gate that stays shut; it acts when all are there. */
+  readonly mates: number;
+  readonly cells: Int32Array;
+}
+
+function fail({ deed, culprit, mates, cells }: Failure, index: number): unknown {
+  if (index !== culprit) return wait(cells, index);
+  for (let at = Atomics.load(cells, ARRIVED); at < mates; at = Atomics.load(cells, ARRIVED)) {
+    Atomics.wait(cells, ARRIVED, at);
+  }
+  return DEEDS[deed]();
+}
+
+/** A thread has a larger stack than the main thread: what it can just write is too deep to be read there. */
+function nested(): unknown {
+  let value: unknown = [];
+  for (let depth = 0; depth < 8_000; depth += 1) value = [value];
+  return value;
+}
+
+function rehearse(): void {
+  rehearsed += 1;
+}
+
+/** The tasks, by their names. */
+export const tasks: TaskModule['tasks'] = { identify, wait, reverse, fail, rehearse };
+
+/** Something that only counts. */
+export function rehearsal(): Job {
+  return { task: 'rehearse', index: 0, input: undefined };
+}
