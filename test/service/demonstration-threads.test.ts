@@ -7,7 +7,7 @@ import { numbered, TAKEN } from './demonstration-requests.ts';
 import { openSocket, readAll } from './harness.ts';
 import { requestText } from './raw.ts';
 import { skipLoudly } from './skip.ts';
-import { CANNOT_LOOK, descriptorsOf, NO_COVERAGE, SHORT_IDLE, threadsOf } from './threads.ts';
+import { CANNOT_LOOK, descriptorsOf, limited, NO_COVERAGE, SHORT_IDLE, threadsOf } from './threads.ts';
 import { until } from './until.ts';
 
 /** Starts a service of its own process that lets its standbys go soon, with as few threads as it may have. */
@@ -82,4 +82,28 @@ test('a service that sees no demonstration that it could run has no thread more 
   assert.equal(threadsOf(command.process.pid), base);
   socket.destroy();
   await once(socket, 'close');
+});
+
+/** Flags of Node that allow all that the service needs, and no threads; who waits for one is sent away soon. */
+const NO_THREADS: readonly string[] = [
+  process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
+  '--allow-addons',
+  '--allow-fs-read=*',
+  '--allow-fs-write=*',
+  ...limited('queueMs', 20),
+];
+
+test('where Node may start no threads each demonstration is 500, and the service goes on', async (t) => {
+  const command = startCommand(t, ['--port', '0'], { node: NO_THREADS });
+  const url = await command.ready();
+  // Long enough for those to be sent away who were not refused at once.
+  for (let round = 0; round < 50; round += 1) {
+    const answers = await Promise.all([1, 2, 3].map(() => ask(url, 'POST', '/counter/increment', LARGE)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [500, 500, 500],
+    );
+  }
+  assert.equal((await ask(url, 'GET', '/health')).status, 200);
+  assert.equal((await stop(command)).status, 0);
 });

@@ -1,6 +1,7 @@
 // What the system says of a process: its threads, its descriptors, its memory. Linux only.
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import type { CREW_LIMITS } from '../../src/concurrency/crew.ts';
 import type { Service } from './harness.ts';
 
 /** Why a test that looks at a process cannot run here, if so. */
@@ -24,13 +25,16 @@ export function residentMegabytesOf(pid: number | undefined): number {
 
 const CREW = new URL('../../src/concurrency/crew.js', import.meta.url).href;
 
-/** Flags of Node with which a service lets its standbys go so soon that a test can see it. Not in its threads. */
-export const SHORT_IDLE: readonly string[] = [
-  '--import',
-  `data:text/javascript,${encodeURIComponent(`
+/** Flags of Node with which a service has another limit for its crews. Not in its threads. */
+export function limited(name: keyof typeof CREW_LIMITS, value: number): readonly string[] {
+  const script = `
     import { isMainThread } from 'node:worker_threads';
-    if (isMainThread) (await import('${CREW}')).CREW_LIMITS.idleMs = 500;`)}`,
-];
+    if (isMainThread) (await import('${CREW}')).CREW_LIMITS.${name} = ${value};`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+}
+
+/** Flags of Node with which a service lets its standbys go so soon that a test can see it. */
+export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
 
 /** A thread of a service that is looked at would write a file of coverage each time it ends. */
 export const NO_COVERAGE: Readonly<Record<string, string>> = { NODE_V8_COVERAGE: '' };
