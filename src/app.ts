@@ -5,8 +5,7 @@ import { collectionRoutes } from './collections/collection.ts';
 import { comments } from './collections/comments.ts';
 import { notes } from './collections/notes.ts';
 import { tags } from './collections/tags.ts';
-import { type Crews, createCrews } from './concurrency/crew.ts';
-import { demonstrationRoutes } from './concurrency/demonstrations.ts';
+import { createDemonstrations, type Demonstrations } from './concurrency/demonstrations.ts';
 import { type Bases, basePath, type Documentation, docsRoutes, loadDocumentation } from './docs.ts';
 import { healthRoute } from './health.ts';
 import { createDispatcher, type Outcome, type Route } from './http/dispatch.ts';
@@ -33,15 +32,12 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** What the threads of the demonstrations can do. */
-const TASKS = new URL('concurrency/tasks.js', import.meta.url);
-
 /** Returns the service made of `options`, telling `log` what happens. Nothing is opened yet. */
 export function createApp(options: Options, log: Log): App {
   let database: Database | undefined;
   let bases: Bases = { baseUrl: '', problemBase: '' };
   let dispatch: RequestListener | undefined;
-  const crews = createCrews({ tasks: TASKS, maxThreads: options.maxThreads });
+  const demonstrations = createDemonstrations(options.maxThreads);
 
   const server = createHttpServer({
     onRequest: (message, response, awaitsContinue) => dispatch?.(message, response, awaitsContinue),
@@ -59,7 +55,7 @@ export function createApp(options: Options, log: Log): App {
         bases = basesOf(options, url);
         // From here to the end there is no pause in which a request could arrive.
         dispatch = createDispatcher({
-          router: createRouter(routesOf(database, crews, documentation, bases)),
+          router: createRouter(routesOf(database, demonstrations, documentation, bases)),
           bodyLimitBytes: options.bodyLimitBytes,
           problemBase: bases.problemBase,
           onOutcome: (outcome) => logOutcome(log, outcome),
@@ -76,7 +72,7 @@ export function createApp(options: Options, log: Log): App {
 
   async function close(): Promise<void> {
     await server.close();
-    await crews.close();
+    await demonstrations.close();
     await database?.close();
   }
 }
@@ -92,7 +88,12 @@ async function openDatabase(path: string): Promise<Database> {
   }
 }
 
-function routesOf(database: Database, crews: Crews, documentation: Documentation, bases: Bases): Route[] {
+function routesOf(
+  database: Database,
+  demonstrations: Demonstrations,
+  documentation: Documentation,
+  bases: Bases,
+): Route[] {
   const write = createWriter(database);
   const noteTable = createTable(notes.shape, database, write);
   const tagTable = createTable(tags.shape, database, write);
@@ -105,7 +106,7 @@ function routesOf(database: Database, crews: Crews, documentation: Documentation
     healthRoute(database),
     ...docsRoutes(documentation, bases),
     problemRoute(),
-    ...demonstrationRoutes(crews),
+    ...demonstrations.routes,
   ];
 }
 

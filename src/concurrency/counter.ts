@@ -18,8 +18,6 @@ const VALUE = 0;
 
 /** The demonstration of a mutex. Specification, section 4.6: all increments go through a lock. */
 export const counter: Demonstration<Request, Input, void> = {
-  path: '/counter/increment',
-
   prepare({ workers, count }) {
     const input: Input = { lock: mutexCells(), counter: sharedCells(1), count };
     return {

@@ -1,11 +1,17 @@
 // What a demonstration is: work for a crew of threads, and what is made of it before and after. Each stands in a file of
 // its own, which the threads load too: such a file imports nothing but the primitives.
 
+/** Where a demonstration is to be had. */
+export type DemonstrationPath =
+  | '/counter/increment'
+  | '/semaphore/run'
+  | '/event/sync'
+  | '/pool/run'
+  | '/producer-consumer/run'
+  | '/thread-local/run';
+
 /** A demonstration. `work` runs in the threads, all else in the main thread. */
 export interface Demonstration<Request, Input, Result> {
-  readonly path: string;
-  /** The member of the request that lists what is to be done, where there is one: it must not be empty. */
-  readonly list?: 'items' | 'task_ids';
   /** Prepares a run for a request that fits the contract. */
   prepare(request: Request): Run<Input, Result>;
   /** What each thread of the crew does; `index` counts them from 0. */

@@ -1,20 +1,54 @@
-// The six demonstrations of specification section 4.6: real threads that work together on shared memory.
+// The six demonstrations of specification section 4.6: real threads that work together on shared memory. All of it but
+// these routes is loaded with the first demonstration that is asked for: a service that only keeps notes pays nothing.
 import { endpoint } from '../contract/endpoint.ts';
 import type { Route } from '../http/dispatch.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
-import type { Crews } from './crew.ts';
-import { DEMONSTRATIONS } from './tasks.ts';
+import type { DemonstrationPath } from './demonstration.ts';
 
-/** Returns the routes of the demonstrations, whose threads come from `crews`. */
-export function demonstrationRoutes(crews: Crews): Route[] {
-  return DEMONSTRATIONS.map(({ path, list, prepare }) =>
-    endpoint<unknown, Readonly<Record<string, unknown>>>('POST', path, async ({ body, call }) => {
+/** The demonstrations. */
+export interface Demonstrations {
+  readonly routes: readonly Route[];
+  /** Ends all threads; resolves when they are gone. */
+  close(): Promise<void>;
+}
+
+/** The paths, and the member of the request that lists what is to be done, where there is one: it must not be empty. */
+const LISTS: Readonly<Record<DemonstrationPath, 'items' | 'task_ids' | undefined>> = {
+  '/counter/increment': undefined,
+  '/semaphore/run': 'task_ids',
+  '/event/sync': undefined,
+  '/pool/run': 'items',
+  '/producer-consumer/run': 'items',
+  '/thread-local/run': 'items',
+};
+
+const TASKS = new URL('tasks.js', import.meta.url);
+
+/** Returns the demonstrations, with at most `maxThreads` threads at one time and none before the first is needed. */
+export function createDemonstrations(maxThreads: number): Demonstrations {
+  let loaded: ReturnType<typeof load> | undefined;
+
+  async function load() {
+    const [{ createCrews }, { DEMONSTRATIONS }] = await Promise.all([import('./crew.ts'), import('./tasks.ts')]);
+    return { crews: createCrews({ tasks: TASKS, maxThreads }), demonstrations: DEMONSTRATIONS };
+  }
+
+  function routeOf(path: DemonstrationPath): Route {
+    const list = LISTS[path];
+    return endpoint<unknown, Readonly<Record<string, unknown>>>('POST', path, async ({ body, call }) => {
       if (list && (body[list] as readonly unknown[]).length === 0) {
         throw new Problem('bad-request', `${list} must not be empty`);
       }
-      const { size, inputFor, answer } = prepare(body);
+      loaded ??= load();
+      const { crews, demonstrations } = await loaded;
+      const { size, inputFor, answer } = demonstrations[path].prepare(body);
       return jsonReply(200, answer(await crews.withCrew(size, path, inputFor, call.signal())));
-    }),
-  );
+    });
+  }
+
+  return {
+    routes: Object.keys(LISTS).map((path) => routeOf(path as DemonstrationPath)),
+    close: async () => (await loaded)?.crews.close(),
+  };
 }

@@ -23,8 +23,6 @@ type Result =
 
 /** The demonstration of events. Specification, section 4.6. */
 export const event: Demonstration<Request, Input, Result> = {
-  path: '/event/sync',
-
   prepare({ payload }) {
     const shared = { ready: eventCells(), done: eventCells(), text: textMemory(payload.length) };
     return {

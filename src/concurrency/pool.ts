@@ -22,9 +22,6 @@ const TASKS_MOST = 100;
 
 /** The demonstration of a pool. Specification, section 4.6: a failing task does not abort the others. */
 export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
-  path: '/pool/run',
-  list: 'items',
-
   prepare({ items, max_workers }) {
     const input: Input = { items, handedOut: sharedCells(1) };
     return {

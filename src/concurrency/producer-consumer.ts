@@ -27,9 +27,6 @@ type Result = { readonly produced: number; readonly maxDepth: number } | readonl
 
 /** The demonstration of a bounded queue. */
 export const producerConsumer: Demonstration<Request, Input, Result> = {
-  path: '/producer-consumer/run',
-  list: 'items',
-
   prepare({ items, num_consumers, queue_size }) {
     const input: Input = { queue: queueCells(queue_size), texts: items.map(sharedText), consumers: num_consumers };
     return {

@@ -29,9 +29,6 @@ const FINISHED = 4;
 
 /** The demonstration of a semaphore. Specification, section 4.6: at most `concurrency_limit` tasks run at one time. */
 export const semaphore: Demonstration<Request, Input, void> = {
-  path: '/semaphore/run',
-  list: 'task_ids',
-
   prepare({ task_ids, concurrency_limit }) {
     const total = task_ids.length;
     const limit = Math.min(total, concurrency_limit);

@@ -1,6 +1,6 @@
 // What the threads can do: the work of all demonstrations.
 import { counter } from './counter.ts';
-import type { Demonstration } from './demonstration.ts';
+import type { Demonstration, DemonstrationPath } from './demonstration.ts';
 import { event } from './event.ts';
 import { pool } from './pool.ts';
 import { producerConsumer } from './producer-consumer.ts';
@@ -8,23 +8,25 @@ import { semaphore } from './semaphore.ts';
 import type { Job, TaskModule } from './thread.ts';
 import { threadLocal } from './thread-local.ts';
 
-/** All demonstrations. */
-export const DEMONSTRATIONS: readonly Demonstration<unknown, unknown, unknown>[] = [
-  counter,
-  semaphore,
-  event,
-  pool,
-  producerConsumer,
-  threadLocal,
-];
+/** All demonstrations, by their paths. */
+export const DEMONSTRATIONS: Readonly<Record<DemonstrationPath, Demonstration<unknown, unknown, unknown>>> = {
+  '/counter/increment': counter,
+  '/semaphore/run': semaphore,
+  '/event/sync': event,
+  '/pool/run': pool,
+  '/producer-consumer/run': producerConsumer,
+  '/thread-local/run': threadLocal,
+};
 
 /** The work of each demonstration, by its path. */
-export const tasks: TaskModule['tasks'] = Object.fromEntries(DEMONSTRATIONS.map(({ path, work }) => [path, work]));
+export const tasks: TaskModule['tasks'] = Object.fromEntries(
+  Object.entries(DEMONSTRATIONS).map(([path, { work }]) => [path, work]),
+);
 
 const REHEARSED_COUNT = 1_000;
 
 /** The counter on memory of its own. */
 export function rehearsal(): Job {
   const input = counter.prepare({ workers: 1, count: REHEARSED_COUNT }).inputFor(0);
-  return { task: counter.path, index: 0, input };
+  return { task: '/counter/increment' satisfies DemonstrationPath, index: 0, input };
 }

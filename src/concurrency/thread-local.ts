@@ -30,9 +30,6 @@ const context = new Map<string, string>();
 
 /** The demonstration of thread-local storage. */
 export const threadLocal: Demonstration<Request, Input, Result> = {
-  path: '/thread-local/run',
-  list: 'items',
-
   prepare({ items, context_key }) {
     const total = items.length;
     const workers = Math.min(total, THREADS_MOST);

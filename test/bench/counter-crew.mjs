@@ -11,7 +11,7 @@ const crews = createCrews({ tasks, maxThreads: 64 });
 async function run() {
   const started = performance.now();
   const { size, inputFor, answer } = counter.prepare({ workers: WORKERS, count: 1_000 });
-  const text = answer(await crews.withCrew(size, counter.path, inputFor));
+  const text = answer(await crews.withCrew(size, '/counter/increment', inputFor));
   const elapsed = performance.now() - started;
   if (!JSON.parse(text).consistent) throw new Error(text);
   return elapsed;
