@@ -71,7 +71,9 @@ export function createApp(options: Options, log: Log): App {
   };
 
   async function close(): Promise<void> {
-    await server.close();
+    const served = server.close();
+    await demonstrations.shutDown();
+    await served;
     await demonstrations.close();
     await database?.close();
   }
@@ -124,14 +126,17 @@ function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-function logOutcome(log: Log, { requestId, method, template, status, milliseconds, error }: Outcome): void {
-  log.write(levelOf(status), 'request', {
+function logOutcome(log: Log, outcome: Outcome): void {
+  const { requestId, method, template, status, milliseconds, error, reason } = outcome;
+  const failed = status === 500 || error !== undefined;
+  log.write(failed ? 'error' : levelOf(status), 'request', {
     request_id: requestId,
     method,
     route: template,
     status,
     ms: Math.round(milliseconds * 1_000) / 1_000,
     error,
+    reason,
   });
 }
 
@@ -140,7 +145,6 @@ function logRefusal(log: Log, requestId: string, { slug, cause }: Problem): void
   log.write(levelOf(status), 'refused', { request_id: requestId, status, reason: cause });
 }
 
-function levelOf(status = 0): 'error' | 'warn' | 'info' {
-  if (status >= 500) return 'error';
+function levelOf(status = 0): 'warn' | 'info' {
   return status >= 400 ? 'warn' : 'info';
 }

@@ -10,6 +10,8 @@ import { CALLED, DISMISSED, type Job, type Report, STATE, type ThreadData } from
 
 const THREAD = new URL('thread.js', import.meta.url);
 
+const SHUTTING_DOWN = 'The service is shutting down.';
+
 /** Bounds and times of the supply. */
 export const CREW_LIMITS = {
   /** How many parked threads are held ready: as many as the largest demonstration needs. */
@@ -19,7 +21,8 @@ export const CREW_LIMITS = {
   /** How many requests may wait for their crew, and how long. */
   queue: 256,
   queueMs: 10_000,
-  /** How long a job may take before its threads count as stuck. */
+  /** How long a thread may take to start, and a job to be done, before they count as stuck. */
+  startMs: 10_000,
   jobMs: 30_000,
   /** How many threads may be starting at one time: more would only take the processor from each other. */
   starting: availableParallelism(),
@@ -53,7 +56,9 @@ export interface Crews {
   ): Promise<readonly unknown[]>;
   /** How many threads are alive. */
   threads(): { readonly alive: number; readonly parked: number };
-  /** Ends all threads, those at work included; resolves when they are gone. */
+  /** Refuses who waits and whoever comes, and lets the parked threads go. Crews that are at work go on. */
+  shutDown(): void;
+  /** Shuts down, and ends the threads at work as well; resolves when all are gone. */
   close(): Promise<void>;
 }
 
@@ -84,7 +89,6 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
   let standbys = 0;
   let refill: NodeJS.Timeout | undefined;
   let idle: NodeJS.Timeout | undefined;
-  let busyness = performance.eventLoopUtilization();
   let closed = false;
 
   /** Has a thread started; returns false if there can be none. */
@@ -102,8 +106,13 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
     alive.add(thread);
     starting.add(thread);
     let fault: unknown = new Error('a thread ended before its job did');
+    const timer = setTimeout(() => {
+      fault = new Error('a thread took too long to start');
+      worker.terminate();
+    }, limits.startMs).unref();
     worker.on('message', (report: Report) => {
       if (report.kind === 'done') return thread.employer?.onDone(report.result);
+      clearTimeout(timer);
       starting.delete(thread);
       parked.add(thread);
       distribute();
@@ -117,6 +126,7 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
       worker.terminate();
     });
     worker.on('exit', () => {
+      clearTimeout(timer);
       alive.delete(thread);
       parked.delete(thread);
       thread.employer?.onFault(fault);
@@ -129,12 +139,12 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
   /** Who waits longest is who it was to be started for; and whatever is wrong may be wrong with the next one as well. */
   function onFailedStart(error: unknown): void {
     standbys = 0;
-    first(queue)?.refuse(error);
+    const [longest] = queue;
+    longest?.refuse(error);
   }
 
   /** Gives parked threads to those who wait, in their order, and has more started where some are missing. */
   function distribute(): void {
-    if (closed) return;
     for (const waiting of queue) {
       if (parked.size < waiting.size) break;
       const crew = [...parked].slice(0, waiting.size);
@@ -156,10 +166,10 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
   function refillLater(): void {
     const wanted = () => starting.size === 0 && parked.size < standbys && alive.size < maxThreads;
     if (refill || !wanted()) return;
+    const before = performance.eventLoopUtilization();
     refill = setTimeout(() => {
       refill = undefined;
-      const { utilization } = performance.eventLoopUtilization(busyness);
-      busyness = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(before);
       if (queue.size === 0 && utilization < limits.refillUtilization && wanted()) start();
       refillLater();
     }, limits.refillMs).unref();
@@ -185,7 +195,7 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
   function recruit(size: number, signal: AbortSignal | undefined): Promise<Thread[]> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      if (closed) throw unavailable('The service is shutting down.');
+      if (closed) throw unavailable(SHUTTING_DOWN);
       used();
       if (queue.size >= limits.queue) throw unavailable('Too many demonstrations wait for threads.');
       const timer = setTimeout(() => waiting.refuse(unavailable('There were no threads in time.')), limits.queueMs);
@@ -236,6 +246,17 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
     });
   }
 
+  function shutDown(): void {
+    closed = true;
+    clearTimeout(refill);
+    clearTimeout(idle);
+    standbys = 0;
+    const refused = [...queue];
+    queue.clear();
+    for (const { refuse } of refused) refuse(unavailable(SHUTTING_DOWN));
+    letSurplusGo();
+  }
+
   return {
     async withCrew(size, task, inputFor, signal) {
       const crew = await recruit(size, signal);
@@ -258,12 +279,10 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
 
     threads: () => ({ alive: alive.size, parked: parked.size }),
 
+    shutDown,
+
     async close() {
-      closed = true;
-      clearTimeout(refill);
-      clearTimeout(idle);
-      standbys = 0;
-      for (const waiting of queue) waiting.refuse(unavailable('The service is shutting down.'));
+      shutDown();
       await Promise.all([...alive].map(({ worker }) => worker.terminate()));
     },
   };
@@ -276,9 +295,4 @@ function dismiss(threads: Iterable<Thread>): void {
 function send(control: Int32Array, state: typeof CALLED | typeof DISMISSED): void {
   Atomics.store(control, STATE, state);
   Atomics.notify(control, STATE);
-}
-
-function first<Item>(items: Iterable<Item>): Item | undefined {
-  for (const item of items) return item;
-  return undefined;
 }

@@ -9,7 +9,9 @@ import type { DemonstrationPath } from './demonstration.ts';
 /** The demonstrations. */
 export interface Demonstrations {
   readonly routes: readonly Route[];
-  /** Ends all threads; resolves when they are gone. */
+  /** Refuses with service-unavailable who waits for threads and whoever comes; what is at work goes on. */
+  shutDown(): Promise<void>;
+  /** Ends what is at work as well; resolves when all threads are gone. */
   close(): Promise<void>;
 }
 
@@ -28,10 +30,13 @@ const TASKS = new URL('tasks.js', import.meta.url);
 /** Returns the demonstrations, with at most `maxThreads` threads at one time and none before the first is needed. */
 export function createDemonstrations(maxThreads: number): Demonstrations {
   let loaded: ReturnType<typeof load> | undefined;
+  let closing = false;
 
   async function load() {
     const [{ createCrews }, { DEMONSTRATIONS }] = await Promise.all([import('./crew.ts'), import('./tasks.ts')]);
-    return { crews: createCrews({ tasks: TASKS, maxThreads }), demonstrations: DEMONSTRATIONS };
+    const crews = createCrews({ tasks: TASKS, maxThreads });
+    if (closing) crews.shutDown();
+    return { crews, demonstrations: DEMONSTRATIONS };
   }
 
   function routeOf(path: DemonstrationPath): Route {
@@ -49,6 +54,12 @@ export function createDemonstrations(maxThreads: number): Demonstrations {
 
   return {
     routes: Object.keys(LISTS).map((path) => routeOf(path as DemonstrationPath)),
+
+    async shutDown() {
+      closing = true;
+      (await loaded)?.crews.shutDown();
+    },
+
     close: async () => (await loaded)?.crews.close(),
   };
 }

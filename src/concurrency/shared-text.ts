@@ -10,9 +10,9 @@ export function writeText(memory: Uint16Array, text: string): void {
   bytesOf(memory).write(text, 'utf16le');
 }
 
-/** Reads a text of `length` code units, all there are if it is not given. */
-export function readText(memory: Uint16Array, length = memory.length): string {
-  return bytesOf(memory.subarray(0, length)).toString('utf16le');
+/** Reads the text that fills the memory. */
+export function readText(memory: Uint16Array): string {
+  return bytesOf(memory).toString('utf16le');
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array): Buffer {

@@ -8,8 +8,11 @@
 // - Waking up proves nothing (another thread may have been quicker: barging), so every wait stands in a loop that looks
 //   again. Nobody is served in turn; that a thread gets there in the end is what the time-outs watch over.
 
-/** How long a wait may last unless its caller says otherwise: whatever would end a longer one is stuck or gone. */
-export const WAIT_LIMIT_MS = 30_000;
+/**
+ * How long a wait may last unless its caller says otherwise: whatever would end a longer one is stuck or gone. It is
+ * longer than a crew has for its job, and so the last resort.
+ */
+export const WAIT_LIMIT_MS = 60_000;
 
 /** How often a lock is looked at before its thread goes to sleep: a holder is quicker than two changes of threads. */
 const SPINS = 100;
@@ -118,34 +121,44 @@ export interface Event {
   wait(limitMs?: number): void;
 }
 
-const IS_SET = 0;
+/** How often it was set or reset in turn: odd while the event is set. */
+const CHANGES = 0;
 
 /** Returns the cells of an event that is not set. */
 export function eventCells(): Int32Array {
   return sharedCells(1);
 }
 
-/** Opens an event. */
+/**
+ * Opens an event. It counts its changes: who waits, waits for another change, and so is let through as well when the event
+ * was set and reset before it ran again. An exchange that fails was made by somebody else in the meantime.
+ */
 export function openEvent(cells: Int32Array): Event {
+  const changes = () => Atomics.load(cells, CHANGES);
+  const isSet = (seen: number) => (seen & 1) === 1;
+
   return {
     set() {
-      Atomics.store(cells, IS_SET, 1);
-      Atomics.notify(cells, IS_SET);
+      const seen = changes();
+      if (!isSet(seen)) Atomics.compareExchange(cells, CHANGES, seen, seen + 1);
+      Atomics.notify(cells, CHANGES);
     },
     reset() {
-      Atomics.store(cells, IS_SET, 0);
+      const seen = changes();
+      if (isSet(seen)) Atomics.compareExchange(cells, CHANGES, seen, seen + 1);
     },
-    isSet: () => Atomics.load(cells, IS_SET) === 1,
+    isSet: () => isSet(changes()),
     wait(limitMs = WAIT_LIMIT_MS) {
+      const seen = changes();
       const deadline = performance.now() + limitMs;
-      while (Atomics.load(cells, IS_SET) === 0) sleep(cells, IS_SET, 0, deadline);
+      while (!isSet(seen) && changes() === seen) sleep(cells, CHANGES, seen, deadline);
     },
   };
 }
 
 /** A meeting point for a fixed number of threads, which may meet there again and again. */
 export interface Barrier {
-  /** Returns once all have arrived; throws {@link WaitTimeout}, and then the barrier is broken for all. */
+  /** Returns once all have arrived; throws {@link WaitTimeout}, and then the barrier is broken: all others throw it too. */
   arrive(limitMs?: number): void;
 }
 
@@ -154,6 +167,10 @@ const ARRIVED = 1;
 const GENERATION = 2;
 const BARRIER_CELLS = 3;
 
+/** What the generation is once a thread has waited too long, and what it is at most before it starts anew. */
+const BROKEN = -1;
+const GENERATION_MOST = 0x7fff_ffff;
+
 /** Returns the cells of a barrier for this many threads. */
 export function barrierCells(parties: number): Int32Array {
   return sharedCells(BARRIER_CELLS, { [PARTIES]: parties });
@@ -161,21 +178,37 @@ export function barrierCells(parties: number): Int32Array {
 
 /**
  * Opens a barrier. Each meeting is a generation; who waits, waits for the generation to change. A thread reads it before
- * it says that it is there: afterwards the meeting may be over, and the thread would wait for the next.
+ * it says that it is there: afterwards the meeting may be over, and the thread would wait for the next. The last to come
+ * and the first whose time is over may be two: only one of them changes it.
  */
 export function openBarrier(cells: Int32Array): Barrier {
+  const current = () => Atomics.load(cells, GENERATION);
+
+  function end(generation: number, next: number): void {
+    Atomics.compareExchange(cells, GENERATION, generation, next);
+    Atomics.notify(cells, GENERATION);
+  }
+
+  function meet(generation: number, limitMs: number): void {
+    if (Atomics.add(cells, ARRIVED, 1) + 1 === Atomics.load(cells, PARTIES)) {
+      // Before the generation changes, for then the first may arrive at the next meeting.
+      Atomics.store(cells, ARRIVED, 0);
+      end(generation, (generation + 1) & GENERATION_MOST);
+      return;
+    }
+    const deadline = performance.now() + limitMs;
+    try {
+      while (current() === generation) sleep(cells, GENERATION, generation, deadline);
+    } catch {
+      end(generation, BROKEN);
+    }
+  }
+
   return {
     arrive(limitMs = WAIT_LIMIT_MS) {
-      const generation = Atomics.load(cells, GENERATION);
-      if (Atomics.add(cells, ARRIVED, 1) + 1 === Atomics.load(cells, PARTIES)) {
-        // Before the generation changes, for then the first may arrive at the next meeting.
-        Atomics.store(cells, ARRIVED, 0);
-        Atomics.add(cells, GENERATION, 1);
-        Atomics.notify(cells, GENERATION);
-        return;
-      }
-      const deadline = performance.now() + limitMs;
-      while (Atomics.load(cells, GENERATION) === generation) sleep(cells, GENERATION, generation, deadline);
+      const generation = current();
+      if (generation !== BROKEN) meet(generation, limitMs);
+      if (current() === BROKEN) throw new WaitTimeout('not all have come to the barrier');
     },
   };
 }
@@ -187,7 +220,7 @@ export interface BoundedQueue {
    * {@link WaitTimeout}, and nothing was added.
    */
   put(value: number, limitMs?: number): number;
-  /** Takes the oldest value, waiting while there is none; throws {@link WaitTimeout}. */
+  /** Takes the oldest value, waiting while there is none; throws {@link WaitTimeout}, and nothing was taken. */
   take(limitMs?: number): number;
 }
 
@@ -217,10 +250,21 @@ export function openQueue(cells: Int32Array): BoundedQueue {
   const slots = cells.subarray(SLOTS);
   const at = (cell: number) => Atomics.load(cells, cell);
 
+  /** Takes a permit and the lock, or neither. */
+  function enter(permits: Semaphore, limitMs: number): void {
+    const deadline = performance.now() + limitMs;
+    permits.acquire(limitMs);
+    try {
+      mutex.lock(deadline - performance.now());
+    } catch (error) {
+      permits.release();
+      throw error;
+    }
+  }
+
   return {
-    put(value, limitMs) {
-      room.acquire(limitMs);
-      mutex.lock();
+    put(value, limitMs = WAIT_LIMIT_MS) {
+      enter(room, limitMs);
       slots[(at(HEAD) + at(DEPTH)) % slots.length] = value;
       const depth = Atomics.add(cells, DEPTH, 1) + 1;
       mutex.unlock();
@@ -228,9 +272,8 @@ export function openQueue(cells: Int32Array): BoundedQueue {
       return depth;
     },
 
-    take(limitMs) {
-      filled.acquire(limitMs);
-      mutex.lock();
+    take(limitMs = WAIT_LIMIT_MS) {
+      enter(filled, limitMs);
       const value = slots[at(HEAD)] ?? END;
       Atomics.store(cells, HEAD, (at(HEAD) + 1) % slots.length);
       Atomics.sub(cells, DEPTH, 1);
@@ -248,7 +291,7 @@ export function sharedCells(count: number, values: Readonly<Record<number, numbe
   return cells;
 }
 
-/** Sleeps until notified, or at once not at all if the cell is not `value`. Throws when the deadline has passed. */
+/** Returns at once if the cell is not `value`, otherwise sleeps until notified. Throws when the deadline has passed. */
 function sleep(cells: Int32Array, cell: number, value: number, deadline: number): void {
   const left = deadline - performance.now();
   if (left <= 0 || Atomics.wait(cells, cell, value, left) === 'timed-out') throw new WaitTimeout('waited in vain');

@@ -49,6 +49,8 @@ export interface Outcome {
   readonly milliseconds: number;
   /** What went wrong inside, where the answer is a 5xx. */
   readonly error: unknown;
+  /** Why the answer is a 5xx although nothing went wrong: what the client was told. */
+  readonly reason: string | undefined;
 }
 
 /** What dispatching needs to know. */
@@ -80,7 +82,7 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
     const started = performance.now();
     const requestId = requestIdOf(message);
     const exchange: Exchange = { message, response, requestId, awaitsContinue, template: undefined };
-    const { reply, error } = await settle(exchange, outbox, options);
+    const { reply, error, reason } = await settle(exchange, outbox, options);
     const sent = reply && !response.destroyed ? reply : undefined;
     if (sent) send(exchange, sent, options.bodyLimitBytes);
     options.onOutcome({
@@ -90,6 +92,7 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
       status: sent?.status,
       milliseconds: performance.now() - started,
       error,
+      reason,
     });
   };
 }
@@ -99,7 +102,7 @@ async function settle(
   exchange: Exchange,
   outbox: Outbox,
   options: DispatchOptions,
-): Promise<{ reply?: Reply; error?: unknown }> {
+): Promise<{ reply?: Reply; error?: unknown; reason?: string }> {
   try {
     const reply = await answer(exchange, outbox, options);
     return { reply: outbox.admit(reply, exchange.response) };
@@ -108,7 +111,8 @@ async function settle(
     const problem = thrown instanceof Problem ? thrown : (options.toProblem(thrown) ?? unexpected(thrown));
     const reply = problemReply(problem, options.problemBase);
     // The cause of a 4xx may quote what the client sent, which has no place in a log.
-    return { reply, error: reply.status >= 500 ? problem.cause : undefined };
+    if (reply.status < 500) return { reply };
+    return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
   }
 }
 

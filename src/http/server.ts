@@ -181,6 +181,8 @@ export function createHttpServer({
       server.close();
       await closed;
       clearTimeout(deadline);
+      // The last of them have been let go, but do not know it yet: whoever serves them is told before this resolves.
+      for (const socket of latest.keys()) await new Promise((resolve) => socket.once('close', resolve));
     },
   };
 

@@ -115,6 +115,23 @@ async function assertCloses(crews: Supply, pending: () => number[]): Promise<voi
   assert.deepEqual([crews.started.length, pending()], [started, []]);
 }
 
+test('a supply that is shut down lets crews finish, and nobody else in', async (t) => {
+  const { pending } = stopTime(t);
+  const crews = startSupply(t, { maxThreads: 6, standbys: 2, refillMs: 20 });
+  const working = await hold(crews, 3);
+  const { signal, listeners } = abortable();
+  const waiting = [ask(crews, 4, signal), ask(crews, 1, signal)];
+  crews.shutDown();
+  for (const { answer } of waiting) await assertUnavailable(answer, /shutting down/);
+  await assertUnavailable(identities(crews, 1), /shutting down/);
+  assert.equal(listeners(), 0);
+  // Those that were starting for the others end as soon as they have started.
+  await until(() => crews.living.size === 3);
+  assert.equal((await working.finish()).length, 3);
+  await until(() => crews.threads().alive === 0);
+  assert.deepEqual(pending(), []);
+});
+
 test('a supply that was never used can be closed', async (t) => {
   const { pending } = stopTime(t);
   await assertCloses(startSupply(t), pending);

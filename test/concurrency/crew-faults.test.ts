@@ -130,6 +130,20 @@ for (const [name, text, message] of BROKEN) {
 test('a task module that does not exist fails each request, and is not looked for again and again', (t) =>
   assertGivesUp(t, new URL('no-such-tasks.js', import.meta.url), /Cannot find module/));
 
+test('a thread that never parks is ended after a while, and who waits for it hears of it', async (t) => {
+  const clock = stopTime(t);
+  const crews = startSupply(t, { tasks: new URL('data:text/javascript,for (;;);'), startMs: 1_000, standbys: 3 });
+  const { answer } = ask(crews, 2);
+  assert.equal(crews.threads().alive, 2);
+  clock.tick(999);
+  assert.equal(crews.threads().alive, 2);
+  clock.tick(1);
+  await assert.rejects(answer, /^Error: a thread took too long to start$/);
+  await until(() => crews.living.size === 0);
+  assert.deepEqual(clock.pending(), [crews.limits.idleMs]);
+  assert.equal(crews.started.length, 2);
+});
+
 test('threads that cannot be started fail the requests that wait for them, each its own', async (t) => {
   const crews = startSupply(t, { tasks: new URL('data:text/javascript,process.exit()') });
   const answers = await Promise.allSettled(Array.from({ length: 20 }, () => ask(crews, 2).answer));

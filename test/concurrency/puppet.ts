@@ -46,6 +46,17 @@ const tasks = {
     return primitive[method]?.(...args);
   },
 
+  /** Calls one method of a primitive and returns whether it came back before its time was over. */
+  callInTime(call: Call): boolean {
+    try {
+      tasks.call(call);
+      return true;
+    } catch (error) {
+      if (error instanceof sync.WaitTimeout) return false;
+      throw error;
+    }
+  },
+
   /** Adds one to a counter in two steps, which only the lock makes one; pauses between the first two if it is told to. */
   countUnderLock({ cells, counter, rounds, pauses }: Shared & { counter: Int32Array }): void {
     const mutex = sync.openMutex(cells);

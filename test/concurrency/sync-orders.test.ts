@@ -136,8 +136,8 @@ check(
   [
     slip(
       'a set that wakes before it sets',
-      'Atomics.store(cells, IS_SET, 1);',
-      'Atomics.notify(cells, IS_SET); return void Atomics.store(cells, IS_SET, 1);',
+      'if (!isSet(seen))',
+      'Atomics.notify(cells, CHANGES); if (!isSet(seen)) return void',
       RACE,
     ),
   ],
@@ -162,22 +162,49 @@ check(
   [
     slip(
       'a generation that is read after arriving',
-      'const generation = Atomics.load(cells, GENERATION);\n            if (Atomics.add(cells, ARRIVED, 1)',
-      'const before = Atomics.add(cells, ARRIVED, 1); const generation = Atomics.load(cells, GENERATION); if (before',
+      'if (Atomics.add(cells, ARRIVED, 1)',
+      'const before = Atomics.add(cells, ARRIVED, 1); generation = current(); if (before',
       RACE,
     ),
     slip(
       'arrivals that are forgotten after the generation has changed',
       'Atomics.store(cells, ARRIVED, 0);',
-      'try { Atomics.add(cells, GENERATION, 1); return; } finally { Atomics.store(cells, ARRIVED, 0); }',
+      'end(generation, generation + 1); return void Atomics.store(cells, ARRIVED, 0);',
       RACE,
     ),
     slip(
       'a last thread that wakes before the generation changes',
-      'Atomics.add(cells, GENERATION, 1);',
-      'Atomics.notify(cells, GENERATION); return void Atomics.add(cells, GENERATION, 1);',
+      'Atomics.compareExchange(cells, GENERATION, generation, next);',
+      'Atomics.notify(cells, GENERATION); return void Atomics.compareExchange(cells, GENERATION, generation, next);',
       RACE,
     ),
+  ],
+);
+
+check(
+  'two threads meet at a barrier or neither does, when the time of one is over, in every order of their steps',
+  2,
+  (puppets) =>
+    inEveryOrder(puppets, () => {
+      const { sync } = puppets;
+      const cells = puppets.watch(sync.barrierCells(2));
+      return {
+        tasks: [
+          ['callInTime', { open: 'openBarrier', cells, method: 'arrive', args: [0] }],
+          ['callInTime', { open: 'openBarrier', cells, method: 'arrive' }],
+        ],
+        verify: ([first, second]) => assert.deepEqual(first, second),
+      };
+    }),
+  [
+    slip('a time-out that nobody hears of', 'end(generation, BROKEN)', "throw new WaitTimeout('')", RACE),
+    slip(
+      'a meeting that is broken after it has ended',
+      'Atomics.compareExchange(cells, GENERATION, generation, next)',
+      'Atomics.store(cells, GENERATION, next)',
+      RACE,
+    ),
+    slip('a broken barrier that is mended', 'if (generation !== BROKEN)', '', RACE),
   ],
 );
 

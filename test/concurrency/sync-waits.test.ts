@@ -23,6 +23,9 @@ import { wakeInVain } from './puppets.ts';
 
 const SLEEPERS = 3;
 
+/** The cell of a queue that is its lock. */
+const QUEUE_LOCK = 2;
+
 /** A call that has to wait. */
 interface Wait {
   readonly title: string;
@@ -77,7 +80,33 @@ const WAITS: readonly Wait[] = [
       return { cells, letThrough: sync.openEvent(cells).set };
     },
     passing: SLEEPERS,
-    slips: [anyWake('while (Atomics.load(cells, IS_SET)')],
+    slips: [anyWake('while (!isSet(seen)')],
+  },
+  {
+    title: 'threads that sleep at an event are all let through although it is reset before they run again',
+    call: { open: 'openEvent', method: 'wait' },
+    stage(sync) {
+      const cells = sync.eventCells();
+      const event = sync.openEvent(cells);
+      return {
+        cells,
+        letThrough() {
+          wakingAtItsEnd(() => {
+            event.set();
+            event.reset();
+          });
+        },
+      };
+    },
+    passing: SLEEPERS,
+    slips: [
+      slip(
+        'a wait for the event to be set',
+        'while (!isSet(seen)',
+        'while (!isSet(changes())) sleep(cells, CHANGES, changes(), deadline); while (false',
+        /sleep on/,
+      ),
+    ],
   },
   {
     title: 'threads that sleep at a barrier are all let through by the last that comes',
@@ -87,7 +116,7 @@ const WAITS: readonly Wait[] = [
       return { cells, letThrough: () => sync.openBarrier(cells).arrive(0) };
     },
     passing: SLEEPERS,
-    slips: [anyWake('while (Atomics.load(cells, GENERATION)')],
+    slips: [anyWake('while (current() === generation')],
   },
   {
     title: 'threads that sleep at an empty queue get values one after the other, by a put for each',
@@ -114,6 +143,19 @@ const WAITS: readonly Wait[] = [
     slips: [anyWake('while (!takePermit())')],
   },
 ];
+
+/** Runs `action`, and has the threads that it wakes run only afterwards. */
+function wakingAtItsEnd(action: () => void): void {
+  const { notify } = Atomics;
+  const calls: (() => number)[] = [];
+  Atomics.notify = (...call: [never, number, number?]) => calls.push(() => notify(...call));
+  try {
+    action();
+  } finally {
+    Atomics.notify = notify;
+  }
+  for (const call of calls) call();
+}
 
 for (const { title, call, stage, passing, returned, slips } of WAITS) {
   check(
@@ -177,9 +219,9 @@ check('what either side has done the other sees, and need not wait for', 1, asyn
 });
 
 /** Waits in vain for so long, and asserts that it was neither shorter nor without end. */
-function assertTimesOut(wait: (limitMs: number) => void, limitMs: number) {
+function assertTimesOut(wait: (limitMs: number) => void, limitMs: number, error = WaitTimeout) {
   const started = performance.now();
-  assert.throws(() => wait(limitMs), WaitTimeout);
+  assert.throws(() => wait(limitMs), error);
   const waited = performance.now() - started;
   assert.ok(waited >= limitMs && waited < WAIT_LIMIT_MS / 2, `${waited} ms`);
 }
@@ -235,9 +277,29 @@ test('an event that is not set times out, and lets pass once it is set, until it
   assertWaitsInVain(cells, event.wait);
 });
 
-test('a barrier to which not all come times out, and one for a single thread is none', () => {
-  assertTimesOut(openBarrier(barrierCells(2)).arrive, 0);
-  assertTimesOut(openBarrier(barrierCells(2)).arrive, 20);
+check(
+  'threads that sleep at a barrier hear that another has waited too long, and so does who comes later',
+  SLEEPERS,
+  async (puppets) => {
+    const { sync } = puppets;
+    const cells = puppets.watch(sync.barrierCells(SLEEPERS + 2));
+    const inTime = { open: 'openBarrier', cells, method: 'arrive' } as const;
+    for (const thread of upTo(SLEEPERS)) puppets.start(thread, 'callInTime', inTime);
+    await puppets.rest();
+    assertTimesOut(sync.openBarrier(cells).arrive, 0, sync.WaitTimeout);
+    for (const { value } of await puppets.end()) assert.equal(value, false);
+    for (const thread of upTo(SLEEPERS)) puppets.start(thread, 'callInTime', inTime);
+    for (const { value } of await puppets.end()) assert.equal(value, false);
+  },
+  [slip('a time-out that nobody hears of', 'end(generation, BROKEN)', "throw new WaitTimeout('')", /sleep for good/)],
+);
+
+test('a barrier to which not all come times out and is broken then, and one for a single thread is none', () => {
+  for (const limitMs of [0, 20]) {
+    const { arrive } = openBarrier(barrierCells(2));
+    assertTimesOut(arrive, limitMs);
+    for (let arrival = 0; arrival < 4; arrival += 1) assertTimesOut(() => arrive(), 0);
+  }
   const alone = openBarrier(barrierCells(1));
   for (let round = 0; round < 3; round += 1) alone.arrive(0);
 });
@@ -259,4 +321,19 @@ test('a queue tells how many values it holds, and times out when it is full or e
     queue.put(value, 0);
     assert.equal(queue.take(0), value);
   }
+});
+
+test('a queue whose lock is held times out in time, and then has as much room and as many values as before', () => {
+  const cells = queueCells(2);
+  const queue = openQueue(cells);
+  const lock = openMutex(cells.subarray(QUEUE_LOCK, QUEUE_LOCK + 1));
+  queue.put(1, 0);
+  for (const limitMs of [0, 20]) {
+    lock.lock(0);
+    assertTimesOut((within) => queue.put(9, within), limitMs);
+    assertTimesOut(queue.take, limitMs);
+    lock.unlock();
+  }
+  assert.equal(queue.put(2, 0), 2);
+  assert.deepEqual([queue.take(0), queue.take(0)], [1, 2]);
 });

@@ -101,15 +101,15 @@ check(
     assert.deepEqual(valuesOf(await puppets.end()).slice(1), Array(followers).fill(ROUNDS));
   },
   [
-    slip('a set that wakes nobody', 'Atomics.notify(cells, IS_SET)', '0', /sleep for good/),
-    slip('a set that wakes one', 'notify(cells, IS_SET)', 'notify(cells, IS_SET, 1)', /sleep for good/),
+    slip('a set that wakes nobody', 'Atomics.notify(cells, CHANGES)', '0', /sleep for good/),
+    slip('a set that wakes one', 'notify(cells, CHANGES)', 'notify(cells, CHANGES, 1)', /sleep for good/),
     slip(
       'an event that resets itself',
-      'while (Atomics.load(cells, IS_SET)',
-      'while (Atomics.exchange(cells, IS_SET, 0)',
+      'changes() === seen',
+      'Atomics.compareExchange(cells, CHANGES, seen + 1, seen) !== seen + 1',
       /sleep for good/,
     ),
-    slip('a reset that does nothing', 'Atomics.store(cells, IS_SET, 0)', '0', /deep-equal/),
+    slip('a reset that does nothing', 'if (isSet(seen))', 'if (false)', /deep-equal/),
   ],
 );
 
@@ -138,15 +138,15 @@ check(
 );
 
 const QUEUE_SLIPS = [
-  slip('a queue without bound', 'room.acquire(limitMs)', '0', /do not wait/),
+  slip('a queue without bound', 'enter(room, limitMs)', 'mutex.lock()', /do not wait/),
   slip('room that is not given back', 'room.release()', '0', /not all was taken/),
   slip('values that nobody hears of', 'filled.release()', '0', /not all was taken/),
   slip('a value that is not taken away', '(at(HEAD) + 1)', '(at(HEAD) + 0)', /deep-equal/),
   slip('a depth that only grows', 'Atomics.sub(cells, DEPTH, 1)', '0', /deep-equal|so deep|no end|not all/),
   slip(
     'a sentinel that is swallowed',
-    'put(value, limitMs) {',
-    'put(value, limitMs) { if (value === END) return;',
+    'put(value, limitMs = WAIT_LIMIT_MS) {',
+    'put(value, limitMs = WAIT_LIMIT_MS) { if (value === END) return;',
     /no end/,
   ),
 ];

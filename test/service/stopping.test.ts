@@ -173,6 +173,19 @@ test('what is half sent, and what never ends, is closed at the deadline', SOON, 
   }
 });
 
+test('whoever serves a request that is cut off at the deadline knows of it when the stop is over', SOON, async (t) => {
+  const signals: AbortSignal[] = [];
+  const hanging = textRoute('GET', '/', ({ signal }) => {
+    signals.push(signal());
+    return new Promise(() => {});
+  });
+  const server = await startBareServer(t, [hanging], { closeMs: 100 });
+  for (let client = 0; client < 20; client += 1) await converse(server, requestText('GET /'));
+  await until(() => signals.length === 20);
+  await server.close();
+  assert.deepEqual(new Set(signals.map(({ aborted }) => aborted)), new Set([true]));
+});
+
 test('who is being told off does not hold up the stop', SOON, async (t) => {
   const { server } = await startGated(t);
   const malformed = await converse(server, 'nonsense\r\n\r\n');
