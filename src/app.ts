@@ -7,13 +7,15 @@ import { notes } from './collections/notes.ts';
 import { tags } from './collections/tags.ts';
 import { createDemonstrations, type Demonstrations } from './concurrency/demonstrations.ts';
 import { type Bases, basePath, type Documentation, docsRoutes, loadDocumentation } from './docs.ts';
+import { createGuard } from './guards/guard.ts';
+import { type Keys, loadKeys } from './guards/keys.ts';
 import { healthRoute } from './health.ts';
 import { createDispatcher, type Outcome, type Route } from './http/dispatch.ts';
 import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import { createRouter } from './http/router.ts';
 import { createHttpServer, type RequestListener } from './http/server.ts';
 import type { Log } from './log.ts';
-import type { Options } from './options.ts';
+import { isLoopback, type Options } from './options.ts';
 import { problemRoute } from './problems.ts';
 import { type Database, DatabaseUnavailable } from './storage/database.ts';
 import { migrate } from './storage/migrations.ts';
@@ -28,6 +30,8 @@ export interface App {
    * with Node's error if the address cannot be had; nothing stays open then.
    */
   listen(): Promise<string>;
+  /** Reads the file of keys again and says how many there are; rejects, and the old ones stay, if that cannot be done. */
+  reloadKeys(): Promise<number>;
   /** Lets requests in flight finish (for a bounded time), closes the connections and then the database. */
   close(): Promise<void>;
 }
@@ -35,6 +39,7 @@ export interface App {
 /** Returns the service made of `options`, telling `log` what happens. Nothing is opened yet. */
 export function createApp(options: Options, log: Log): App {
   let database: Database | undefined;
+  let keys: Keys | undefined;
   let bases: Bases = { baseUrl: '', problemBase: '' };
   let dispatch: RequestListener | undefined;
   const demonstrations = createDemonstrations(options.maxThreads);
@@ -48,6 +53,7 @@ export function createApp(options: Options, log: Log): App {
   return {
     async listen() {
       const documentation = await loadDocumentation();
+      keys = await keysOf(options);
       database = await openDatabase(options.db);
       try {
         const address = await server.listen(options.host, options.port);
@@ -56,6 +62,12 @@ export function createApp(options: Options, log: Log): App {
         // From here to the end there is no pause in which a request could arrive.
         dispatch = createDispatcher({
           router: createRouter(routesOf(database, demonstrations, documentation, bases)),
+          guard: createGuard({
+            ...options,
+            keys,
+            baseUrl: bases.baseUrl,
+            loopback: isLoopback(options.host),
+          }),
           bodyLimitBytes: options.bodyLimitBytes,
           problemBase: bases.problemBase,
           onOutcome: (outcome) => logOutcome(log, outcome),
@@ -67,6 +79,8 @@ export function createApp(options: Options, log: Log): App {
         throw error;
       }
     },
+    reloadKeys: async () => (await keys?.reload()) ?? 0,
+
     close,
   };
 
@@ -77,6 +91,10 @@ export function createApp(options: Options, log: Log): App {
     await demonstrations.close();
     await database?.close();
   }
+}
+
+async function keysOf({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefined> {
+  return apiKeys.length > 0 || apiKeysFile !== undefined ? loadKeys({ texts: apiKeys, file: apiKeysFile }) : undefined;
 }
 
 async function openDatabase(path: string): Promise<Database> {

@@ -1,6 +1,6 @@
 // The process: options, start, signals, exit status. Nothing else ends the process.
 import { readFileSync } from 'node:fs';
-import { createApp } from './app.ts';
+import { type App, createApp } from './app.ts';
 import { createLog, type Log } from './log.ts';
 import { helpText, type Options, parseCommand, UsageError } from './options.ts';
 import { DatabaseUnusable } from './storage/database.ts';
@@ -43,7 +43,17 @@ async function serve(options: Options): Promise<void> {
     );
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
+  // Without a file there is nothing to read again, and the end of a terminal ends the process as always.
+  if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, log));
   process.stdout.write(`notes-server listening on ${url}\n`);
+}
+
+async function reloadKeys(app: App, log: Log): Promise<void> {
+  try {
+    log.write('info', 'keys reloaded', { keys: await app.reloadKeys() });
+  } catch (error) {
+    log.write('error', 'the old keys stay', { error });
+  }
 }
 
 /** A fault that nobody caught leaves the process in an unknown state: tell it, and let the supervisor start anew. */

@@ -1,6 +1,7 @@
 // The command line and the environment become one checked value. Nothing else reads process.env.
 import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
+import { isKey } from './guards/keys.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
 /** Everything that can be set. */
@@ -15,7 +16,15 @@ export interface Options {
   /** What problem types start with, without a slash at the end; undefined: `{baseUrl}/problems`. */
   readonly problemBase: string | undefined;
   readonly bodyLimitBytes: number;
+  /** The keys of the environment; a file may hold more. */
+  readonly apiKeys: readonly string[];
+  readonly apiKeysFile: string | undefined;
   readonly allowAnonymous: boolean;
+  /** Requests a minute for each client; undefined: any number. */
+  readonly rateLimit: number | undefined;
+  readonly trustProxy: boolean;
+  /** Origins, as browsers send them, whose scripts may read and write. */
+  readonly corsOrigins: readonly string[];
   /** How many threads of demonstrations may be alive at one time. */
   readonly maxThreads: number;
   readonly logLevel: LogLevel;
@@ -36,9 +45,15 @@ export class UsageError extends Error {
 interface Declaration {
   readonly flag: string;
   readonly value?: string;
+  /** It may be given again and again; in the environment its values are parted by commas. */
+  readonly repeatable?: boolean;
   readonly default?: string;
   readonly help: string;
 }
+
+/** The rate limit where others than this machine reach the service, and the largest one. */
+const PUBLIC_RATE_LIMIT = '600';
+const RATE_LIMIT_MOST = 1_000_000;
 
 const DECLARATIONS = [
   { flag: 'host', value: 'ADDRESS', default: '127.0.0.1', help: 'address to listen on' },
@@ -47,7 +62,20 @@ const DECLARATIONS = [
   { flag: 'base-url', value: 'URL', help: 'where clients reach the service (default: where it listens)' },
   { flag: 'problem-base', value: 'URL', help: 'start of problem types (default: BASE-URL/problems)' },
   { flag: 'body-limit', value: 'BYTES', default: '1048576', help: 'largest request body' },
-  { flag: 'allow-anonymous', help: 'listen on an address that is not loopback, open to everybody' },
+  { flag: 'api-keys-file', value: 'FILE', help: 'keys that let clients in, one a line; read again on SIGHUP' },
+  { flag: 'allow-anonymous', help: 'listen without keys on an address that is not loopback' },
+  {
+    flag: 'rate-limit',
+    value: 'N',
+    help: `requests a minute for each client, or off (default: off on loopback, else ${PUBLIC_RATE_LIMIT})`,
+  },
+  { flag: 'trust-proxy', help: 'take the address of a client from the end of x-forwarded-for' },
+  {
+    flag: 'cors-origin',
+    value: 'ORIGIN',
+    repeatable: true,
+    help: 'origin whose pages may use the service; repeatable',
+  },
   { flag: 'max-threads', value: 'N', default: '64', help: 'threads that demonstrations may have at one time, from 16' },
   { flag: 'log-level', value: 'LEVEL', default: 'info', help: `one of ${LOG_LEVELS.join(', ')}` },
 ] as const satisfies readonly Declaration[];
@@ -77,7 +105,8 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
     const text = flags[flag] ?? fromEnvironment(flag, environment) ?? declared.default;
     if (text !== undefined) texts.set(flag, String(text));
   }
-  return { kind: 'serve', options: check(texts) };
+  // No flag: what stands on the command line every user of the machine can see.
+  return { kind: 'serve', options: check(texts, environment.NOTES_API_KEYS || undefined) };
 }
 
 /** Returns the text of --help. */
@@ -96,8 +125,9 @@ Keeps notes, tags and comments in SQLite and serves them as JSON over HTTP.
 Options:
 ${rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')}
 
-Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on.
-PORT and HOST count where NOTES_PORT and NOTES_HOST are not set.
+Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
+parted by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
+NOTES_API_KEYS as well, parted by commas.
 `;
 }
 
@@ -106,11 +136,11 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-function parseFlags(args: readonly string[]): Readonly<Record<string, string | boolean | undefined>> {
+function parseFlags(args: readonly string[]): ReturnType<typeof parseArgs>['values'] {
   const known = Object.fromEntries(
-    (DECLARATIONS as readonly Declaration[]).map(({ flag, value }) => [
+    (DECLARATIONS as readonly Declaration[]).map(({ flag, value, repeatable = false }) => [
       flag,
-      { type: value ? 'string' : 'boolean' } as const,
+      { type: value ? 'string' : 'boolean', multiple: repeatable } as const,
     ]),
   );
   try {
@@ -136,9 +166,11 @@ function environmentName(flag: string): string {
   return `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function check(texts: ReadonlyMap<Flag, string>): Options {
+function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): Options {
   const text = (flag: Flag) => texts.get(flag) ?? '';
   const host = text('host');
+  const apiKeysFile = texts.get('api-keys-file');
+  const apiKeys = listed(keyList);
   const options: Options = {
     host,
     port: integer('port', text('port'), 0, PORT_MAX),
@@ -146,17 +178,45 @@ function check(texts: ReadonlyMap<Flag, string>): Options {
     baseUrl: url('base-url', texts.get('base-url')),
     problemBase: url('problem-base', texts.get('problem-base')),
     bodyLimitBytes: integer('body-limit', text('body-limit'), 1, BODY_LIMIT_MAX_BYTES),
+    apiKeys,
+    apiKeysFile,
     allowAnonymous: truth('allow-anonymous', texts.get('allow-anonymous')),
+    rateLimit: rateLimit(texts.get('rate-limit') ?? (isLoopback(host) ? 'off' : PUBLIC_RATE_LIMIT)),
+    trustProxy: truth('trust-proxy', texts.get('trust-proxy')),
+    corsOrigins: listed(texts.get('cors-origin')).map(origin),
     maxThreads: integer('max-threads', text('max-threads'), MAX_THREADS_LEAST, MAX_THREADS_MOST),
     logLevel: oneOf('log-level', text('log-level'), LOG_LEVELS),
   };
   if (host === '') throw new UsageError('--host must not be empty');
-  if (!isLoopback(host) && !options.allowAnonymous) {
+  if (apiKeysFile === '') throw new UsageError('--api-keys-file must not be empty');
+  if (keyList !== undefined && (apiKeys.length === 0 || !apiKeys.every(isKey))) {
+    throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, parted by commas');
+  }
+  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
+  if (!isLoopback(host) && !hasKeys && !options.allowAnonymous) {
     throw new UsageError(
-      `${host} is not a loopback address: anybody could write. Say --allow-anonymous if you mean it`,
+      `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or --api-keys-file, or say --allow-anonymous if you mean it`,
     );
   }
   return options;
+}
+
+/** The values of a list that is parted by commas. */
+function listed(text = ''): string[] {
+  const values = text.split(',').map((value) => value.trim());
+  return values.filter((value) => value !== '');
+}
+
+function rateLimit(text: string): number | undefined {
+  return text === 'off' ? undefined : integer('rate-limit', text, 1, RATE_LIMIT_MOST);
+}
+
+function origin(text: string): string {
+  const found = URL.canParse(text) ? new URL(text).origin : undefined;
+  if (found !== text || !/^https?:/.test(text)) {
+    throw new UsageError(`--cors-origin takes an origin such as https://example.com, not ${JSON.stringify(text)}`);
+  }
+  return text;
 }
 
 function integer(flag: Flag, text: string, least: number, most: number): number {

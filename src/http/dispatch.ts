@@ -10,7 +10,7 @@ import { checkMediaType, checkMessage } from './request-checks.ts';
 import { requestIdOf } from './request-id.ts';
 import type { Router } from './router.ts';
 import type { RequestListener } from './server.ts';
-import { parseTarget } from './target.ts';
+import { parseTarget, type Target } from './target.ts';
 
 /** A request as a handler sees it: strictly parsed, nothing validated. */
 export interface Call {
@@ -53,9 +53,16 @@ export interface Outcome {
   readonly reason: string | undefined;
 }
 
+/**
+ * Looks at a request before it is routed: throws the {@link Problem} that refuses it, or returns the answer to one that
+ * needs no route. `path` are the segments of its path. What it adds to `headers` goes out with the answer, whatever that is.
+ */
+export type Guard = (message: IncomingMessage, path: readonly string[], headers: string[]) => Reply | undefined;
+
 /** What dispatching needs to know. */
 export interface DispatchOptions {
   readonly router: Router<Route>;
+  readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
   readonly onOutcome: (outcome: Outcome) => void;
@@ -70,9 +77,13 @@ interface Exchange {
   readonly requestId: string;
   /** The client sends its body only after it was told to. */
   readonly awaitsContinue: boolean;
+  /** What the guard adds to the answer. */
+  readonly headers: string[];
   template: string | undefined;
 }
 
+/** What `OPTIONS *` asks for: nothing in particular. */
+const NO_TARGET: Target = { segments: [], query: '' };
 const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
 
 /** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
@@ -81,10 +92,10 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
   return async (message, response, awaitsContinue) => {
     const started = performance.now();
     const requestId = requestIdOf(message);
-    const exchange: Exchange = { message, response, requestId, awaitsContinue, template: undefined };
+    const exchange: Exchange = { message, response, requestId, awaitsContinue, headers: [], template: undefined };
     const { reply, error, reason } = await settle(exchange, outbox, options);
     const sent = reply && !response.destroyed ? reply : undefined;
-    if (sent) send(exchange, sent, options.bodyLimitBytes);
+    if (sent) send(exchange, withHeaders(sent, exchange.headers), options.bodyLimitBytes);
     options.onOutcome({
       requestId,
       method: message.method ?? '',
@@ -119,13 +130,16 @@ async function settle(
 async function answer(
   exchange: Exchange,
   { ensureRoom }: Outbox,
-  { router, bodyLimitBytes }: DispatchOptions,
+  { router, guard, bodyLimitBytes }: DispatchOptions,
 ): Promise<Reply> {
   const { message, response } = exchange;
   const { method = '', url = '' } = message;
   checkMessage(message);
-  if (method === 'OPTIONS' && url === '*') return { status: 204, headers: SERVER_WIDE };
-  const { segments, query } = parseTarget(url);
+  const isServerWide = method === 'OPTIONS' && url === '*';
+  const { segments, query } = isServerWide ? NO_TARGET : parseTarget(url);
+  const guarded = guard(message, segments, exchange.headers);
+  if (guarded) return guarded;
+  if (isServerWide) return { status: 204, headers: SERVER_WIDE };
   const match = router(segments);
   if (!match) throw new Problem('not-found', 'There is nothing at this path.');
   const { template, methods, allow } = match.place;
@@ -176,6 +190,10 @@ function send({ message, response, requestId, awaitsContinue }: Exchange, reply:
   else response.write(reply.body);
   // Node closes the connection once the response ends: that waits until the client has stopped sending.
   drain(message, () => response.end());
+}
+
+function withHeaders(reply: Reply, headers: readonly string[]): Reply {
+  return headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
 }
 
 /** Whether more of the body is to come than Node should read away to keep the connection. */

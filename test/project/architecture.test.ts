@@ -12,7 +12,7 @@ import { closureOf, codeOf, root, type Source, sources } from './sources.ts';
 const ROOMS: Record<string, readonly string[]> = {
   'build.ts': ['contract', 'docs'],
   'main.ts': ['app.ts', 'log.ts', 'options.ts', 'storage'],
-  'options.ts': ['log.ts'],
+  'options.ts': ['guards', 'log.ts'],
   'log.ts': [],
   'app.ts': [
     ...['collections', 'concurrency', 'guards', 'http', 'storage'],
@@ -33,6 +33,7 @@ const ROOMS: Record<string, readonly string[]> = {
 /** What a room may take of another, where it may not take all. */
 const DOORS: Record<string, readonly string[]> = {
   'main.ts -> storage': ['storage/database.ts'],
+  'options.ts -> guards': ['guards/keys.ts'],
   'collections -> storage': ['storage/table.ts'],
   'health.ts -> storage': ['storage/database.ts'],
   'build.ts -> contract': ['contract/compile.ts'],

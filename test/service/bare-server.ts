@@ -40,6 +40,7 @@ export async function startBareServer(
   const server = createHttpServer({
     onRequest: createDispatcher({
       router: createRouter(routes),
+      guard: () => undefined,
       bodyLimitBytes: BODY_LIMIT_BYTES,
       problemBase,
       onOutcome: (outcome) => outcomes.push(outcome),

@@ -17,7 +17,7 @@ async function heldRequest(url: string) {
   const socket = await openSocket(portOf(url));
   const answer = readAll(socket);
   const body = JSON.stringify(NOTE);
-  const head = `POST /notes HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`;
+  const head = `POST /notes HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`;
   socket.write(head);
   // The service has the request and waits for its body once it has said so.
   await once(socket, 'data');
@@ -64,7 +64,7 @@ test('while another program has the database locked, all who wait are told so an
   const url = await command.ready();
   await holdLock(t, join(command.folder, 'notes.db'), 'BEGIN IMMEDIATE');
   const body = JSON.stringify(NOTE);
-  const post = `POST /notes HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const post = `POST /notes HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   const answers = Array.from({ length: 200 }, () => sendRaw(portOf(url), post));
   await until(async () => (await ask(url, 'GET', '/health')).status === 503);
   const started = performance.now();

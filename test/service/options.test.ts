@@ -40,12 +40,38 @@ const SAMPLES: readonly Sample[] = [
     second: ['268435456', 268_435_456],
   },
   {
+    flag: 'api-keys-file',
+    key: 'apiKeysFile',
+    byDefault: undefined,
+    first: ['keys', 'keys'],
+    second: ['/etc/a b', '/etc/a b'],
+  },
+  {
     flag: 'allow-anonymous',
     key: 'allowAnonymous',
     byDefault: false,
     first: ['true', true],
     second: ['0', false],
     isSwitch: true,
+  },
+  { flag: 'rate-limit', key: 'rateLimit', byDefault: undefined, first: ['1', 1], second: ['1000000', 1_000_000] },
+  {
+    flag: 'trust-proxy',
+    key: 'trustProxy',
+    byDefault: false,
+    first: ['1', true],
+    second: ['false', false],
+    isSwitch: true,
+  },
+  {
+    flag: 'cors-origin',
+    key: 'corsOrigins',
+    byDefault: [],
+    first: ['https://a.example', ['https://a.example']],
+    second: [
+      'http://b.example:8080,https://xn--bcher-kva.example',
+      ['http://b.example:8080', 'https://xn--bcher-kva.example'],
+    ],
   },
   { flag: 'max-threads', key: 'maxThreads', byDefault: 64, first: ['16', 16], second: ['1024', 1_024] },
   { flag: 'log-level', key: 'logLevel', byDefault: 'info', first: ['silent', 'silent'], second: ['debug', 'debug'] },
@@ -64,27 +90,28 @@ test('these tests know every option of --help, and --help tells the default of e
   const told = new Map([...lines].map(([line, flag = '']) => [flag, line]));
   assert.deepEqual([...told.keys()], [...SAMPLES.map(({ flag }) => flag), 'help', 'version']);
   for (const { flag, byDefault } of SAMPLES) {
-    if (byDefault) assert.ok(told.get(flag)?.endsWith(`(default: ${byDefault})`), flag);
+    if (byDefault && !Array.isArray(byDefault)) assert.ok(told.get(flag)?.endsWith(`(default: ${byDefault})`), flag);
   }
 });
 
 test('without arguments and environment every option has its default', () => {
-  assert.deepEqual(options([]), Object.fromEntries(SAMPLES.map(({ key, byDefault }) => [key, byDefault])));
+  const defaults = Object.fromEntries(SAMPLES.map(({ key, byDefault }) => [key, byDefault]));
+  assert.deepEqual(options([]), { ...defaults, apiKeys: [] });
 });
 
 for (const { flag, key, first, second, isSwitch } of SAMPLES) {
   const given = ([text]: Sample['first']) => (isSwitch ? [`--${flag}`] : [`--${flag}`, text]);
 
   test(`--${flag} sets ${key}`, () => {
-    assert.equal(options(given(first))[key], first[1]);
+    assert.deepEqual(options(given(first))[key], first[1]);
     if (isSwitch) return;
-    assert.equal(options(given(second))[key], second[1]);
-    assert.equal(options([`--${flag}=${second[0]}`])[key], second[1]);
+    assert.deepEqual(options(given(second))[key], second[1]);
+    assert.deepEqual(options([`--${flag}=${second[0]}`])[key], second[1]);
   });
 
   test(`${variable(flag)} sets ${key} where --${flag} is not given`, () => {
-    for (const [text, value] of [first, second]) assert.equal(options([], { [variable(flag)]: text })[key], value);
-    assert.equal(options(given(first), { [variable(flag)]: second[0] })[key], first[1]);
+    for (const [text, value] of [first, second]) assert.deepEqual(options([], { [variable(flag)]: text })[key], value);
+    assert.deepEqual(options(given(first), { [variable(flag)]: second[0] })[key], first[1]);
   });
 
   test(`an empty ${variable(flag)} is one that is not set`, () => {
@@ -119,6 +146,10 @@ const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
   ['db', '', 'http://127.0.0.1:4001', 'postgres://db'],
   ['body-limit', '0', '268435457', '1MB', '1.5', '-1'],
   ['log-level', '', 'loud', 'INFO', 'info,debug'],
+  ['api-keys-file', ''],
+  ['rate-limit', '', '0', '1000001', 'OFF', '1.5', '-1', '600/min'],
+  ['cors-origin', '*', 'null', 'example.org', 'https://example.org/', 'https://EXAMPLE.org', 'https://example.org:443'],
+  ['cors-origin', 'ftp://example.org', 'https://me@example.org', 'https://example.org,*', 'file:///tmp'],
   ...['base-url', 'problem-base'].map((flag): [string, ...string[]] => [
     flag,
     ...['', 'example.org', '/api', 'ftp://example.org', 'http://', 'http://example.org/?a=b', 'http://example.org/#a'],
@@ -150,11 +181,36 @@ test('flags that do not exist, arguments without a flag and flags without their 
   }
 });
 
-test('an address that others can reach needs --allow-anonymous', () => {
+test('an origin may be allowed by several flags, and those of the environment do not count then', () => {
+  const args = ['--cors-origin', 'https://a.example', '--cors-origin=https://b.example'];
+  const { corsOrigins } = options(args, { NOTES_CORS_ORIGIN: 'https://c.example' });
+  assert.deepEqual(corsOrigins, ['https://a.example', 'https://b.example']);
+});
+
+test('NOTES_API_KEYS holds keys of visible ASCII, and at least one if it is set', () => {
+  const keys = (text: string) => options([], { NOTES_API_KEYS: text }).apiKeys;
+  assert.deepEqual(keys('one, two ,,three=+/!~'), ['one', 'two', 'three=+/!~']);
+  assert.deepEqual(keys(''), []);
+  for (const text of [',', ' ', 'a b', 'ä', 'a\u0000b', 'good,b\tad'])
+    assert.throws(() => keys(text), /^UsageError: NOTES_API_KEYS /, text);
+  assert.throws(() => options(['--api-keys', 'x']), UsageError);
+});
+
+test('the rate limit is off on loopback and 600 elsewhere, unless it is set', () => {
+  const limit = (...args: string[]) => options([...args, '--allow-anonymous']).rateLimit;
+  assert.equal(limit(), undefined);
+  assert.equal(limit('--host', '::'), 600);
+  assert.equal(limit('--host', '::', '--rate-limit', 'off'), undefined);
+  assert.equal(limit('--rate-limit', '7'), 7);
+});
+
+test('an address that others can reach needs keys or --allow-anonymous', () => {
   const reachable = ['0.0.0.0', '::', '192.0.2.1', '2001:db8::1', 'example.org', '127.0.0.1.example.org', 'localhost.'];
   for (const host of reachable) {
     assert.equal(isLoopback(host), false, host);
     assert.throws(() => parseCommand(['--host', host], {}), /--allow-anonymous/, host);
+    assert.equal(options(['--host', host], { NOTES_API_KEYS: 'key' }).host, host);
+    assert.equal(options(['--host', host, '--api-keys-file', 'keys']).host, host);
     assert.throws(() => parseCommand([], { NOTES_HOST: host, NOTES_ALLOW_ANONYMOUS: 'false' }), UsageError, host);
     assert.equal(options(['--host', host, '--allow-anonymous']).host, host);
     assert.equal(options([], { HOST: host, NOTES_ALLOW_ANONYMOUS: '1' }).host, host);

@@ -114,7 +114,7 @@ export async function ask(service: { port: number }, ...parts: (string | Buffer)
 /** The text of a request with a host and, where there is a `body`, its length. Header lines end without line breaks. */
 export function requestText(line: string, headers: readonly string[] = [], body = ''): string {
   const length = body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`];
-  return [`${line} HTTP/1.1`, 'host: a', ...headers, ...length, '', body].join('\r\n');
+  return [`${line} HTTP/1.1`, 'host: localhost', ...headers, ...length, '', body].join('\r\n');
 }
 
 /** `data` as one chunk of a chunked body, without the last, empty one. */

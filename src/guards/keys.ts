@@ -1,0 +1,84 @@
+// The keys that let clients in. They are kept as digests of equal length, and a sent one is compared with all of them in
+// constant time: how long it takes says nothing about how nearly it was right.
+import { hash, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Visible ASCII: what a header can carry and a list can part. */
+const KEY = /^[!-+\--~]+$/;
+
+/** Who sent a request: the holder of a key (a name for it that is not the key), nobody, or somebody with a wrong key. */
+export type Holder = { readonly key: string } | 'none' | 'wrong';
+
+/** The keys that are in force. */
+export interface Keys {
+  /** Says whose key the headers carry: as `authorization: Bearer KEY` (RFC 6750), else as `x-api-key: KEY`. */
+  holderOf(headers: IncomingHttpHeaders): Holder;
+  /** Reads the file again; rejects, and nothing changes, if it cannot be read or holds no key. Returns how many there are. */
+  reload(): Promise<number>;
+}
+
+/** Where keys come from. */
+export interface KeySource {
+  readonly texts: readonly string[];
+  /** A file with one key a line; empty lines and those that begin with `#` are skipped. */
+  readonly file: string | undefined;
+}
+
+/** Returns the keys of `source`. Rejects with an Error, whose message is one line for a person, as `reload` does. */
+export async function loadKeys({ texts, file }: KeySource): Promise<Keys> {
+  let digests = await load();
+
+  async function load(): Promise<readonly Buffer[]> {
+    const listed = file === undefined ? [] : keysIn(await read(file), file);
+    return [...new Set([...texts, ...listed])].map(digest);
+  }
+
+  return {
+    holderOf(headers) {
+      const sent = sentKey(headers);
+      if (sent === undefined) return 'none';
+      const found = digest(sent);
+      // All of them are compared, whichever it is.
+      const equal = digests.filter((each) => timingSafeEqual(each, found));
+      return equal.length > 0 ? { key: found.toString('base64') } : 'wrong';
+    },
+
+    async reload() {
+      digests = await load();
+      return digests.length;
+    },
+  };
+}
+
+/** Whether a text can be a key. */
+export function isKey(text: string): boolean {
+  return KEY.test(text);
+}
+
+function sentKey(headers: IncomingHttpHeaders): string | undefined {
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  const named = headers['x-api-key'];
+  return bearer ?? (named === undefined ? undefined : String(named));
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new Error(`cannot read the keys in ${file}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+  }
+}
+
+function keysIn(text: string, file: string): string[] {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const keys = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  const wrong = lines.findIndex((line) => line !== '' && !line.startsWith('#') && !isKey(line));
+  if (wrong !== -1) throw new Error(`line ${wrong + 1} of ${file} is no key: a key is visible ASCII without commas`);
+  if (keys.length === 0) throw new Error(`${file} holds no key`);
+  return keys;
+}
+
+function digest(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
+}

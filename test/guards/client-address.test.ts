@@ -1,0 +1,83 @@
+// Which requests count as one client's.
+import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { clientAddress } from '../../src/guards/client-address.ts';
+
+function clientOf(remoteAddress: string | undefined, forwarded?: string | string[], trustProxy = false): string {
+  const socket = new Socket();
+  Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
+  const message = new IncomingMessage(socket);
+  if (forwarded !== undefined) message.headers['x-forwarded-for'] = forwarded;
+  return clientAddress(message, trustProxy);
+}
+
+const NETWORKS: readonly (readonly [address: string, client: string])[] = [
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['::FFFF:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2:ffff::1', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001:0002:0:0:0:6', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:db8::5:6:7:8', '2001:db8:0:0::/64'],
+  ['2001::2:3:4:5:6:7', '2001:0:2:3::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+  ['1:2:3::', '1:2:3:0::/64'],
+  ['::3:4:5:6:7:8', '0:0:3:4::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+];
+
+for (const [address, client] of NETWORKS) {
+  test(`${address} is ${client}`, () => {
+    assert.equal(clientOf(address), client);
+    assert.equal(clientOf('192.0.2.9', `203.0.113.1, ${address.replace(/%.*/, '')}`, true), client);
+  });
+}
+
+test('a connection that has gone is a client as well', () => {
+  assert.equal(clientOf(undefined), '');
+});
+
+test('x-forwarded-for counts with a trusted proxy alone, and only what that has added itself', () => {
+  assert.equal(clientOf('192.0.2.1', '198.51.100.1'), '192.0.2.1');
+  assert.equal(clientOf('192.0.2.1', undefined, true), '192.0.2.1');
+  assert.equal(clientOf('192.0.2.1', '198.51.100.1', true), '198.51.100.1');
+  assert.equal(clientOf('192.0.2.1', '203.0.113.7, 10.0.0.1,198.51.100.1 ', true), '198.51.100.1');
+  assert.equal(clientOf('192.0.2.1', ['203.0.113.7', '198.51.100.1'], true), '198.51.100.1');
+});
+
+test('what the proxy sent that is no address does not count', () => {
+  for (const text of [
+    '',
+    ',',
+    'unknown',
+    '198.51.100.1, unknown',
+    '198.51.100.1:80',
+    '[::1]',
+    '1.2.3',
+    'a'.repeat(9_999),
+  ])
+    assert.equal(clientOf('192.0.2.1', text, true), '192.0.2.1', text);
+});
+
+test('addresses of one /64 network are one client, those of two are two, however they are written', () => {
+  const group = fc.integer({ min: 0, max: 0xffff });
+  const groups = fc.array(group, { minLength: 8, maxLength: 8 });
+  fc.assert(
+    fc.property(groups, groups, (one, other) => {
+      const written = (parts: readonly number[]) => parts.map((part) => part.toString(16)).join(':');
+      const sameNetwork = [...one.slice(0, 4), ...other.slice(4)];
+      const mapped = one.slice(0, 5).every((part) => part === 0);
+      fc.pre(!mapped);
+      assert.equal(clientOf(written(one)), clientOf(written(sameNetwork)));
+      const same = one.slice(0, 4).every((part, place) => part === other[place]);
+      assert.equal(clientOf(written(one)) === clientOf(written(other)), same);
+    }),
+  );
+});

@@ -1,0 +1,109 @@
+// Keys out of texts and files, and whose a request is.
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Keys, loadKeys } from '../../src/guards/keys.ts';
+import { temporaryFolder } from '../service/harness.ts';
+
+function fileWith(t: TestContext, text: string | Buffer): string {
+  const file = join(temporaryFolder(t), 'keys');
+  writeFileSync(file, text);
+  return file;
+}
+
+const knows = (keys: Keys, key: string) => typeof keys.holderOf({ authorization: `Bearer ${key}` }) === 'object';
+
+test('a key is sent as a bearer token, or by name', async () => {
+  const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
+  for (const headers of [
+    { authorization: 'Bearer one' },
+    { authorization: 'bearer one' },
+    { authorization: 'BEARER   one' },
+    { 'x-api-key': 'one' },
+    { authorization: 'Basic one', 'x-api-key': 'one' },
+    { authorization: 'Bearer one', 'x-api-key': 'wrong' },
+  ])
+    assert.equal(typeof keys.holderOf(headers), 'object', JSON.stringify(headers));
+});
+
+test('each key is a holder of its own, by either header, and the holder does not tell the key', async () => {
+  const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
+  const one = keys.holderOf({ authorization: 'Bearer one' });
+  assert.deepEqual(keys.holderOf({ 'x-api-key': 'one' }), one);
+  assert.notDeepEqual(keys.holderOf({ 'x-api-key': 'two' }), one);
+  assert.ok(!JSON.stringify(one).includes('one'));
+});
+
+test('what is no key that is known is wrong, and what carries none is none', async () => {
+  const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
+  const long = 'x'.repeat(10_000);
+  for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', '', long, '\u00e9', 'two one'])
+    assert.equal(keys.holderOf({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
+  for (const authorization of ['Bearer onee', 'Bearer  two1']) assert.equal(keys.holderOf({ authorization }), 'wrong');
+  for (const authorization of ['one', 'Basic one', 'Bearer', 'Bearer ', 'Bearerone', 'Bearer one two'])
+    assert.equal(keys.holderOf({ authorization }), 'none', authorization);
+  assert.equal(keys.holderOf({}), 'none');
+});
+
+test('a file has a key a line; blank lines, comments and blanks around a key do not count', async (t) => {
+  const file = fileWith(t, '\ufeff# ours\r\nfirst\r\n\n  second\t\n#third\nlast');
+  const keys = await loadKeys({ texts: ['text'], file });
+  for (const key of ['first', 'second', 'last', 'text']) assert.ok(knows(keys, key), key);
+  for (const key of ['#third', 'third', '#', 'ours']) assert.ok(!knows(keys, key), key);
+});
+
+const WRONG: readonly (readonly [name: string, text: string | Buffer, message: RegExp])[] = [
+  ['nothing', '', /holds no key$/],
+  ['comments alone', '# a\n\n#b\n', /holds no key$/],
+  ['a key with a blank', 'good\nsec ret\n', /^line 2 of .* is no key/],
+  ['a key with a comma', 'sec,ret', /^line 1 of /],
+  ['a key that is not ASCII', 'good\ngood\nsecr\u00e9t', /^line 3 of /],
+  ['bytes', Buffer.from([1, 2, 3, 0xff]), /^line 1 of /],
+];
+
+for (const [name, text, message] of WRONG) {
+  test(`a file with ${name} is refused, and the refusal does not quote it`, async (t) => {
+    await assert.rejects(loadKeys({ texts: ['text'], file: fileWith(t, text) }), (error: Error) => {
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /sec|secr|good/);
+      return true;
+    });
+  });
+}
+
+test('a file that cannot be read is refused', async (t) => {
+  const folder = temporaryFolder(t);
+  await assert.rejects(
+    loadKeys({ texts: [], file: join(folder, 'missing') }),
+    /^Error: cannot read .*missing: ENOENT$/,
+  );
+  mkdirSync(join(folder, 'folder'));
+  await assert.rejects(loadKeys({ texts: [], file: join(folder, 'folder') }), /EISDIR$/);
+});
+
+test('a file that is read again changes who may come in, and one that is wrong changes nothing', async (t) => {
+  const file = fileWith(t, 'old\nboth');
+  const keys = await loadKeys({ texts: ['text'], file });
+  writeFileSync(file, 'both\nnew\n');
+  assert.equal(await keys.reload(), 3);
+  const state = () => ['old', 'both', 'new', 'text'].map((key) => knows(keys, key));
+  assert.deepEqual(state(), [false, true, true, true]);
+  for (const [, text] of WRONG) {
+    writeFileSync(file, text);
+    await assert.rejects(keys.reload());
+    assert.deepEqual(state(), [false, true, true, true]);
+  }
+  rmSync(file);
+  await assert.rejects(keys.reload(), /ENOENT/);
+  assert.deepEqual(state(), [false, true, true, true]);
+  writeFileSync(file, 'old');
+  chmodSync(file, 0o600);
+  assert.equal(await keys.reload(), 2);
+  assert.deepEqual(state(), [true, false, false, true]);
+});
+
+test('without a file there is nothing to read again', async () => {
+  const keys = await loadKeys({ texts: ['a', 'a', 'b'], file: undefined });
+  assert.equal(await keys.reload(), 2);
+});
