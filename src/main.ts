@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { type App, createApp } from './app.ts';
 import { createLog, type Log } from './log.ts';
 import { helpText, type Options, parseCommand, UsageError } from './options.ts';
+import { checkFile } from './storage/check.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** Runs the command as `process` was started: prints one ready line, serves until a signal, and sets the exit status. */
+/** Runs the command as `process` was started: prints one ready line and serves until a signal, or does what else was asked; sets the exit status. */
 export async function main(): Promise<void> {
   // Who closes their end does not want to be told: no reason to stop, nor for a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -16,6 +17,7 @@ export async function main(): Promise<void> {
     const command = parseCommand(process.argv.slice(2), process.env);
     if (command.kind === 'help') process.stdout.write(helpText());
     else if (command.kind === 'version') process.stdout.write(`${version()}\n`);
+    else if (command.kind === 'check') await check(command.file);
     else await serve(command.options);
   } catch (error) {
     const usage = error instanceof UsageError;
@@ -23,6 +25,13 @@ export async function main(): Promise<void> {
     process.stderr.write(`notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
     process.exitCode = usage ? EXIT_USAGE : EXIT_FAILURE;
   }
+}
+
+async function check(file: string): Promise<void> {
+  const faults = await checkFile(file);
+  const lines = faults.length === 0 ? ['ok'] : faults;
+  process.stdout.write(lines.map((line) => `${file}: ${line}\n`).join(''));
+  if (faults.length > 0) process.exitCode = EXIT_FAILURE;
 }
 
 async function serve(options: Options): Promise<void> {

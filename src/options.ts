@@ -33,6 +33,7 @@ export interface Options {
 /** What the command line asks for. */
 export type Command =
   | { readonly kind: 'serve'; readonly options: Options }
+  | { readonly kind: 'check'; readonly file: string }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' };
 
@@ -97,6 +98,8 @@ const MAX_THREADS_MOST = 1_024;
  * default. Throws {@link UsageError}.
  */
 export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const [first, ...others] = args;
+  if (first === 'check') return parseCheck(others);
   const flags = parseFlags(args);
   if (flags.help) return { kind: 'help' };
   if (flags.version) return { kind: 'version' };
@@ -119,8 +122,10 @@ export function helpText(): string {
   rows.push(['--help', 'print this and exit'], ['--version', 'print the version and exit']);
   const width = Math.max(...rows.map(([left]) => left.length));
   return `Usage: notes-server [options]
+       notes-server check FILE
 
 Keeps notes, tags and comments in SQLite and serves them as JSON over HTTP.
+With check, looks for damage in a database; changes nothing, and a service may be using it.
 
 Options:
 ${rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')}
@@ -134,6 +139,13 @@ NOTES_API_KEYS as well, parted by commas.
 /** Whether `host` is reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function parseCheck(args: readonly string[]): Command {
+  if (args.some((each) => each === '--help' || each === '-h')) return { kind: 'help' };
+  const [file, ...others] = args;
+  if (!file || file.startsWith('-') || others.length > 0) throw new UsageError('check takes one FILE and nothing else');
+  return { kind: 'check', file };
 }
 
 function parseFlags(args: readonly string[]): ReturnType<typeof parseArgs>['values'] {

@@ -14,7 +14,10 @@ export interface Statement {
   readonly parameter?: string;
 }
 
-/** The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help. */
+/**
+ * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help, and with
+ * {@link DatabaseDamaged} when it came upon damage.
+ */
 export interface Database {
   /**
    * Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. A read with a `check`
@@ -36,6 +39,11 @@ export interface Database {
 /** The database cannot serve now: busy, full, gone, or overloaded. Nothing of the failed call was kept. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
+}
+
+/** What is stored in one place cannot be made out: the call that needs it fails, others need not. Nothing of it was kept. */
+export class DatabaseDamaged extends Error {
+  override readonly name = 'DatabaseDamaged';
 }
 
 /** The database cannot be used at all: the start ends with this message, which is one line written for a person. */

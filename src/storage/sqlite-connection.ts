@@ -2,7 +2,7 @@
 // own and has sharp edges (a throw inside a callback locks its statement for ever; concurrent transactions on one
 // connection interleave), so all work on a connection goes through one lane, and callbacks only settle a promise.
 import sqlite3 from 'sqlite3';
-import { DatabaseUnavailable, type Row, type Statement } from './database.ts';
+import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from './database.ts';
 
 /** A connection: `exclusively` gives its caller the connection alone until the returned promise settles. */
 export interface Connection {
@@ -28,7 +28,6 @@ const STATE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_READONLY',
   'SQLITE_INTERRUPT',
   'SQLITE_IOERR',
-  'SQLITE_CORRUPT',
   'SQLITE_FULL',
   'SQLITE_CANTOPEN',
   'SQLITE_PROTOCOL',
@@ -124,5 +123,6 @@ export async function openConnection(path: string, mode: number): Promise<Connec
 }
 
 function translated(error: Error & { code?: string }): Error {
+  if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
   return STATE_CODES.has(error.code ?? '') ? new DatabaseUnavailable(error.message, { cause: error }) : error;
 }

@@ -2,6 +2,8 @@
 // beside the writer); a database in memory has a single connection for both. The package is imported here and in
 // sqlite-connection.ts alone.
 import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnavailable, DatabaseUnusable, type Row, type Statement } from './database.ts';
 import { storedVersion } from './migrations.ts';
@@ -15,6 +17,8 @@ const CACHE_KIB = 65_536;
 
 /** Versions before this one can lose a committed transaction when the write-ahead log is reset (SQLite 3.51.3 notes). */
 const OLDEST_SQLITE = '3.51.3';
+
+const FOR_READING = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`;
 
 /** Reads a page of the file, which `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
@@ -72,9 +76,29 @@ async function openReaders(path: string, connections: Connection[]): Promise<Con
     const reader = await openConnection(path, sqlite3.OPEN_READONLY);
     connections.push(reader);
     readers.push(reader);
-    await reader.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`);
+    await reader.execute(FOR_READING);
   }
   return readers;
+}
+
+/**
+ * Opens a file of this program to look into it, read-only and beside whoever uses it; one that is `atRest`, with no log
+ * beside it, without making the companions that a reader of a log needs and could not take away again. Rejects with
+ * {@link DatabaseUnusable} when it is missing, no SQLite file, empty, of another program or a newer version.
+ */
+export async function openToInspect(path: string, atRest: boolean): Promise<Connection> {
+  let connection: Connection | undefined;
+  try {
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new DatabaseUnusable('there is no such file');
+    const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
+    connection = await openConnection(address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI);
+    await connection.execute(FOR_READING);
+    if ((await storedVersion(connection.run)) === 0) throw new DatabaseUnusable('it is empty');
+    return connection;
+  } catch (error) {
+    await connection?.close().catch(() => {});
+    throw new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
+  }
 }
 
 /**
@@ -148,8 +172,7 @@ async function transaction(writer: Connection, statements: readonly Statement[])
 }
 
 function reason(error: unknown): string {
-  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
-  const { code, message } = cause as { code?: string; message?: string };
+  const { code, message } = ((error as Error).cause ?? error) as { code?: string; message?: string };
   switch (code) {
     case 'SQLITE_NOTADB':
       return 'it is no SQLite file';

@@ -32,7 +32,7 @@ const ROOMS: Record<string, readonly string[]> = {
 
 /** What a room may take of another, where it may not take all. */
 const DOORS: Record<string, readonly string[]> = {
-  'main.ts -> storage': ['storage/database.ts'],
+  'main.ts -> storage': ['storage/check.ts', 'storage/database.ts'],
   'options.ts -> guards': ['guards/keys.ts'],
   'collections -> storage': ['storage/table.ts'],
   'health.ts -> storage': ['storage/database.ts'],

@@ -224,8 +224,26 @@ test('--help and --version are answered whatever else is set', () => {
   assert.deepEqual(parseCommand(['--version'], { NOTES_PORT: 'x' }), { kind: 'version' });
 });
 
+test('check takes one file, whatever the environment says', () => {
+  assert.deepEqual(parseCommand(['check', 'a b.db'], { NOTES_PORT: 'x' }), { kind: 'check', file: 'a b.db' });
+  for (const flag of ['--help', '-h']) assert.deepEqual(parseCommand(['check', flag], {}), { kind: 'help' });
+  for (const words of [[], [''], ['--db'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']]) {
+    assert.throws(() => parseCommand(['check', ...words], {}), UsageError, words.join(' '));
+  }
+  for (const args of [
+    ['--port', '1', 'check', 'a.db'],
+    ['checks', 'a.db'],
+    ['Check', 'a.db'],
+  ]) {
+    assert.throws(() => parseCommand(args, {}), UsageError, args.join(' '));
+  }
+});
+
 test('no command line and no environment makes it throw anything but a usage error', () => {
-  const word = fc.oneof(fc.constantFrom(...SAMPLES.map(({ flag }) => `--${flag}`), '--help', '--'), fc.string());
+  const word = fc.oneof(
+    fc.constantFrom(...SAMPLES.map(({ flag }) => `--${flag}`), '--help', '--', 'check'),
+    fc.string(),
+  );
   const environment = fc.dictionary(fc.constantFrom(...SAMPLES.map(({ flag }) => variable(flag)), 'HOST'), fc.string());
   fc.assert(
     fc.property(fc.array(word, { maxLength: 4 }), environment, (args, variables) => {
