@@ -12,8 +12,8 @@ export const BATCH_LIMITS = {
 
 /** What a batcher needs to know. */
 export interface BatcherOptions<Item, Outcome> {
-  /** Does the work of one batch; resolves with the outcome of each item in order, an Error for one that failed alone. */
-  readonly run: (items: readonly Item[]) => Promise<readonly (Outcome | Error)[]>;
+  /** Does the work of one batch; resolves with the outcome of each item in order. If it rejects, nothing was done. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
   /** The characters an item adds to its batch. Default: none. */
   readonly size?: (item: Item) => number;
   readonly limits?: typeof BATCH_LIMITS;
@@ -28,9 +28,9 @@ interface Waiting<Item, Outcome> {
 
 /**
  * Returns a function that hands an item in and resolves with its outcome. One batch is under way at a time, items keep
- * their order, and a batch holds at least one item and at most what `limits` allow. Rejects with
- * {@link DatabaseUnavailable} when the queue is full or the batch ahead found the database unavailable, else with the
- * item's own error or the batch's.
+ * their order, and a batch holds at least one item and at most what `limits` allow. One that fails is run again one by
+ * one, so that an item takes no other along. Rejects with the item's own error, and with {@link DatabaseUnavailable} when
+ * the queue is full or a batch ahead found the database unavailable.
  */
 export function createBatcher<Item, Outcome>({
   run,
@@ -40,25 +40,36 @@ export function createBatcher<Item, Outcome>({
   let queue: Waiting<Item, Outcome>[] = [];
   let queuedCharacters = 0;
   let busy = false;
+  /** How many at the head of the queue go one by one, for together they failed. */
+  let alone = 0;
 
   function nextBatch(): Waiting<Item, Outcome>[] {
     let count = 0;
     let batchCharacters = 0;
+    const most = alone > 0 ? 1 : limits.batchItems;
     for (const { characters } of queue) {
-      if (count > 0 && (count === limits.batchItems || batchCharacters + characters > limits.batchCharacters)) break;
+      if (count > 0 && (count === most || batchCharacters + characters > limits.batchCharacters)) break;
       count += 1;
       batchCharacters += characters;
     }
     const batch = queue.slice(0, count);
     queue = queue.slice(count);
     queuedCharacters -= batchCharacters;
+    if (alone > 0) alone -= 1;
     return batch;
+  }
+
+  function putBack(batch: readonly Waiting<Item, Outcome>[]): void {
+    queue = [...batch, ...queue];
+    queuedCharacters += batch.reduce((sum, { characters }) => sum + characters, 0);
+    alone = batch.length;
   }
 
   function takeAll(): Waiting<Item, Outcome>[] {
     const all = queue;
     queue = [];
     queuedCharacters = 0;
+    alone = 0;
     return all;
   }
 
@@ -67,15 +78,14 @@ export function createBatcher<Item, Outcome>({
       const batch = nextBatch();
       try {
         const outcomes = await run(batch.map(({ item }) => item));
-        batch.forEach(({ resolve, reject }, index) => {
-          const outcome = outcomes[index];
-          if (outcome instanceof Error) reject(outcome);
-          else resolve(outcome as Outcome);
+        batch.forEach(({ resolve }, index) => {
+          resolve(outcomes[index] as Outcome);
         });
       } catch (error) {
         // What waited behind a database that does not answer would only find that out later, one batch after the other.
-        const failed = error instanceof DatabaseUnavailable ? [...batch, ...takeAll()] : batch;
-        for (const { reject } of failed) reject(error);
+        if (error instanceof DatabaseUnavailable) rejectAll([...batch, ...takeAll()], error);
+        else if (batch.length === 1) rejectAll(batch, error);
+        else putBack(batch);
       }
     }
     busy = false;
@@ -95,4 +105,8 @@ export function createBatcher<Item, Outcome>({
       setImmediate(work);
     });
   };
+}
+
+function rejectAll(failed: readonly { readonly reject: (error: unknown) => void }[], error: unknown): void {
+  for (const { reject } of failed) reject(error);
 }

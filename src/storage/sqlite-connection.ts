@@ -65,6 +65,7 @@ export async function openConnection(path: string, mode: number): Promise<Connec
           try {
             resolve(await work());
           } catch (error) {
+            if (error instanceof DatabaseDamaged) await emptyCache();
             reject(error);
           }
           pending -= 1;
@@ -73,6 +74,11 @@ export async function openConnection(path: string, mode: number): Promise<Connec
       lane ??= travel();
       return done;
     };
+  }
+
+  /** A damaged page that stays in the cache would outlive the damage. */
+  function emptyCache(): Promise<void> {
+    return new Promise((resolve) => handle.exec('PRAGMA shrink_memory', () => resolve()));
   }
 
   function prepare(sql: string): Promise<sqlite3.Statement> {

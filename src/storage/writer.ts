@@ -2,7 +2,7 @@
 // of one kind and is ONE set-based statement; order is kept, and everyone is answered after the commit.
 import { randomUUID } from 'node:crypto';
 import { createBatcher } from './batcher.ts';
-import { type Database, DatabaseUnavailable, type Row, type Statement } from './database.ts';
+import type { Database, Row, Statement } from './database.ts';
 
 /** What a write carries: the members of one element of the JSON array its statement unpacks. */
 export type Values = readonly (string | number)[];
@@ -41,18 +41,10 @@ export function createWriter(database: Database): Write {
     submit({ kind, key, values }) as Promise<Outcome>;
 }
 
-async function commit(database: Database, items: readonly Item[]): Promise<(unknown | Error)[]> {
+async function commit(database: Database, items: readonly Item[]): Promise<unknown[]> {
   const runs = inRuns(items);
-  try {
-    const results = await database.transact(randomUUID(), runs.map(toStatement));
-    return runs.flatMap(({ kind, writes }, index) => kind.outcomes(writes, results[index] ?? []));
-  } catch (error) {
-    if (items.length === 1 || error instanceof DatabaseUnavailable) throw error;
-    // No statement fails by design; should one do it all the same, it must not take its neighbours along.
-    const outcomes: unknown[] = [];
-    for (const item of items) outcomes.push(...(await commit(database, [item]).catch((cause: Error) => [cause])));
-    return outcomes;
-  }
+  const results = await database.transact(randomUUID(), runs.map(toStatement));
+  return runs.flatMap(({ kind, writes }, index) => kind.outcomes(writes, results[index] ?? []));
 }
 
 function inRuns(items: readonly Item[]): Run[] {

@@ -6,7 +6,7 @@ import { BATCH_LIMITS, createBatcher } from '../../src/storage/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../service/until.ts';
 
-type Outcomes = readonly (string | Error)[];
+type Outcomes = readonly string[];
 
 /** A batch under way: its items, and how it ends. */
 interface HeldBatch {
@@ -125,31 +125,46 @@ for (const [name, limits] of [
   });
 }
 
-test('an Error among the outcomes rejects its item and no other', async () => {
+test('a batch that fails is run again one by one, so that each item has its own outcome, before what came later', async () => {
   const { submit, batch } = heldBatcher();
   const answers = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
+  const together = await batch(1);
+  const later = ['d', 'e'].map((item) => submit(item));
+  together.fail(new Error('one of us'));
   const culprit = new Error('b alone');
-  (await batch(1)).succeed(['a done', culprit, 'c done']);
+  for (const [index, item] of ['a', 'b', 'c'].entries()) {
+    const { items, succeed, fail } = await batch(index + 2);
+    assert.deepEqual(items, [item]);
+    if (item === 'b') fail(culprit);
+    else succeed();
+  }
   assert.deepEqual(await answers, [
     { status: 'fulfilled', value: 'a done' },
     { status: 'rejected', reason: culprit },
     { status: 'fulfilled', value: 'c done' },
   ]);
+  const next = await batch(5);
+  assert.deepEqual(next.items, ['d', 'e']);
+  next.succeed();
+  assert.deepEqual(await Promise.all(later), ['d done', 'e done']);
 });
 
-test('a batch that fails rejects all of its items, and the next one works', async () => {
-  const { submit, batch } = heldBatcher();
-  const failing = Promise.allSettled(['a', 'b'].map((item) => submit(item)));
-  const { fail } = await batch(1);
-  const next = submit('c');
-  const reason = new Error('wrong');
-  fail(reason);
-  assert.deepEqual(await failing, [
-    { status: 'rejected', reason },
-    { status: 'rejected', reason },
-  ]);
+test('a database that is found unavailable while items go one by one is asked no more for them', async () => {
+  const { submit, batch } = heldBatcher({ queueCharacters: 3 });
+  const answers = ['a', 'b', 'c'].map((item) => submit(item));
+  const outcomes = Promise.allSettled(answers);
+  (await batch(1)).fail(new Error('one of us'));
   (await batch(2)).succeed();
-  assert.equal(await next, 'c done');
+  assert.equal(await answers[0], 'a done');
+  const reason = new DatabaseUnavailable('busy');
+  (await batch(3)).fail(reason);
+  assert.deepEqual((await outcomes).slice(1), Array(2).fill({ status: 'rejected', reason }));
+
+  const later = ['d', 'e', 'f'].map((item) => submit(item));
+  const next = await batch(4);
+  assert.deepEqual(next.items, ['d', 'e', 'f']);
+  next.succeed();
+  assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
 });
 
 test('a batch that finds the database unavailable takes all along that waits behind it, and nothing that comes later', async () => {
