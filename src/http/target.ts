@@ -9,8 +9,8 @@ export interface Target {
 
 /**
  * Takes apart an origin-form (`/notes?limit=5`) or absolute-form (`http://host/notes`) target. Segments are
- * percent-decoded one by one, so an encoded slash does not part them. Throws bad-request for anything else, for a
- * fragment, and where the percent-encoding is none of UTF-8.
+ * percent-decoded one by one, so an encoded slash does not part them. Throws bad-request for anything else, for a user
+ * or a fragment, and where the percent-encoding is none of UTF-8.
  */
 export function parseTarget(text: string): Target {
   const origin = text.startsWith('/') ? text : originForm(text);
@@ -25,7 +25,7 @@ export function parseTarget(text: string): Target {
 }
 
 function originForm(absolute: string): string | undefined {
-  const rest = /^https?:\/\/[^/?#]+(.*)$/is.exec(absolute)?.[1];
+  const rest = /^https?:\/\/[^/?#@]+(|[/?#].*)$/is.exec(absolute)?.[1];
   return rest === undefined || rest.startsWith('/') ? rest : `/${rest}`;
 }
 

@@ -54,10 +54,11 @@ test('dots in a path are ordinary segments: nothing is resolved', () => {
 test('the host of an absolute target does not count', () => {
   assertParts({
     'http://b/notes?limit=5': [['notes'], 'limit=5'],
-    'HTTPS://user@b:80/notes/7': [['notes', '7'], ''],
+    'HTTPS://b:80/notes/7': [['notes', '7'], ''],
     'http://b': [[''], ''],
     'http://b?limit=5': [[''], 'limit=5'],
     'http://[::1]:80//evil': [['', 'evil'], ''],
+    'http://b/@notes?a@b': [['@notes'], 'a@b'],
   });
 });
 
@@ -73,7 +74,15 @@ test('two slashes in front choose no host', () => {
 test('whatever is no path is refused', () => {
   for (const text of [
     ...['', '*', 'notes', '?limit=5', 'http:/b/notes', 'http://', 'http:///notes', 'ftp://b/notes', 'b:443', '\\notes'],
-    ...['/notes#top', '/notes?a#b', '#', 'http://b#/notes', 'http://b/notes#top'],
+    ...[
+      '/notes#top',
+      '/notes?a#b',
+      'http://user@b/notes',
+      'http://u:p@b',
+      '#',
+      'http://b#/notes',
+      'http://b/notes#top',
+    ],
     ...['/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af', '/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
   ]) {
     assert.throws(
