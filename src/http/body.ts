@@ -19,6 +19,15 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
+/**
+ * Whether everybody agrees on where the request ends. Where not, what follows may be a part of it, and must not be taken
+ * for the next one (RFC 9112, sections 6.1 and 11.2).
+ */
+export function hasSureEnd({ httpVersion, headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding === undefined ? httpVersion.startsWith('1.') : httpVersion === '1.1' && coding !== '';
+}
+
 /** Throws payload-too-large if the declared length is over `limitBytes`; nothing has been read then. */
 export function checkDeclaredLength({ headers }: IncomingMessage, limitBytes: number): void {
   if (Number(headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);

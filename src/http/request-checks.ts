@@ -7,8 +7,9 @@ import { Problem } from './problem.ts';
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
- * Checks what holds for every request: HTTP/1.0 or 1.1 (else 505), exactly one valid host in 1.1 (else 400), no transfer
- * coding but chunked (else 501, or 400 in HTTP/1.0), no expectation but 100-continue (else 417). RFC 9110, RFC 9112.
+ * Checks what holds for every request: HTTP/1.0 or 1.1 (else 505), exactly one
+ * valid host in 1.1 (else 400), no transfer coding but chunked (else 501; 400 for an empty one and in HTTP/1.0), no
+ * expectation but 100-continue (else 417). RFC 9110, RFC 9112.
  */
 export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
@@ -21,11 +22,12 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
   const coding = headers['transfer-encoding'];
   if (coding !== undefined) {
     if (httpVersion === '1.0') throw new Problem('bad-request', 'HTTP/1.0 has no transfer-encoding.');
+    if (coding === '') throw new Problem('bad-request', 'The transfer-encoding is empty.');
     if (coding.toLowerCase() !== 'chunked') {
       throw new Problem('not-implemented', 'The only transfer-encoding that is understood is chunked.');
     }
   }
-  if (headers.expect !== undefined && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
+  if (headers.expect && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
     throw new Problem('expectation-failed', 'The only expectation that is understood is 100-continue.');
   }
 }

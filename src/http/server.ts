@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { hasSureEnd } from './body.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
@@ -93,7 +94,7 @@ export function createHttpServer({
     return (message: IncomingMessage, response: ServerResponse) => {
       const ahead = latest.get(message.socket)?.response;
       latest.set(message.socket, { response, ahead });
-      if (closing) response.setHeader('connection', 'close');
+      if (closing || !hasSureEnd(message)) response.setHeader('connection', 'close');
       inTurn(message.socket, ahead, () => onRequest(message, response, awaitsContinue));
     };
   }
@@ -126,8 +127,13 @@ export function createHttpServer({
    * `next` once `previous` has been answered, and not at all if the connection ended with that answer.
    */
   function inTurn(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
-    if (!previous || previous.writableFinished) {
+    if (!previous) {
       next();
+      return;
+    }
+    // To be finished is not enough: its end may be about to end the connection.
+    if (previous.closed) {
+      if (socket.writable) next();
       return;
     }
     const last = latest.get(socket);
