@@ -47,7 +47,8 @@ export const problemTypes = {
   },
   'request-header-fields-too-large': {
     status: 431,
-    description: 'The request line and the headers together are larger than this service accepts.',
+    description:
+      'The request line and the headers together are larger than this service accepts, or there are too many headers.',
   },
   'internal-server-error': {
     status: 500,

@@ -2,18 +2,23 @@
 import type { IncomingMessage } from 'node:http';
 import { isJson } from './media-type.ts';
 import { Problem } from './problem.ts';
+import { HTTP_LIMITS } from './server.ts';
 
 /** The host and port of RFC 9112, section 3.2: a name, an IPv4 address or a bracketed IPv6 address. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
- * Checks what holds for every request: HTTP/1.0 or 1.1 (else 505), exactly one
+ * Checks what holds for every request: HTTP/1.0 or 1.1 (else 505), not too many header lines (else 431), exactly one
  * valid host in 1.1 (else 400), no transfer coding but chunked (else 501; 400 for an empty one and in HTTP/1.0), no
  * expectation but 100-continue (else 417). RFC 9110, RFC 9112.
  */
 export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     throw new Problem('http-version-not-supported', 'This service speaks HTTP/1.1 and HTTP/1.0.');
+  }
+  // A name and a value for each line.
+  if (rawHeaders.length / 2 > HTTP_LIMITS.headerCount) {
+    throw new Problem('request-header-fields-too-large', `A request has ${HTTP_LIMITS.headerCount} headers at most.`);
   }
   const hosts = countHosts(rawHeaders);
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1') || !HOST.test(headers.host ?? '')) {

@@ -12,6 +12,8 @@ import { requestIdOf } from './request-id.ts';
 /** Times and sizes that bound what one client can take up. */
 export const HTTP_LIMITS = {
   headerBytes: 16_384,
+  /** How many header lines a request may have. */
+  headerCount: 100,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
@@ -67,7 +69,7 @@ export function createHttpServer({
   });
   server.maxConnections = limits.connections;
   server.timeout = limits.stalledMs;
-  // Bounded by headerBytes already; a number would make Node drop the rest in silence, a second host among it.
+  // Node would drop what is over this number in silence, a second host among it: they are counted in request-checks.ts.
   server.maxHeadersCount = 0;
 
   /** The latest request of each open connection, as its response, and the response that goes out before it. */

@@ -67,10 +67,10 @@ test('the places of the layout exist', () => {
 });
 
 test('the limits of the operation section are those in force', () => {
-  const { headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stalledMs, connections, closeMs } =
-    HTTP_LIMITS;
+  const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stalledMs } = HTTP_LIMITS;
+  const { connections, closeMs } = HTTP_LIMITS;
   const limits =
-    `Headers ${headerBytes / 1024} KiB within ${headersTimeoutMs / 1000} seconds, the whole request within ` +
+    `At most ${headerCount} headers in ${headerBytes / 1024} KiB within ${headersTimeoutMs / 1000} seconds, the whole request within ` +
     `${requestTimeoutMs / 1000}; ${connections.toLocaleString('en')} connections; idle connections are closed after ` +
     `${keepAliveTimeoutMs / 1000} seconds, and those on which an answer makes no headway after ${stalledMs / 1000}.`;
   const prose = readme.replace(/\s+/g, ' ');
