@@ -5,7 +5,14 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { type Database, DatabaseUnavailable, DatabaseUnusable, type Row, type Statement } from './database.ts';
+import {
+  type Database,
+  DatabaseDamaged,
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  type Row,
+  type Statement,
+} from './database.ts';
 import { storedVersion } from './migrations.ts';
 import { type Connection, openConnection } from './sqlite-connection.ts';
 
@@ -41,7 +48,7 @@ export async function openSqlite(path: string): Promise<Database> {
     return database(writer, readers, placeOf(path));
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
-    throw new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
+    throw unusable(path, error);
   }
 }
 
@@ -97,7 +104,7 @@ export async function openToInspect(path: string, atRest: boolean): Promise<Conn
     return connection;
   } catch (error) {
     await connection?.close().catch(() => {});
-    throw new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
+    throw unusable(path, error);
   }
 }
 
@@ -124,6 +131,7 @@ function identityOf(path: string): string | undefined {
 
 function database(writer: Connection, readers: readonly Connection[], checkPlace: () => void): Database {
   const connections = new Set([...readers, writer]);
+  const transaction = transactionsOn(writer);
 
   return {
     read(statement, check) {
@@ -138,7 +146,7 @@ function database(writer: Connection, readers: readonly Connection[], checkPlace
     transact(_batchId, statements) {
       return writer.exclusively(async () => {
         checkPlace();
-        return transaction(writer, statements);
+        return transaction(statements);
       });
     },
 
@@ -154,21 +162,41 @@ function database(writer: Connection, readers: readonly Connection[], checkPlace
   };
 }
 
-async function transaction(writer: Connection, statements: readonly Statement[]): Promise<(readonly Row[])[]> {
-  const [only] = statements;
-  // A single statement is a transaction of its own, and three trips shorter.
-  if (only && statements.length === 1) return [await writer.run(only)];
-  await writer.execute('BEGIN IMMEDIATE');
-  try {
-    const results: (readonly Row[])[] = [];
-    for (const statement of statements) results.push(await writer.run(statement));
-    await writer.execute('COMMIT');
-    return results;
-  } catch (error) {
-    // Where SQLite has rolled back by itself (disk full, I/O error) there is nothing left to roll back.
-    await writer.execute('ROLLBACK').catch(() => {});
-    throw error;
+/** Returns what runs statements as one transaction of `writer`, which it must have for itself meanwhile. */
+function transactionsOn(writer: Connection): (statements: readonly Statement[]) => Promise<(readonly Row[])[]> {
+  let mayBeOpen = false;
+
+  async function rollBack(): Promise<void> {
+    await writer.execute('ROLLBACK').catch((error) => {
+      // Anything else says that there is none: SQLite has rolled back by itself (disk full, I/O error).
+      if (error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged) throw error;
+    });
+    mayBeOpen = false;
   }
+
+  return async (statements) => {
+    // Within one that is still open nothing would be durable.
+    if (mayBeOpen) await rollBack();
+    const [only] = statements;
+    // A single statement is a transaction of its own, and three trips shorter.
+    if (only && statements.length === 1) return [await writer.run(only)];
+    await writer.execute('BEGIN IMMEDIATE');
+    try {
+      const results: (readonly Row[])[] = [];
+      for (const statement of statements) results.push(await writer.run(statement));
+      await writer.execute('COMMIT');
+      return results;
+    } catch (error) {
+      mayBeOpen = true;
+      await rollBack().catch(() => {});
+      throw error;
+    }
+  };
+}
+
+/** Returns the end of a start on the database at `path`: in one line, why what failed with `error` cannot be done. */
+export function unusable(path: string, error: unknown): DatabaseUnusable {
+  return new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
 }
 
 function reason(error: unknown): string {
