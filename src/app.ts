@@ -19,7 +19,7 @@ import { isLoopback, type Options } from './options.ts';
 import { problemRoute } from './problems.ts';
 import { type Database, DatabaseDamaged, DatabaseUnavailable } from './storage/database.ts';
 import { migrate } from './storage/migrations.ts';
-import { openSqlite } from './storage/sqlite.ts';
+import { openSqlite, unusable } from './storage/sqlite.ts';
 import { createTable } from './storage/table.ts';
 import { createWriter } from './storage/writer.ts';
 
@@ -104,7 +104,7 @@ async function openDatabase(path: string): Promise<Database> {
     return database;
   } catch (error) {
     await database.close();
-    throw error;
+    throw unusable(path, error);
   }
 }
 
