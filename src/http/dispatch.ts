@@ -186,8 +186,9 @@ function send({ message, response, requestId, awaitsContinue }: Exchange, reply:
     return;
   }
   response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
-  if (reply.body === undefined) response.flushHeaders();
-  else response.write(reply.body);
+  // Node would keep an answer to HEAD back until its end.
+  response.flushHeaders();
+  if (reply.body !== undefined) response.write(reply.body);
   // Node closes the connection once the response ends: that waits until the client has stopped sending.
   drain(message, () => response.end());
 }

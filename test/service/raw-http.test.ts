@@ -5,6 +5,7 @@ import type { ProblemSlug } from '../../src/http/problem.ts';
 import { startService } from './harness.ts';
 import { ask, assertAlive, assertProblem, chunk, converse, requestText } from './raw.ts';
 import { bare, HOST } from './raw-table.ts';
+import { until } from './until.ts';
 
 const post = (headers: string, body = '') => `POST /notes HTTP/1.1\r\n${HOST}${headers}\r\n${body}`;
 const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
@@ -45,6 +46,18 @@ test('who goes on sending rubbish in a body after its answer keeps the answer, a
   assert.equal((await conversation.answer()).status, 200);
   for (let round = 0; round < 5; round += 1) conversation.socket.write(Buffer.alloc(100_000, 'z'));
   await conversation.closed();
+});
+
+test('the answer to a HEAD is not lost if a body that nobody reads turns out malformed', async (t) => {
+  const service = await startService(t);
+  const { socket, answer, closed } = await converse(
+    service,
+    requestText('HEAD /notes', ['transfer-encoding: chunked']),
+  );
+  await until(() => service.log.some(({ message }) => message === 'request'));
+  socket.write('zz\r\n');
+  assert.equal((await answer('HEAD')).status, 200);
+  await closed();
 });
 
 test('who stops in the middle of a request is told so', async (t) => {
