@@ -152,7 +152,8 @@ export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody
   return problem;
 }
 
-function takeAnswer(bytes: Buffer, method?: string): { answer: RawAnswer; length: number } | undefined {
+/** Takes one answer off the front of `bytes`, with its length; undefined if it is not whole yet. Fails if it is none. */
+export function takeAnswer(bytes: Buffer, method?: string): { answer: RawAnswer; length: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');

@@ -1,0 +1,309 @@
+// Requests that are nearly right: the contract's own examples as bytes, and what chance makes of them.
+import { at, contract, resolve } from './contract.ts';
+
+/** Chance that can be repeated. */
+export interface Random {
+  /** A whole number from 0 to `bound` - 1. */
+  below(bound: number): number;
+  /** One of `list`, which has some. */
+  pick<Item>(list: readonly Item[]): Item;
+  /** True once in `times`. */
+  oneIn(times: number): boolean;
+}
+
+/** Returns chance that takes the same turns each time it is made of the same `seed`. */
+export function createRandom(seed: number): Random {
+  let state = seed | 0;
+  // Mulberry32.
+  function below(bound: number): number {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
+  }
+  return {
+    below,
+    pick: (list) => list[below(list.length)] as (typeof list)[number],
+    oneIn: (times) => below(times) === 0,
+  };
+}
+
+/** Whole requests that are right, as text of which each character is a byte. */
+export interface Samples {
+  readonly bare: readonly string[];
+  readonly withBodies: readonly string[];
+  /** Those that start threads, which take a thousand times as long. */
+  readonly demonstrations: readonly string[];
+}
+
+interface Operation {
+  readonly parameters?: readonly unknown[];
+  readonly requestBody?: unknown;
+  readonly tags?: readonly string[];
+}
+
+/** Returns requests for every operation of the contract, made of its examples, and HEAD and OPTIONS for every path. */
+export function samplesOfContract(): Samples {
+  const bare: string[] = [];
+  const withBodies: string[] = [];
+  const demonstrations: string[] = [];
+  for (const [template, item] of Object.entries(contract.paths)) {
+    const place = `/paths/${template.replaceAll('/', '~1')}`;
+    const path = filled(template, `${place}/parameters`);
+    bare.push(sample('OPTIONS', path));
+    for (const [method, operation] of Object.entries(item as Record<string, Operation>)) {
+      if (method === 'parameters') continue;
+      const target = filled(path, `${place}/${method}/parameters`);
+      const name = method.toUpperCase();
+      if (operation.requestBody === undefined) {
+        bare.push(sample(name, target));
+        if (name === 'GET') bare.push(sample('HEAD', target), sample('GET', `${target}?limit=5&offset=1`));
+      } else {
+        const found = bodies(`${place}/${method}/requestBody`).flatMap((body) => withBody(name, target, body));
+        (/\/(?:run|sync|increment)$/.test(template) ? demonstrations : withBodies).push(...found);
+      }
+    }
+  }
+  return { bare, withBodies, demonstrations };
+}
+
+/** The path with the examples of the parameters that are declared at `pointer`. */
+function filled(template: string, pointer: string): string {
+  const declared = Object.keys((at(pointer) ?? []) as object).map(
+    (index) => at(resolve(`${pointer}/${index}`) ?? '') as { name: string; example?: unknown },
+  );
+  return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const parameter = declared.find((each) => each.name === name);
+    return parameter ? String(parameter.example) : whole;
+  });
+}
+
+function bodies(pointer: string): string[] {
+  const examples = `${resolve(pointer)}/content/application~1json/examples`;
+  return Object.keys(at(examples) as object).map((name) => {
+    const { value } = at(resolve(`${examples}/${name}`) ?? '') as { value: unknown };
+    return Buffer.from(JSON.stringify(value)).toString('latin1');
+  });
+}
+
+function sample(method: string, target: string, headers = '', body = ''): string {
+  return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n${headers}\r\n${body}`;
+}
+
+function withBody(method: string, target: string, body: string): string[] {
+  const type = 'Content-Type: application/json\r\n';
+  const half = Math.floor(body.length / 2);
+  const chunks = [body.slice(0, half), body.slice(half)].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`);
+  return [
+    sample(method, target, `${type}Content-Length: ${body.length}\r\n`, body),
+    sample(method, target, `${type}Transfer-Encoding: chunked\r\n`, `${chunks.join('')}0\r\n\r\n`),
+  ];
+}
+
+const PIECES = [
+  ...[
+    '\r\n',
+    '\r',
+    '\n',
+    '\r\n\r\n',
+    '\0',
+    ' ',
+    '\t',
+    ':',
+    ',',
+    ';',
+    '=',
+    '/',
+    '//',
+    '?',
+    '&',
+    '#',
+    '*',
+    '..',
+    '%',
+    '@',
+  ],
+  ...[
+    '%00',
+    '%2f',
+    '%zz',
+    '%c3%a9',
+    '%ff',
+    '\xff',
+    '\x7f',
+    '\x80',
+    '\xc3\xa9',
+    '\xed\xa0\x80',
+    '\xef\xbb\xbf',
+    '\xf0\x9f',
+  ],
+  ...['0', '1', '-1', '-', '+', '.', 'e', '4.0', '1e400', '0x10', '9'.repeat(25), '9007199254740993', 'f', 'ffffffff'],
+  ...[
+    '"',
+    '\\',
+    '{',
+    '}',
+    '[',
+    ']',
+    '\\u0000',
+    '\\ud800',
+    'null',
+    'true',
+    'NaN',
+    '"__proto__":',
+    '{"a":',
+    '[[[[',
+    '//',
+  ],
+  ...[
+    'HTTP/1.1',
+    'HTTP/1.0',
+    'HTTP/2.0',
+    'http://localhost',
+    'chunked',
+    'close',
+    'GET ',
+    'POST ',
+    'HEAD ',
+    '0\r\n\r\n',
+  ],
+];
+
+const LINES = [
+  ...['Content-Length: 0', 'Content-Length: 5', 'Content-Length: 99999999', 'Content-Length: -1', 'Content-Length:'],
+  ...['Transfer-Encoding: chunked', 'Transfer-Encoding: gzip, chunked', 'Transfer-Encoding:', 'Transfer-Encoding: x'],
+  ...['Connection: close', 'Connection: keep-alive', 'Connection: Upgrade\r\nUpgrade: h2c', 'Expect: 100-continue'],
+  ...[
+    'Expect: x',
+    'Host: localhost',
+    'Host: b',
+    'Host: [::1]:80',
+    'Host:',
+    'Content-Type: text/plain',
+    'Content-Type:',
+  ],
+  ...['Content-Type: application/x+json; charset="UTF-8"', 'Content-Encoding: gzip', 'Accept: application/json;q=0.1'],
+  ...['Accept-Encoding: br;q=0.5, gzip', 'If-None-Match: *', 'If-None-Match: "x"', 'Range: bytes=0-5', 'TE: trailers'],
+  ...[
+    'Origin: http://evil.example',
+    'Origin: null',
+    'Sec-Fetch-Site: cross-site',
+    'Access-Control-Request-Method: PUT',
+  ],
+  ...[
+    'Authorization: Bearer x',
+    'Authorization: Basic',
+    'X-Api-Key: x',
+    'X-Forwarded-For: 1.2.3.4',
+    'Forwarded: for=x',
+  ],
+  ...['X-Request-Id: mine', 'X-Request-Id: \xff', '__proto__: x', 'constructor: x', 'Cookie: a=b', 'x', ': x', ' x: y'],
+  ...['x: y\r\n'.repeat(120).trimEnd(), `x: ${'y'.repeat(17_000)}`, 'Trailer: x', 'Upgrade: websocket', 'Via: 1.1 a'],
+];
+
+const VALUES = [
+  ...[
+    '4.0',
+    '4e0',
+    '"4"',
+    '0',
+    '-0',
+    '-1',
+    '17',
+    '1001',
+    '9007199254740993',
+    '1e400',
+    'true',
+    'null',
+    '[]',
+    '{}',
+    '[null]',
+  ],
+  ...[
+    '""',
+    '" "',
+    '"\\u0000"',
+    '"\\ud800"',
+    '"\\ud83d\\ude00"',
+    '"\xc3\xa9"',
+    '"\xff"',
+    `"${'x'.repeat(600)}"`,
+    '"fail"',
+  ],
+  ...['{"__proto__":{"a":1}}', '{"id":7}', `${'['.repeat(1_500)}${']'.repeat(1_500)}`, '[1,2,3]', '["a","fail","b"]'],
+];
+
+type Mutation = (text: string, random: Random, samples: readonly string[]) => string;
+
+const MUTATIONS: readonly Mutation[] = [
+  // Flip a bit.
+  (text, random) => {
+    const index = random.below(text.length);
+    return replaced(text, index, 1, String.fromCharCode((text.charCodeAt(index) ^ (1 << random.below(8))) & 0xff));
+  },
+  // Put a byte or a piece in, over what is there or beside it.
+  (text, random) => replaced(text, random.below(text.length), random.below(2), String.fromCharCode(random.below(256))),
+  (text, random) => replaced(text, random.below(text.length), random.below(4), random.pick(PIECES)),
+  // Take some out, or say it twice.
+  (text, random) => replaced(text, random.below(text.length), 1 + random.below(8), ''),
+  (text, random) => {
+    const index = random.below(text.length);
+    return replaced(text, index, 0, text.slice(index, index + 1 + random.below(40)));
+  },
+  // Go on as another request does, or send one behind.
+  (text, random, samples) => {
+    const other = random.pick(samples);
+    return text.slice(0, random.below(text.length)) + other.slice(random.below(other.length));
+  },
+  (text, random, samples) => text + random.pick(samples),
+  (text, random) => text.slice(0, 1 + random.below(text.length)),
+  // Headers: another one, one less, another value, another name.
+  (text, random) => text.replace('\r\n', () => `\r\n${random.pick(LINES)}\r\n`),
+  (text, random) => text.replace('\r\n\r\n', () => `\r\n${random.pick(LINES)}\r\n\r\n`),
+  (text, random) => anyMatch(text, /\r\n[\w-]+: [^\r]*/g, random, () => ''),
+  (text, random) => anyMatch(text, /(?<=\r\n[\w-]+: )[^\r]*/g, random, () => random.pick(PIECES)),
+  (text, random) => anyMatch(text, /(?<=\r\n)[\w-]+(?=: )/g, random, () => random.pick(LINES).split(':')[0] ?? ''),
+  // The length, the target, the method.
+  (text, random) => text.replace(/(?<=Content-Length: )\d+/, (length) => String(Number(length) + random.below(9) - 4)),
+  (text, random) => anyMatch(text, /(?<=^\w+ \S*)[\w/](?=\S* )/g, random, (found) => encoded(found)),
+  (text, random) => anyMatch(text, /(?<=^\w+ \S*)\w+(?=\S* )/g, random, () => random.pick([...PIECES, '1', '2', '99'])),
+  (text, random) => text.replace(/^\w+/, () => random.pick(['GET', 'PUT', 'POST', 'DELETE', 'HEAD', 'PATCH', 'TRACE'])),
+  // The JSON: a value, a name, a bracket.
+  (text, random) => anyMatch(text, /(?<=[[:,])(?:"[^"]*"|\d+)(?=[\],}])/g, random, () => random.pick(VALUES)),
+  (text, random) =>
+    anyMatch(text, /"\w+"(?=:)/g, random, () => random.pick(['"title"', '"body"', '"__proto__"', '""'])),
+  (text, random) => anyMatch(text, /[[\]{}:,"]/g, random, () => random.pick(PIECES)),
+];
+
+/** Returns one of the samples after one to three changes. Its length is set right again most of the time. */
+export function mutated(random: Random, { bare, withBodies, demonstrations }: Samples): Buffer {
+  const others = random.oneIn(2) ? withBodies : bare;
+  let text = random.pick(random.oneIn(100) ? demonstrations : others);
+  // Ids are never given twice: those of the examples are gone when they have been deleted once.
+  text = text.replace(/\/1(?=[/? ])/g, () => `/${1 + random.below(300)}`);
+  for (let rest = random.below(random.below(3) + 1); rest >= 0 && text !== ''; rest -= 1) {
+    text = random.pick(MUTATIONS)(text, random, others);
+  }
+  return Buffer.from(random.oneIn(4) ? text : withRightLength(text), 'latin1');
+}
+
+function withRightLength(text: string): string {
+  const end = text.indexOf('\r\n\r\n');
+  return end === -1 ? text : text.replace(/(?<=Content-Length: )\d+/, String(text.length - end - 4));
+}
+
+function replaced(text: string, index: number, length: number, by: string): string {
+  return text.slice(0, index) + by + text.slice(index + length);
+}
+
+/** `text` with one of the matches of `pattern` changed, if there are any. */
+function anyMatch(text: string, pattern: RegExp, random: Random, by: (found: string) => string): string {
+  const matches = [...text.matchAll(pattern)];
+  if (matches.length === 0) return text;
+  const { index, 0: found } = random.pick(matches);
+  return replaced(text, index, found.length, by(found));
+}
+
+function encoded(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+}
