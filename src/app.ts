@@ -42,6 +42,7 @@ export function createApp(options: Options, log: Log): App {
   let keys: Keys | undefined;
   let bases: Bases = { baseUrl: '', problemBase: '' };
   let dispatch: RequestListener | undefined;
+  let stopping = false;
   const demonstrations = createDemonstrations(options.maxThreads);
 
   const server = createHttpServer({
@@ -61,7 +62,7 @@ export function createApp(options: Options, log: Log): App {
         bases = basesOf(options, url);
         // From here to the end there is no pause in which a request could arrive.
         dispatch = createDispatcher({
-          router: createRouter(routesOf(database, demonstrations, documentation, bases)),
+          router: createRouter(routesOf(database, demonstrations, documentation, bases, () => stopping)),
           guard: createGuard({
             ...options,
             keys,
@@ -85,6 +86,7 @@ export function createApp(options: Options, log: Log): App {
   };
 
   async function close(): Promise<void> {
+    stopping = true;
     const served = server.close();
     await demonstrations.shutDown();
     await served;
@@ -113,6 +115,7 @@ function routesOf(
   demonstrations: Demonstrations,
   documentation: Documentation,
   bases: Bases,
+  isStopping: () => boolean,
 ): Route[] {
   const write = createWriter(database);
   const noteTable = createTable(notes.shape, database, write);
@@ -123,7 +126,7 @@ function routesOf(
     ...collectionRoutes(notes, noteTable, undefined, prefix),
     ...collectionRoutes(tags, tagTable, undefined, prefix),
     ...collectionRoutes(comments, commentTable, noteTable, prefix),
-    healthRoute(database),
+    healthRoute(database, isStopping),
     ...docsRoutes(documentation, bases),
     problemRoute(),
     ...demonstrations.routes,

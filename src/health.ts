@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoint } from './contract/endpoint.ts';
 import type { Route } from './http/dispatch.ts';
+import { unavailable } from './http/problem.ts';
 import { jsonReply } from './http/reply.ts';
 import type { Database } from './storage/database.ts';
 
@@ -13,8 +14,11 @@ export interface Health {
 
 const ANSWER_WITHIN_MS = 1_000;
 
-/** Returns the route: 200 when every connection answers a real query within a second, else 503 with the same record. */
-export function healthRoute(database: Database): Route {
+/**
+ * Returns the route: 200 when every connection answers a real query within a second, else 503 with the same record; a
+ * problem with the same status from when `isStopping` on, whatever the database says.
+ */
+export function healthRoute(database: Database, isStopping: () => boolean): Route {
   let asked: Promise<boolean> | undefined;
 
   /** Whether the database answers. Who asks while it is being asked shares the answer: a hanging one gathers no queue. */
@@ -32,6 +36,7 @@ export function healthRoute(database: Database): Route {
   }
 
   return endpoint('GET', '/health', async () => {
+    if (isStopping()) throw unavailable('The service is shutting down.');
     const db = await Promise.race([answers(), delay(ANSWER_WITHIN_MS, false)]);
     const health: Health = { status: 'ok', db: db ? 'ok' : 'error' };
     const headers = db ? ['cache-control', 'no-store'] : ['cache-control', 'no-store', 'retry-after', '1'];

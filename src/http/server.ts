@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { hasSureEnd } from './body.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
@@ -27,6 +28,11 @@ export const HTTP_LIMITS = {
   connections: 10_000,
   /** How long a connection stays open after an answer to something unreadable, so that the client can read it. */
   lingerMs: 500,
+  /**
+   * How long the server still accepts, at most, those who have connected already when it closes, and how long idle
+   * connections stay open then: a request may be on its way on any of them.
+   */
+  farewellMs: 500,
   /** How long requests in flight may take to finish when the server closes. */
   closeMs: 10_000,
 };
@@ -47,7 +53,10 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** Resolves with the address once connections are accepted; rejects with Node's error (`EADDRINUSE`, ...). */
   listen(host: string, port: number): Promise<AddressInfo>;
-  /** Stops accepting, lets requests in flight finish (`closeMs` at most), and closes every connection. */
+  /**
+   * Stops accepting, lets requests in flight finish (`closeMs` at most), those among them that clients sent before they
+   * could know, and closes every connection.
+   */
   close(): Promise<void>;
 }
 
@@ -80,8 +89,10 @@ export function createHttpServer({
   /** The connections on which something waits for its turn. */
   const waiting = new Set<Duplex>();
   let closing = false;
+  let accepted = 0;
 
   server.on('connection', (socket) => {
+    accepted += 1;
     latest.set(socket, undefined);
     socket.once('close', () => {
       latest.delete(socket);
@@ -173,19 +184,25 @@ export function createHttpServer({
 
     async close() {
       closing = true;
+      for (const current of latest.values()) {
+        if (current && !current.response.headersSent) current.response.setHeader('connection', 'close');
+      }
+      await everybodyAccepted();
       // The close of node:http takes a connection for idle whose answer is written and not sent yet: the one below it
       // only stops accepting.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-      for (const [socket, current] of latest) {
-        // What is idle between requests Node knows; a connection on which none has begun it would wait for.
-        if (!current && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
-        else if (current && !current.response.headersSent) current.response.setHeader('connection', 'close');
-      }
       const deadline = setTimeout(() => {
         // All of them: those of a CONNECT Node knows no more.
         for (const socket of latest.keys()) socket.destroy();
       }, limits.closeMs);
       await sentToTheEnd();
+      // Whoever has not read `connection: close` yet may have sent another request: each gets an answer that says it.
+      await Promise.race([closed, delay(limits.farewellMs, undefined, { ref: false })]);
+      await sentToTheEnd();
+      for (const [socket, current] of latest) {
+        // What is idle between requests Node knows; a connection on which none has begun it would wait for.
+        if (!current && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
+      }
       server.close();
       await closed;
       clearTimeout(deadline);
@@ -193,6 +210,20 @@ export function createHttpServer({
       for (const socket of latest.keys()) await new Promise((resolve) => socket.once('close', resolve));
     },
   };
+
+  /**
+   * Resolves when nobody waits to be let in: Node accepts one connection in each turn of the event loop, and the system
+   * resets those that it has made and nobody has accepted when the listening ends.
+   */
+  async function everybodyAccepted(): Promise<void> {
+    const end = performance.now() + limits.farewellMs;
+    for (let before = -1; accepted !== before && performance.now() < end; ) {
+      before = accepted;
+      // Of two turns one is whole.
+      await nextTurn();
+      await nextTurn();
+    }
+  }
 
   /** Resolves when no answer is written and not sent yet, and nothing waits behind one. */
   async function sentToTheEnd(): Promise<void> {

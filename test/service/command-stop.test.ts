@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { holdLock } from '../storage/databases.ts';
 import { ask, startCommand, stop } from './command.ts';
-import { openSocket, readAll, sendRaw } from './harness.ts';
+import { openSocket, readAll, refusal, sendRaw } from './harness.ts';
 import { until } from './until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -32,7 +32,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const request = await heldRequest(url);
     command.process.kill(signal);
     await command.says(`"stopping","signal":"${signal}"`);
-    await assert.rejects(openSocket(portOf(url)), { code: 'ECONNREFUSED' });
+    await refusal(portOf(url));
     request.finish();
     const answer = await request.answer;
     assert.match(answer, /^HTTP\/1\.1 201 Created\r\n/m);

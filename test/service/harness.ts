@@ -1,4 +1,5 @@
 // Starts the real service on a free port with a real SQLite file in a temporary folder, and speaks HTTP to it.
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -11,6 +12,7 @@ import { createApp } from '../../src/app.ts';
 import type { Log } from '../../src/log.ts';
 import { type Options, parseCommand } from '../../src/options.ts';
 import { type Answer, assertFitsContract } from './contract.ts';
+import { until } from './until.ts';
 
 /** What a request of a test may carry beside method and path. `json` is sent as JSON, `body` as it is. */
 export interface RequestParts {
@@ -123,6 +125,15 @@ export async function openSocket({ port }: Pick<Service, 'port'>): Promise<Socke
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   return socket;
+}
+
+/** Resolves once the service takes no more connections. */
+export function refusal(service: Pick<Service, 'port'>): Promise<void> {
+  return until(async () => {
+    const socket = await openSocket(service).catch(({ code }) => assert.equal(code, 'ECONNREFUSED'));
+    socket?.destroy();
+    return !socket;
+  });
 }
 
 /** Reads from a bare connection until the other side closes it; a reset counts as closing. */

@@ -2,11 +2,10 @@
 // test has a bound well below the deadline it must not need.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { HTTP_LIMITS } from '../../src/http/server.ts';
-import { type BareServer, createGate, startBareServer, textRoute } from './bare-server.ts';
-import { openSocket, readAll, startService } from './harness.ts';
+import { createGate, startBareServer, textRoute } from './bare-server.ts';
+import { openSocket, readAll, refusal, startService } from './harness.ts';
 import { ask, assertProblem, chunk, converse, requestText } from './raw.ts';
 import { until } from './until.ts';
 
@@ -33,13 +32,6 @@ async function startGated(test: Parameters<typeof startBareServer>[0], limits: P
   return { server, gate, waiting: () => waiting };
 }
 
-/** Resolves with the error code of a connection attempt. */
-async function refusalOf({ port }: BareServer): Promise<string | undefined> {
-  const socket = connect(port, '127.0.0.1');
-  const [error] = await once(socket, 'error');
-  return error.code;
-}
-
 test('requests in flight finish, say that the connection closes, and nobody new comes in', SOON, async (t) => {
   const { server, gate, waiting } = await startGated(t);
   const conversations = [
@@ -48,7 +40,7 @@ test('requests in flight finish, say that the connection closes, and nobody new 
   ];
   await until(() => waiting() === 2);
   const closed = server.close();
-  assert.equal(await refusalOf(server), 'ECONNREFUSED');
+  await refusal(server);
   gate.open();
   for (const conversation of conversations) {
     const { body, headers } = await conversation.answer();
@@ -114,7 +106,7 @@ test('an answer that is still on its way arrives to its last byte, and holds up 
   socket.write(requestText('GET /large'));
   await until(() => server.outcomes.length === 2);
   const closed = server.close();
-  assert.equal(await refusalOf(server), 'ECONNREFUSED');
+  await refusal(server);
   const answer = readAll(socket.resume());
   assert.equal((await answer).split('\r\n\r\n')[1]?.length, LARGE);
   await idle.closed();
@@ -129,7 +121,7 @@ for (const behind of ['GET /quick', 'CONNECT b:443']) {
     socket.write(requestText('GET /large') + requestText(behind));
     await until(() => server.outcomes.length === 1);
     const closed = server.close();
-    assert.equal(await refusalOf(server), 'ECONNREFUSED');
+    await refusal(server);
     const answer = await readAll(socket.resume());
     assert.match(answer.slice(LARGE), /xHTTP\/1\.1 (?:200 OK|405 Method Not Allowed)\r\n/);
     await closed;
@@ -195,6 +187,59 @@ test('who is being told off does not hold up the stop', SOON, async (t) => {
   assertProblem(await tunnel.answer(), 'method-not-allowed');
   assertProblem(await tooLong.answer(), 'payload-too-large');
   await server.close();
+});
+
+test(
+  'who sends on an idle or a fresh connection before it can know of the stop is answered, and told',
+  SOON,
+  async (t) => {
+    const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+    const fresh = await converse(server);
+    const idle = await converse(server, requestText('GET /quick'));
+    assert.equal((await idle.answer()).headers.connection, 'keep-alive');
+    const closed = server.close();
+    for (const { socket, answer, closed: ended } of [fresh, idle]) {
+      socket.write(requestText('GET /quick'));
+      const { body, headers } = await answer();
+      assert.deepEqual([body, headers.connection], ['quick', 'close']);
+      await ended();
+    }
+    await closed;
+  },
+);
+
+test('who sends on after a long answer from before the stop is answered as well', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const socket = await openSocket(server);
+  socket.pause();
+  socket.write(requestText('GET /large'));
+  await until(() => server.outcomes.length === 1);
+  const closed = server.close();
+  await refusal(server);
+  let received = 0;
+  socket.on('data', (bytes) => {
+    received += bytes.length;
+  });
+  socket.resume();
+  await until(() => received > LARGE);
+  const rest = readAll(socket);
+  socket.write(requestText('GET /quick'));
+  assert.match(await rest, /^x*HTTP\/1\.1 200 OK\r\n.*\r\nconnection: close\r\n.*quick$/is);
+  await closed;
+});
+
+test('from the stop on the health check is told to go elsewhere, whatever the database says', SOON, async (t) => {
+  const service = await startService(t);
+  const checks = [await converse(service), await converse(service)];
+  assert.equal((await service.request('GET', '/health')).status, 200);
+  const closed = service.close();
+  for (const { socket, answer } of checks) {
+    socket.write(requestText('GET /health'));
+    const told = await answer();
+    assert.equal(assertProblem(told, 'service-unavailable').detail, 'The service is shutting down.');
+    assert.deepEqual([told.headers['retry-after'], told.headers.connection], ['1', 'close']);
+  }
+  await closed;
 });
 
 test('a stopped service leaves no connection open and answers nobody', SOON, async (t) => {
