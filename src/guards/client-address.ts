@@ -6,6 +6,8 @@ import { isIP, isIPv6 } from 'node:net';
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
+const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/;
+
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
@@ -22,12 +24,15 @@ function lastOf(list: string | string[] | undefined): string | undefined {
     .split(',')
     .at(-1)
     ?.trim();
-  return last && isIP(last) !== 0 ? last : undefined;
+  // Some proxies add the port, and brackets then.
+  const { bracketed, plain = bracketed ?? last } = WITH_PORT.exec(last ?? '')?.groups ?? {};
+  return plain && isIP(plain) !== 0 ? plain : undefined;
 }
 
 function networkOf(address: string): string {
-  const ipv4 = MAPPED.exec(address)?.[1];
-  if (ipv4 || !isIPv6(address)) return ipv4 ?? address;
+  const ipv4 = MAPPED.exec(address)?.[1] ?? address;
+  // Written anew: a piece of a header would hold on to all of it for as long as the client is remembered.
+  if (!isIPv6(ipv4)) return ipv4.split('.').join('.');
   // As URLs write it: one form for each address, without its zone.
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
   const [left = [], right = []] = canonical.split('::').map((part) => (part === '' ? [] : part.split(':')));

@@ -23,8 +23,9 @@ export interface GuardOptions {
   readonly loopback: boolean;
 }
 
-/** What is open to everybody, by the first segment of its path: the entrance, the documentation and the health record. */
-const OPEN: ReadonlySet<string | undefined> = new Set(['', 'health', 'docs', 'openapi.json', 'problems']);
+/** What is open to everybody: the entrance, the health record and the description, and two with all that is below. */
+const OPEN: ReadonlySet<string> = new Set(['', 'health', 'openapi.json']);
+const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
 const NEVER_LIMITED = 'health';
 
@@ -61,9 +62,11 @@ export function createGuard({ keys, rateLimit, trustProxy, corsOrigins, baseUrl,
     checkWrite(message, writers);
     const preflight = preflightReply(message, sites);
     if (preflight) return preflight;
-    const [first] = path;
-    const holder = keys && !OPEN.has(first) ? holderOf(message, keys, headers) : undefined;
-    if (rateLimit !== undefined && limiter && first !== NEVER_LIMITED) {
+    const [first = ''] = path;
+    const isWhole = path.length === 1;
+    const isOpen = (isWhole && OPEN.has(first)) || OPEN_BELOW.has(first);
+    const holder = keys && !isOpen ? holderOf(message, keys, headers) : undefined;
+    if (rateLimit !== undefined && limiter && !(isWhole && first === NEVER_LIMITED)) {
       const quota = limiter.take(holder ?? clientAddress(message, trustProxy));
       headers.push(...quotaHeaders('default', rateLimit, quota));
       if (!quota.allowed) throw tooMany('Too many requests.', quota);

@@ -4,6 +4,9 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 
+/** How many keys a source may have: each sent key is compared with all of them. */
+const KEYS_MOST = 512;
+
 /** Visible ASCII: what a header can carry and a list can part. */
 const KEY = /^[!-+\--~]+$/;
 
@@ -27,12 +30,24 @@ export interface KeySource {
 
 /** Returns the keys of `source`. Rejects with an Error, whose message is one line for a person, as `reload` does. */
 export async function loadKeys({ texts, file }: KeySource): Promise<Keys> {
-  let digests = await load();
+  let digests: readonly Buffer[] = [];
+  let loading = Promise.resolve(0);
 
-  async function load(): Promise<readonly Buffer[]> {
+  async function load(): Promise<number> {
     const listed = file === undefined ? [] : keysIn(await read(file), file);
-    return [...new Set([...texts, ...listed])].map(digest);
+    const keys = [...new Set([...texts, ...listed])];
+    if (keys.length > KEYS_MOST) throw new Error(`there are ${keys.length} keys, and ${KEYS_MOST} are the most`);
+    digests = keys.map(digest);
+    return keys.length;
   }
+
+  /** One after the other: a slow one must not bring back what a later one has changed. */
+  function reload(): Promise<number> {
+    loading = loading.catch(() => 0).then(load);
+    return loading;
+  }
+
+  await reload();
 
   return {
     holderOf(headers) {
@@ -44,10 +59,7 @@ export async function loadKeys({ texts, file }: KeySource): Promise<Keys> {
       return equal.length > 0 ? { key: found.toString('base64') } : 'wrong';
     },
 
-    async reload() {
-      digests = await load();
-      return digests.length;
-    },
+    reload,
   };
 }
 
@@ -58,8 +70,7 @@ export function isKey(text: string): boolean {
 
 function sentKey(headers: IncomingHttpHeaders): string | undefined {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-  const named = headers['x-api-key'];
-  return bearer ?? (named === undefined ? undefined : String(named));
+  return bearer ?? (String(headers['x-api-key'] ?? '') || undefined);
 }
 
 async function read(file: string): Promise<string> {

@@ -4,7 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 
-const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d+){3}|\[::1\])$/i;
+const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/i;
+
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
@@ -22,22 +24,25 @@ const PREFLIGHT_HEADERS = [
 ];
 
 /** Throws forbidden if the host is no name of this machine, nor one of `hosts` (without port). One that is not sent passes. */
-export function checkHost({ headers }: IncomingMessage, hosts: ReadonlySet<string>): void {
-  const name = (headers.host ?? '').replace(/:\d*$/, '').toLowerCase();
+export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
+  const name = hostOf(message)
+    .replace(/\.?(?::\d*)?$/, '')
+    .toLowerCase();
   if (name !== '' && !LOOPBACK_HOST.test(name) && !hosts.has(name)) {
     throw new Problem('forbidden', 'This service has no such host name.');
   }
 }
 
 /** Throws forbidden if a browser sends the write on behalf of a site that is none of `origins`. */
-export function checkWrite({ method, headers }: IncomingMessage, origins: ReadonlySet<string>): void {
+export function checkWrite(message: IncomingMessage, origins: ReadonlySet<string>): void {
+  const { method, headers } = message;
   if (SAFE_METHODS.has(method)) return;
   const { origin } = headers;
   const site = headers['sec-fetch-site'];
   if (origin === undefined && site === undefined) return;
   if (origin !== undefined && origins.has(origin)) return;
   const foreign =
-    site === undefined ? !isOriginOf(headers.host, origin) : site === 'cross-site' || site === 'same-site';
+    site === undefined ? !isOriginOf(hostOf(message), origin) : site === 'cross-site' || site === 'same-site';
   if (foreign) throw new Problem('forbidden', 'Writes from other sites are not allowed.');
 }
 
@@ -56,8 +61,13 @@ export function preflightReply({ method, headers }: IncomingMessage, origins: Re
   return { status: 204, headers: PREFLIGHT_HEADERS };
 }
 
-function isOriginOf(host: string | undefined, origin: string | undefined): boolean {
-  if (origin === undefined || !URL.canParse(origin)) return false;
+/** The host that a request is for: that of an absolute target comes before the header (RFC 9112, section 3.2.2). */
+function hostOf({ url = '', headers }: IncomingMessage): string {
+  return ABSOLUTE.exec(url)?.[1] ?? headers.host ?? '';
+}
+
+function isOriginOf(host: string, origin = ''): boolean {
+  if (host === '' || !/^https?:/.test(origin) || !URL.canParse(origin)) return false;
   const { protocol, host: expected } = new URL(origin);
   const own = `${protocol}//${host}`;
   return URL.canParse(own) && new URL(own).host === expected;

@@ -35,6 +35,8 @@ export function createRateLimiter(quota: number): RateLimiter {
   const intervalMs = WINDOW_MS / quota;
   /** When each client's quota will be full again, counted in intervals: so that adding one is exact, however often. */
   const fullAt = new Map<string, number>();
+  /** Goes over the clients in their order, each of which it forgets: what it comes to next is the oldest. */
+  const oldest = fullAt.keys();
 
   function judge(client: string, now: number): Quota & { readonly nextFullAt: number } {
     const time = now / intervalMs;
@@ -59,10 +61,7 @@ export function createRateLimiter(quota: number): RateLimiter {
       // A map keeps the order of insertion: taken out and put in again, the client is the latest.
       fullAt.delete(client);
       fullAt.set(client, quotaLeft.nextFullAt);
-      if (fullAt.size > CLIENTS_MOST) {
-        const [oldest = client] = fullAt.keys();
-        fullAt.delete(oldest);
-      }
+      if (fullAt.size > CLIENTS_MOST) fullAt.delete(oldest.next().value ?? client);
       return quotaLeft;
     },
   };

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
 import { parseJson } from './json.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import { Problem, problemReply } from './problem.ts';
+import { Problem, type ProblemSlug, problemReply } from './problem.ts';
 import { type Reply, replyHeaders, sendReply } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
 import { requestIdOf } from './request-id.ts';
@@ -49,7 +49,7 @@ export interface Outcome {
   readonly milliseconds: number;
   /** What went wrong inside, where the answer is a 5xx. */
   readonly error: unknown;
-  /** Why the answer is a 5xx although nothing went wrong: what the client was told. */
+  /** What the client was told, where it was not let in or the answer is a 5xx although nothing went wrong. */
   readonly reason: string | undefined;
 }
 
@@ -81,6 +81,9 @@ interface Exchange {
   readonly headers: string[];
   template: string | undefined;
 }
+
+/** The problems of clients that are not let in: what they are told quotes nothing that they sent. */
+const TELLING: ReadonlySet<ProblemSlug> = new Set(['unauthorized', 'forbidden', 'too-many-requests']);
 
 /** What `OPTIONS *` asks for: nothing in particular. */
 const NO_TARGET: Target = { segments: [], query: '' };
@@ -122,6 +125,7 @@ async function settle(
     const problem = thrown instanceof Problem ? thrown : (options.toProblem(thrown) ?? unexpected(thrown));
     const reply = problemReply(problem, options.problemBase);
     // The cause of a 4xx may quote what the client sent, which has no place in a log.
+    if (TELLING.has(problem.slug)) return { reply, reason: problem.message };
     if (reply.status < 500) return { reply };
     return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
   }

@@ -52,14 +52,31 @@ test('x-forwarded-for counts with a trusted proxy alone, and only what that has 
   assert.equal(clientOf('192.0.2.1', ['203.0.113.7', '198.51.100.1'], true), '198.51.100.1');
 });
 
+test('a proxy may add the port', () => {
+  assert.equal(clientOf('192.0.2.1', '203.0.113.7, 198.51.100.1:4711', true), '198.51.100.1');
+  for (const text of ['[2001:db8:1:2::3]:4711', '[2001:db8:1:2::3]', '2001:db8:1:2::3'])
+    assert.equal(clientOf('192.0.2.1', text, true), '2001:db8:1:2::/64', text);
+});
+
+test('what is kept of a client does not hold on to the header that it was taken from', () => {
+  const before = process.memoryUsage().heapUsed;
+  const clients = Array.from({ length: 5_000 }, (_, host) =>
+    clientOf('192.0.2.1', `${'x'.repeat(15_000)}${host}, 203.0.${113 + (host >> 8)}.${host & 255}`, true),
+  );
+  const grown = (process.memoryUsage().heapUsed - before) / 1_048_576;
+  assert.equal(clients.length, 5_000);
+  assert.ok(grown < 40, `${grown} MB`);
+});
+
 test('what the proxy sent that is no address does not count', () => {
   for (const text of [
     '',
     ',',
     'unknown',
     '198.51.100.1, unknown',
-    '198.51.100.1:80',
-    '[::1]',
+    '[::1',
+    '::1]:80',
+    '1.2.3.4:',
     '1.2.3',
     'a'.repeat(9_999),
   ])

@@ -1,6 +1,8 @@
 // Keys out of texts and files, and whose a request is.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Keys, loadKeys } from '../../src/guards/keys.ts';
@@ -38,12 +40,12 @@ test('each key is a holder of its own, by either header, and the holder does not
 test('what is no key that is known is wrong, and what carries none is none', async () => {
   const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
   const long = 'x'.repeat(10_000);
-  for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', '', long, '\u00e9', 'two one'])
+  for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', long, '\u00e9', 'two one'])
     assert.equal(keys.holderOf({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
   for (const authorization of ['Bearer onee', 'Bearer  two1']) assert.equal(keys.holderOf({ authorization }), 'wrong');
   for (const authorization of ['one', 'Basic one', 'Bearer', 'Bearer ', 'Bearerone', 'Bearer one two'])
     assert.equal(keys.holderOf({ authorization }), 'none', authorization);
-  assert.equal(keys.holderOf({}), 'none');
+  for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(keys.holderOf(headers), 'none');
 });
 
 test('a file has a key a line; blank lines, comments and blanks around a key do not count', async (t) => {
@@ -98,9 +100,32 @@ test('a file that is read again changes who may come in, and one that is wrong c
   await assert.rejects(keys.reload(), /ENOENT/);
   assert.deepEqual(state(), [false, true, true, true]);
   writeFileSync(file, 'old');
-  chmodSync(file, 0o600);
   assert.equal(await keys.reload(), 2);
   assert.deepEqual(state(), [true, false, false, true]);
+});
+
+test('files that are read again at once are read one after the other, and the last one counts', async (t) => {
+  const file = join(temporaryFolder(t), 'keys');
+  writeFileSync(file, 'first');
+  const keys = await loadKeys({ texts: [], file });
+  rmSync(file);
+  // The first reload waits for somebody to write into the pipe; meanwhile a file takes its place, and the second begins.
+  execFileSync('mkfifo', [file]);
+  const slow = keys.reload();
+  const pipe = await open(file, 'w');
+  rmSync(file);
+  writeFileSync(file, 'new');
+  const quick = keys.reload();
+  await pipe.writeFile('revoked');
+  await pipe.close();
+  await Promise.all([slow, quick]);
+  assert.deepEqual([knows(keys, 'revoked'), knows(keys, 'new')], [false, true]);
+});
+
+test('there may be 512 keys', async () => {
+  const texts = Array.from({ length: 513 }, (_, index) => `key-${index}`);
+  assert.equal(await (await loadKeys({ texts: texts.slice(1), file: undefined })).reload(), 512);
+  await assert.rejects(loadKeys({ texts, file: undefined }), /there are 513 keys, and 512 are the most/);
 });
 
 test('without a file there is nothing to read again', async () => {

@@ -39,6 +39,7 @@ test('what remains and when it is full again are told, and a refusal says when t
   for (const [now, retryAfterS] of [
     [0, 20],
     [1, 20],
+    [600, 20],
     [19_001, 1],
     [19_990, 1],
   ] as const) {
@@ -90,6 +91,15 @@ test('in any stretch of time no more is allowed than the quota and what came bac
     }),
     { numRuns: 300 },
   );
+});
+
+test('whoever keeps asking is remembered, however many others come', () => {
+  const limiter = createRateLimiter(2);
+  spend(limiter, 'busy', 0);
+  for (let client = 0; client < 200_000; client += 1) {
+    limiter.take(`client ${client}`, 0);
+    if (client % 10_000 === 0) assert.equal(limiter.take('busy', 0).allowed, false);
+  }
 });
 
 test('a million clients take a bounded memory, and those heard of last are remembered', () => {

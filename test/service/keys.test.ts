@@ -1,11 +1,11 @@
 // Keys at the door of a running service: who comes in with which, what is open without one, and how guessing ends.
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertRefused, runCommand, startCommand, stop } from './command.ts';
 import { contract } from './contract.ts';
-import { startService, temporaryFolder } from './harness.ts';
+import { sendRaw, startService, temporaryFolder } from './harness.ts';
 import { until } from './until.ts';
 
 const KEYED = { apiKeys: ['secret-one', 'secret-two'] };
@@ -63,13 +63,33 @@ test('without a key a path says nothing of itself: not that it is there, nor wha
     ['OPTIONS', '*'],
     ['HEAD', '/notes'],
     ['GET', '/healthy'],
+    ['GET', '/health/x'],
+    ['GET', '/health/'],
+    ['GET', '/openapi.json/x'],
+    ['GET', '//x'],
     ['GET', '/%64ocs2'],
+    ['GET', '/%6Eotes'],
   ] as const) {
     const answer = await service.request(method, path);
     assert.deepEqual([answer.status, answer.headers.allow], [401, undefined], `${method} ${path}`);
   }
   for (const path of ['/', '/health', '/problems/x', '/docs/x'])
     assert.notEqual((await service.request('GET', path)).status, 401, path);
+});
+
+test('an absolute target and an encoded one need a key where their path does', async (t) => {
+  const service = await startService(t, KEYED);
+  for (const [target, status] of [
+    ['http://localhost/notes', 401],
+    ['http://localhost', 307],
+    ['http://localhost/health', 200],
+    ['/%68ealth', 200],
+    ['/docs%2Fx', 401],
+    ['/notes/../health', 401],
+  ] as const) {
+    const text = await sendRaw(service, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `), target);
+  }
 });
 
 test('a key is asked for before the body of a request is', async (t) => {
@@ -101,6 +121,14 @@ test('after ten wrong keys an address is told nothing of any key, until time has
   assert.equal((await service.request('GET', '/health')).status, 200);
 });
 
+test('wrong keys are limited whatever the rate limit is', async (t) => {
+  const service = await startService(t, { ...KEYED, rateLimit: 1 });
+  const ask = async () => (await service.request('GET', '/notes', { headers: WRONG })).status;
+  const statuses: number[] = [];
+  for (let guess = 0; guess < 11; guess += 1) statuses.push(await ask());
+  assert.deepEqual(statuses, [...Array(10).fill(401), 429]);
+});
+
 test('wrong keys of one address do not lock out another', async (t) => {
   const service = await startService(t, { ...KEYED, trustProxy: true });
   const ask = (address: string, headers: Record<string, string>) =>
@@ -116,6 +144,7 @@ test('keys stand in no log line, right or wrong', async (t) => {
   for (const headers of [BEARER, WRONG, { 'x-api-key': 'secret-four' }]) await fetch(`${url}/notes`, { headers });
   const { stdout, stderr } = await stop(command);
   assert.equal(stderr.match(/"status":(200|401)/g)?.length, 3);
+  assert.equal(stderr.match(/"status":401,"ms":[\d.]+,"reason":"This key is not known\."/g)?.length, 2);
   assert.doesNotMatch(stdout + stderr, /secret/);
 });
 
@@ -123,18 +152,20 @@ test('on SIGHUP the file of keys is read again, and one that is wrong changes no
   const folder = temporaryFolder(t);
   const file = join(folder, 'keys');
   writeFileSync(file, 'secret-one\n');
-  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder });
+  const env = { NOTES_API_KEYS: 'secret-six' };
+  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder, env });
   const url = await command.ready();
   const status = async (key: string) => (await fetch(`${url}/notes`, { headers: { 'x-api-key': key } })).status;
   assert.deepEqual([await status('secret-one'), await status('secret-two')], [200, 401]);
   writeFileSync(file, '# changed\nsecret-two\nsecret-five\n');
   command.process.kill('SIGHUP');
-  await command.says('"keys reloaded","keys":2');
+  await command.says('"keys reloaded","keys":3');
   assert.deepEqual([await status('secret-one'), await status('secret-two')], [401, 200]);
   writeFileSync(file, '');
   command.process.kill('SIGHUP');
   await command.says('the old keys stay');
   assert.deepEqual([await status('secret-one'), await status('secret-two')], [401, 200]);
+  assert.equal(await status('secret-six'), 200);
   const ending = await stop(command);
   assert.equal(ending.status, 0);
   assert.doesNotMatch(ending.stderr, /secret/);
@@ -152,13 +183,13 @@ test('a file of keys that is missing, empty or wrong ends the start with one lin
   const file = join(folder, 'keys');
   const run = () => runCommand(t, ['--port', '0', '--api-keys-file', file], { folder });
   assertRefused(await run(), 1, /cannot read the keys in .*keys: ENOENT/);
+  assert.equal(existsSync(join(folder, 'notes.db')), false);
   writeFileSync(file, '\n# none\n');
   assertRefused(await run(), 1, /holds no key/);
   writeFileSync(file, 'secret one\n');
   const ending = await run();
   assertRefused(ending, 1, /line 1 of .* is no key/);
   assert.doesNotMatch(ending.stderr, /secret/);
-  chmodSync(file, 0o600);
 });
 
 test('an address that others reach is listened on with keys alone, or when told so', async (t) => {

@@ -24,6 +24,8 @@ const FOREIGN: readonly Headers[] = [
   { origin: 'http://127.0.0.1:1' },
   { origin: 'nonsense' },
   { origin: '' },
+  { origin: 'file://' },
+  { origin: 'http://undefined' },
 ];
 
 for (const headers of FOREIGN) {
@@ -82,6 +84,7 @@ const HOSTS: readonly (readonly [host: string, status: number])[] = [
   ['[::1]:3000', 200],
   ['notes.example', 200],
   ['NOTES.EXAMPLE:8443', 200],
+  ['notes.example.', 200],
   ['', 200],
   ['evil.example', 403],
   ['evil.example:3000', 403],
@@ -101,6 +104,42 @@ for (const [host, status] of HOSTS) {
     const text = await sendRaw(service, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
     if (status === 403) assert.match(text, /"detail":"This service has no such host name\."\}$/);
+  });
+}
+
+test('an absolute target is for the host that it names', async (t) => {
+  const service = await startService(t);
+  for (const [target, status] of [
+    ['http://localhost:1/health', 200],
+    ['http://evil.example/health', 403],
+    ['HTTP://evil.example', 403],
+  ] as const) {
+    const text = await sendRaw(service, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `), target);
+  }
+});
+
+test('without a host there is no own site', async (t) => {
+  const service = await startService(t);
+  const body = '{"title":"a","body":"b"}';
+  for (const [head, status] of [
+    ['POST /notes HTTP/1.0', 201],
+    ['POST /notes HTTP/1.0\r\nOrigin: http://undefined', 403],
+    ['POST /notes HTTP/1.1\r\nHost:\r\nConnection: close\r\nOrigin: foo:bar', 403],
+  ] as const) {
+    const text = await sendRaw(service, `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `), head);
+  }
+});
+
+for (const host of ['localhost', '127.0.0.2', '127.0.0.1']) {
+  test(`a service on ${host} is reached by names of this machine alone`, async (t) => {
+    const service = await startService(t, { host });
+    for (const [sent, status] of [
+      ['evil.example', 403],
+      ['localhost', 200],
+    ] as const)
+      assert.equal((await service.request('GET', '/health', { headers: { host: sent } })).status, status);
   });
 }
 
@@ -135,7 +174,10 @@ test('an allowed origin may read every answer, its headers too, and write; no ot
   );
   for (const answer of answers) {
     assert.equal(answer.headers['access-control-allow-origin'], SITE);
-    assert.match(String(answer.headers['access-control-expose-headers']), /location.*retry-after.*x-request-id/);
+    assert.match(
+      String(answer.headers['access-control-expose-headers']),
+      /^accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id$/,
+    );
     assert.match(String(answer.headers.vary), /\borigin\b/);
     assert.equal(answer.headers['access-control-allow-credentials'], undefined);
   }
@@ -164,9 +206,16 @@ test('a preflight of an allowed origin is answered without a key, for any path, 
     assert.match(text, /\r\naccess-control-allow-origin: https:\/\/app\.example\r\n/);
     assert.match(text, /\r\naccess-control-allow-methods: GET, HEAD, POST, PUT, DELETE\r\n/);
     assert.match(text, /\r\naccess-control-allow-headers: authorization, content-type, x-api-key, x-request-id\r\n/);
-    assert.match(text, /\r\naccess-control-max-age: \d+\r\n/);
+    assert.match(text, /\r\naccess-control-max-age: [1-9]\d+\r\n/);
     assert.match(text, /\r\nvary: origin\r\n/);
   }
+  // Only a preflight is one.
+  for (const [method, sent] of [
+    ['OPTIONS', { origin: SITE }],
+    ['GET', headers],
+    ['POST', headers],
+  ] as const)
+    assert.equal((await service.request(method, '/notes', { headers: sent })).status, 401);
   const other = { ...headers, origin: 'https://evil.example' };
   const refused = await service.request('OPTIONS', '/notes', { headers: other });
   assert.deepEqual([refused.status, refused.headers['access-control-allow-origin']], [401, undefined]);
