@@ -66,8 +66,11 @@ export function startCommand(test: Pick<TestContext, 'after'>, args: string[], p
 
   async function holds(what: () => string, text: string): Promise<void> {
     while (!what().includes(text)) {
-      const data = [once(child.stdout, 'data'), once(child.stderr, 'data')];
+      const waiting = new AbortController();
+      const data = [child.stdout, child.stderr].map((stream) => once(stream, 'data', waiting));
       const outcome = await Promise.race([...data, ended.then((ending) => ending)]);
+      // The other stream may say nothing for long, and would gather listeners.
+      waiting.abort();
       if ('status' in outcome && !what().includes(text)) {
         assert.fail(`ended with ${outcome.status ?? outcome.signal} before "${text}": ${stdout}${stderr}`);
       }

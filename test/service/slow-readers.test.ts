@@ -10,11 +10,20 @@ import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { openDatabase } from '../storage/databases.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from './bare-server.ts';
+import { ask as askCommand, startCommand, stop } from './command.ts';
 import { openSocket, readAll } from './harness.ts';
 import { ask, assertProblem, converse, requestText } from './raw.ts';
+import { skipLoudly } from './skip.ts';
+import { CANNOT_LOOK, descriptorsOf, residentMegabytesOf } from './threads.ts';
 import { until } from './until.ts';
 
 const PING = { sql: 'SELECT count(*) FROM sqlite_schema' };
+
+/** What may be on its way, and as much again for what is being made and was thrown away. */
+const MOST_MEGABYTES = (2 * OUTBOX_LIMITS.togetherBytes) / 1_048_576;
+
+/** A few pages of those that the test asks for. */
+const REST_MEGABYTES = 128;
 
 /** Four of these fit at once. */
 const LARGE = 'x'.repeat(OUTBOX_LIMITS.togetherBytes / 4);
@@ -111,4 +120,42 @@ test('a page is not read for a client that has gone', async (t) => {
   };
   await assert.rejects(async () => list.handle({ ...EMPTY_CALL, ensureWanted }), ClientGone);
   assert.equal((await list.handle(EMPTY_CALL)).status, 200);
+});
+
+test('100 clients that never read their answers cost a bounded amount of memory, which comes back with them', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const command = startCommand(t, ['--port', '0']);
+  const url = await command.ready();
+  const { pid } = command.process;
+  const large = { title: 'large', body: '\u{1f44b}'.repeat(100_000) };
+  // One page of them is 10 MB: four times as much is asked for as may be on its way.
+  for (let count = 0; count < 25; count += 1) await askCommand(url, 'POST', '/notes', large);
+  await askCommand(url, 'POST', '/tags', { name: 'small' });
+  const before = { megabytes: residentMegabytesOf(pid), descriptors: descriptorsOf(pid) };
+
+  const readers = await Promise.all(Array.from({ length: 100 }, () => openSocket({ port: Number(new URL(url).port) })));
+  for (const [index, socket] of readers.entries()) {
+    socket.pause().write(requestText('GET /notes?limit=25', [`x-request-id: reader-${index}`]));
+  }
+  for (const index of readers.keys()) await command.says(`"reader-${index}"`);
+  // Lists are refused now; single records are not.
+  const during = residentMegabytesOf(pid);
+  const started = performance.now();
+  for (let count = 0; count < 100; count += 1) assert.equal((await askCommand(url, 'GET', '/tags/1')).status, 200);
+  const each = (performance.now() - started) / 100;
+  assert.equal((await askCommand(url, 'GET', '/notes?limit=25')).status, 503);
+
+  for (const socket of readers) socket.destroy();
+  await until(() => descriptorsOf(pid) <= before.descriptors + 1);
+  // What is collected is seen to be free only when more is asked for.
+  await until(async () => {
+    const { status } = await askCommand(url, 'GET', '/notes?limit=25');
+    return status === 200 && residentMegabytesOf(pid) < before.megabytes + REST_MEGABYTES;
+  });
+  t.diagnostic(
+    `resident ${before.megabytes.toFixed(0)} MB, ${during.toFixed(0)} MB with them, ` +
+      `${residentMegabytesOf(pid).toFixed(0)} MB without; ${each.toFixed(1)} ms for an answer to others`,
+  );
+  assert.ok(during - before.megabytes < MOST_MEGABYTES, `${during - before.megabytes} MB`);
+  assert.equal((await stop(command)).status, 0);
 });
