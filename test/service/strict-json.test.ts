@@ -1,26 +1,50 @@
 // What the service reads as JSON, what it does not, and that text comes back as it was sent.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { JSON_TEXTS, nested } from '../http/json-texts.ts';
 import { startService } from './harness.ts';
 
-test('what is not JSON is 400, and the answer does not repeat it', async (t) => {
+test('what is not JSON is 400 and does not come back, and what is JSON and no note is 422', async (t) => {
   const service = await startService(t);
-  const bodies: (string | Buffer)[] = [
-    ...['', ' ', '{', '{"title":"a","body":"b"', "{'title':'a'}", '{"title":"a","body":"b",}', 'title=a&body=b', 'NaN'],
-    ...['{"title":"a","body":"b"}x', '{"title":"a","body":"b"}\0', '{"title":01,"body":"b"}'],
-    ...['{"title":"a\n","body":""}'],
-    ...['\ufeff{"title":"a","body":"b"}', '{"title":undefined}', '<note/>', '-', '"'],
-    Buffer.from('{"title":"a","body":"\xe9"}', 'latin1'),
-    Buffer.from('{"title":"a","body":"b"}', 'utf16le'),
-    Buffer.from('7b227469746c65223a22eda080227d', 'hex'),
-  ];
-  for (const body of bodies) {
-    const { status, json, headers } = await service.request('POST', '/notes', { body });
-    assert.equal(status, 400, String(body));
-    assert.match(json.detail, /^The body is (not valid JSON|not valid UTF-8|empty; a JSON text is expected)\.$/);
-    assert.notEqual(headers.connection, 'close');
+  let count = 0;
+  async function assertAnswer(body: string | Buffer, status: 400 | 422): Promise<void> {
+    const answer = await service.request('POST', '/notes', { body });
+    assert.equal(answer.status, status, JSON.stringify(String(body).slice(0, 100)));
+    if (status === 400) assert.match(answer.json.detail, /^The body is (?:not valid|empty|nested too deep)[\w ;-]*\.$/);
+    // A body that cannot be read is no reason to end the connection.
+    assert.notEqual(answer.headers.connection, 'close');
+    count += 1;
   }
+  for (const { accepted, refused, decided = [] } of Object.values(JSON_TEXTS)) {
+    for (const text of refused) await assertAnswer(text, 400);
+    for (const text of accepted) await assertAnswer(text, 422);
+    for (const [text, decision] of decided) await assertAnswer(text, decision === 'refused' ? 400 : 422);
+  }
+  t.diagnostic(`${count} texts`);
   assert.equal((await service.request('GET', '/notes')).json.total, 0);
+  assert.deepEqual(
+    service.log.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+test('any JSON may stand in a member that is not known, if it is not nested too deep with it', async (t) => {
+  const service = await startService(t);
+  let created = 0;
+  for (const { accepted, decided = [] } of Object.values(JSON_TEXTS)) {
+    for (const text of [
+      ...accepted,
+      ...decided.flatMap(([each, decision]) => (decision === 'refused' ? [] : [each])),
+    ]) {
+      const body = Buffer.concat([Buffer.from('{"title":"a","x":'), Buffer.from(text), Buffer.from(',"body":"b"}')]);
+      const deep = String(text).includes(nested(1_000)) || String(text).includes('{"a":'.repeat(1_000));
+      const { status } = await service.request('POST', '/notes', { body });
+      assert.equal(status, deep ? 400 : 201, String(text).slice(0, 100));
+      if (status === 201) created += 1;
+    }
+  }
+  t.diagnostic(`${created} texts`);
+  assert.equal((await service.request('GET', '/notes')).json.total, created);
 });
 
 test('a request without a body is 400 where one is asked for', async (t) => {
