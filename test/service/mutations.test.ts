@@ -17,7 +17,7 @@ const REQUESTS = Number(process.env.FUZZ ?? 10_000);
 const WARMING_UP = 3_000;
 const LANES = 32;
 const HEAP_MEGABYTES = 96;
-const GROWTH_MEGABYTES = 100;
+const GROWTH_MEGABYTES = 64;
 
 const samples = samplesOfContract();
 
