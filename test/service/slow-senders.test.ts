@@ -77,17 +77,13 @@ function p99(times: number[]): number {
   return times.sort((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? 0;
 }
 
-test(`${CLIENTS} clients that send a byte now and then are gone when their time is over`, async (t) => {
+test(`${CLIENTS} clients that send a body byte by byte are gone when their time is over`, async (t) => {
   const routes = [textRoute('GET', '/health', () => 'ok'), textRoute('POST', '/echo', () => 'echo')];
-  const limits = { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, checkIntervalMs: 50 };
+  const limits = { headersTimeoutMs: 2_000, requestTimeoutMs: 2_000, checkIntervalMs: 50 };
   const { port } = await startBareServer(t, routes, limits);
   await compare(t, port, async () => {
-    const longest = await trickle(port, IN_HEADERS, 100);
-    assert.ok(longest < limits.headersTimeoutMs + GONE_AFTER_MS, `${longest} ms in headers`);
-  });
-  await compare(t, port, async () => {
-    const longest = await trickle(port, IN_BODIES, 100);
-    assert.ok(longest < limits.requestTimeoutMs + GONE_AFTER_MS, `${longest} ms in bodies`);
+    const longest = await trickle(port, IN_BODIES, 250);
+    assert.ok(longest < limits.requestTimeoutMs + GONE_AFTER_MS, `${longest} ms`);
   });
 });
 
