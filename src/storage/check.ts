@@ -7,7 +7,7 @@ import { openToInspect } from './sqlite.ts';
 import type { Connection } from './sqlite-connection.ts';
 
 /** How many faults of one kind are told. */
-const FAULTS_OF_A_KIND = 20;
+const FAULTS_OF_A_KIND = 25;
 
 const TABLES = [
   { name: 'notes', blocks: 'note_blocks', parent: '0' },
@@ -30,7 +30,7 @@ const QUERIES = [
 
 /**
  * Resolves with one line for each fault of the database file at `path`, none if it is sound; of many alike with the
- * first twenty. Rejects with {@link DatabaseUnusable} if it cannot be read or is none of this program and version.
+ * first. Rejects with {@link DatabaseUnusable} if it cannot be read or is none of this program and version.
  */
 export async function checkFile(path: string): Promise<string[]> {
   const isAtRest = () => !existsSync(`${path}-wal`);
