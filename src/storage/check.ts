@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { DatabaseUnavailable, DatabaseUnusable } from './database.ts';
 import { BLOCK_BITS } from './migrations.ts';
-import { openToInspect } from './sqlite.ts';
+import { companionsOf, openToInspect } from './sqlite.ts';
 import type { Connection } from './sqlite-connection.ts';
 
 /** How many faults of one kind are told. */
@@ -33,7 +33,7 @@ const QUERIES = [
  * first. Rejects with {@link DatabaseUnusable} if it cannot be read or is none of this program and version.
  */
 export async function checkFile(path: string): Promise<string[]> {
-  const isAtRest = () => !existsSync(`${path}-wal`);
+  const isAtRest = () => !existsSync(companionsOf(path)[0]);
   const atRest = isAtRest();
   const faults = await inspect(path, atRest);
   // A service that has been started meanwhile changed the file under a reader that trusted in its rest.

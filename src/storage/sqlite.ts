@@ -1,7 +1,7 @@
 // The embedded engine: SQLite in a file, by the `sqlite3` package. One connection writes, two read (WAL lets them read
 // beside the writer); a database in memory has a single connection for both. The package is imported here and in
 // sqlite-connection.ts alone.
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
@@ -109,15 +109,22 @@ export async function openToInspect(path: string, atRest: boolean): Promise<Conn
 }
 
 /**
- * Returns a check that throws {@link DatabaseUnavailable} while `path` names another file than now, or none: SQLite would
- * go on without a word, and what is written to a file that was deleted is lost.
+ * Returns a check that throws {@link DatabaseUnavailable} while `path` or one of its companions names another file than
+ * now, or none: SQLite would go on without a word, and what is written to a file that was deleted is lost.
  */
 function placeOf(path: string): () => void {
   if (path === ':memory:') return () => {};
-  const opened = identityOf(path);
+  const opened = [path, ...companionsOf(path)].map((file) => ({ file, identity: identityOf(file) }));
   return () => {
-    if (identityOf(path) !== opened) throw new DatabaseUnavailable(`${path} has been moved, deleted or replaced`);
+    const lost = opened.find(({ file, identity }) => identityOf(file) !== identity);
+    if (lost) throw new DatabaseUnavailable(`${lost.file} has been moved, deleted or replaced`);
   };
+}
+
+/** Returns where SQLite keeps the log of the database at `path` and the index of the log: beside what a link leads to. */
+export function companionsOf(path: string): readonly [log: string, index: string] {
+  const file = identityOf(path) ? realpathSync(path) : path;
+  return [`${file}-wal`, `${file}-shm`];
 }
 
 function identityOf(path: string): string | undefined {

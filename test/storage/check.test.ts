@@ -1,7 +1,7 @@
 // The check of a database file: each fault it looks for, planted; and that it leaves everything as it was.
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/storage/check.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
@@ -137,6 +137,18 @@ for (const where of ['at rest', 'that was left by a crash']) {
     assert.equal(row?.count, where === 'at rest' ? 48 : 49);
   });
 }
+
+test('a database is checked with its log, by whatever name it is called', async (t) => {
+  const path = await writeFilled(t);
+  (await addLeftovers(t, path, 'DELETE FROM tag_blocks'))();
+  const link = newFile(t);
+  symlinkSync(path, link);
+  const strange = join(dirname(path), 'a b?c#d%41.db');
+  for (const companion of ['', '-wal', '-shm']) copyFileSync(`${path}${companion}`, `${strange}${companion}`);
+  for (const name of [path, link, strange, relative('.', path)]) {
+    assert.deepEqual(await checkFile(name), ['tag_blocks: block 0 of 0 says 0 records, there are 48'], name);
+  }
+});
 
 test('a file that a service begins to use during the check is checked as one in use', async (t) => {
   const path = await writeFilled(t);
