@@ -1,7 +1,6 @@
 // A start on a database that cannot be used: one line on standard error, exit status 1, the file as it was, and the same
 // command works once the cause is gone. The cases run side by side, for some wait the five seconds that a lock is given.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -15,11 +14,11 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
 import { change, contentsOf, holdLock, openDatabase, writeForeignFile } from '../storage/databases.ts';
-import { ask, assertRefused, type CommandParts, LAUNCHER, runCommand, startCommand, stop } from './command.ts';
+import { ask, assertRefused, type CommandParts, runCommand, startCommand, stop } from './command.ts';
 import { temporaryFolder } from './harness.ts';
 import { skipLoudly } from './skip.ts';
+import { unprivileged } from './unprivileged.ts';
 
 /** A state of the file; `make` may return what brings it to a good one, where that is not to put another in its place. */
 interface Unusable {
@@ -186,20 +185,4 @@ function overwrite(path: string, position: number, bytes: Buffer): void {
   const file = openSync(path, 'r+');
   writeSync(file, bytes, 0, bytes.length, position);
   closeSync(file);
-}
-
-/**
- * How to run a command as a user whom file modes bind, and a folder that this user may enter: root, whom they do not
- * bind, becomes somebody else. Undefined where that one cannot read this tree.
- */
-function unprivileged(test: TestContext): (CommandParts & { readonly folder: string }) | undefined {
-  const folder = temporaryFolder(test);
-  if (process.getuid?.() !== 0) return { folder };
-  const id = 65_534;
-  chmodSync(folder, 0o755);
-  if (spawnSync(process.execPath, [LAUNCHER, '--version'], { uid: id, gid: id }).status !== 0) return undefined;
-  const launcher = join(folder, 'launcher.mjs');
-  writeFileSync(launcher, `process.setgid(${id}); process.setuid(${id}); await import('${pathToFileURL(LAUNCHER)}');`);
-  // It could not write its coverage either, and would say so.
-  return { folder, launcher, env: { NODE_V8_COVERAGE: '' } };
 }
