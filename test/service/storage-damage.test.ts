@@ -24,17 +24,18 @@ async function writeNotes(test: TestContext): Promise<string> {
   return path;
 }
 
-/** Overwrites the page with note 500 on it, as another program, and returns what puts it back. */
+/** Writes into the file as another program: when this one closes it, it loses the locks that its service holds. */
+function overwrite(path: string, page: number, input: Buffer): void {
+  const args = [`of=${path}`, `bs=${PAGE_BYTES}`, `seek=${page}`, 'conv=notrunc,fsync'];
+  assert.equal(spawnSync('dd', args, { input }).status, 0);
+}
+
+/** Overwrites the page with note 500 on it, and returns what puts it back. */
 function damagePage(path: string, byte: number): () => void {
   const file = readFileSync(path);
   const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
-  const write = (input: Buffer) => {
-    // By this process it must not be done: when it closes the file, it loses the locks that its service holds.
-    const args = [`of=${path}`, `bs=${PAGE_BYTES}`, `seek=${page}`, 'conv=notrunc,fsync'];
-    assert.equal(spawnSync('dd', args, { input }).status, 0);
-  };
-  write(Buffer.alloc(PAGE_BYTES, byte));
-  return () => write(file.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));
+  overwrite(path, page, Buffer.alloc(PAGE_BYTES, byte));
+  return () => overwrite(path, page, file.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));
 }
 
 /** Everything that needs the page with note 500. */
@@ -84,6 +85,26 @@ for (const byte of [0xff, 0x00]) {
     await assertSound(path);
   });
 }
+
+test('while the end of the file is cut off nothing is served, nor told missing; put back, all is well', async (t) => {
+  const path = await writeNotes(t);
+  const service = await startService(t, { db: path });
+  const file = readFileSync(path);
+  const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
+  assert.equal(spawnSync('truncate', ['--size', String(page * PAGE_BYTES), path]).status, 0);
+  for (const answer of await faulty(service)) assertUnavailable(answer);
+  for (const id of [1, 600, TOTAL]) assertUnavailable(await service.request('GET', `/notes/${id}`));
+  assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
+  assert.equal(await isHealthy(service), false);
+  await assert.rejects(checkFile(path), /it is damaged$/);
+
+  overwrite(path, page, file.subarray(page * PAGE_BYTES));
+  for (const id of [400, 500, 600, TOTAL]) {
+    assert.equal((await service.request('GET', `/notes/${id}`)).json.title, `note ${id}!`);
+    assert.equal((await service.request('PUT', `/notes/${id}`, { json: NOTE })).status, 200);
+  }
+  await assertSound(path);
+});
 
 test('whoever asks at the same moment as those who come upon damage is served', async (t) => {
   const path = await writeNotes(t);
