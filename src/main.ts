@@ -9,7 +9,10 @@ import { DatabaseUnusable } from './storage/database.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** Runs the command as `process` was started: prints one ready line and serves until a signal, or does what else was asked; sets the exit status. */
+/**
+ * Runs the command as `process` was started: serves until a signal, after one ready line, or does what else was asked for;
+ * sets the exit status.
+ */
 export async function main(): Promise<void> {
   // Who closes their end does not want to be told: no reason to stop, nor for a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});

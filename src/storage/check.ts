@@ -19,7 +19,8 @@ const TABLES = [
 const QUERIES = [
   `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent) FROM pragma_foreign_key_check`,
   ...TABLES.flatMap(({ name, blocks, parent }) => [
-    `SELECT format('${blocks}: block %d of %d says %d records, there are %d', block, parent, sum(kept), sum(found))
+    `SELECT format('${blocks}: block %d%s says %d records, there are %d',
+       block, iif(parent, ' of note ' || parent, ''), sum(kept), sum(found))
      FROM (SELECT ${parent} AS parent, block, count AS kept, 0 AS found FROM ${blocks}
            UNION ALL SELECT ${parent}, id >> ${BLOCK_BITS}, 0, 1 FROM ${name})
      GROUP BY parent, block HAVING sum(kept) <> sum(found)`,

@@ -41,7 +41,7 @@ export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
 }
 
-/** What is stored in one place cannot be made out: the call that needs it fails, others need not. Nothing of it was kept. */
+/** What is stored in one place cannot be made out: the call that needs it fails, with nothing of it kept; others need not. */
 export class DatabaseDamaged extends Error {
   override readonly name = 'DatabaseDamaged';
 }

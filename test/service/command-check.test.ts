@@ -46,8 +46,8 @@ test('each fault is a line on standard output, with exit status 1', async (t) =>
   const path = await writeGoodFile(t);
   await writeForeignFile(path, 'INSERT INTO tag_blocks VALUES (0, 3); INSERT INTO comment_blocks VALUES (4, 1, 2)');
   const stdout =
-    `${path}: tag_blocks: block 0 of 0 says 3 records, there are 0\n` +
-    `${path}: comment_blocks: block 1 of 4 says 2 records, there are 0\n`;
+    `${path}: tag_blocks: block 0 says 3 records, there are 0\n` +
+    `${path}: comment_blocks: block 1 of note 4 says 2 records, there are 0\n`;
   assert.deepEqual(await runCommand(t, ['check', path]), { status: 1, signal: null, stdout, stderr: '' });
 });
 
