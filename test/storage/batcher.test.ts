@@ -126,7 +126,7 @@ for (const [name, limits] of [
 }
 
 test('a batch that fails is run again one by one, so that each item has its own outcome, before what came later', async () => {
-  const { submit, batch } = heldBatcher();
+  const { submit, batch, runAll } = heldBatcher({ queueCharacters: 3 });
   const answers = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
   const together = await batch(1);
   const later = ['d', 'e'].map((item) => submit(item));
@@ -147,6 +147,11 @@ test('a batch that fails is run again one by one, so that each item has its own 
   assert.deepEqual(next.items, ['d', 'e']);
   next.succeed();
   assert.deepEqual(await Promise.all(later), ['d done', 'e done']);
+
+  // The queue has as much room as before, and no more.
+  const full = ['f', 'g', 'h'].map((item) => submit(item));
+  await assert.rejects(submit('i'), DatabaseUnavailable);
+  await runAll(full);
 });
 
 test('a database that is found unavailable while items go one by one is asked no more for them', async () => {
