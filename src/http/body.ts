@@ -34,10 +34,14 @@ export function checkDeclaredLength({ headers }: IncomingMessage, limitBytes: nu
 }
 
 /**
- * Reads the whole body, counting. Rejects with payload-too-large as soon as it is over `limitBytes`, and with
- * {@link ClientGone} if it ends before its declared end.
+ * Reads the whole body, counting. Rejects with payload-too-large as soon as it is over `limitBytes`, with
+ * {@link ClientGone} if it ends before its declared end, and with what `onReceived` throws, which is told the count.
  */
-export function readBody(message: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export function readBody(
+  message: IncomingMessage,
+  limitBytes: number,
+  onReceived: (bytes: number) => void,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let small: Buffer[] = [];
@@ -48,7 +52,12 @@ export function readBody(message: IncomingMessage, limitBytes: number): Promise<
       small.push(chunk);
       // A chunk of one byte holds on to the whole read it came with: together and copied they cost what they hold.
       if (small.length === CHUNKS_TOGETHER) gather();
-      if (received > limitBytes) settle(() => reject(tooLarge(limitBytes)));
+      try {
+        if (received > limitBytes) throw tooLarge(limitBytes);
+        onReceived(received);
+      } catch (error) {
+        settle(() => reject(error));
+      }
     }
     function gather(): void {
       chunks.push(Buffer.concat(small));

@@ -1,7 +1,9 @@
 // The way of a request: target, route, body, handler, answer, log line. The order in which faults are found is the
-// order of the interface: path (404), method (405), media type (415), size (413), JSON (400), and then the handler's.
+// order of the interface: path (404), method (405), media type (415), size (413), JSON (400), and then the handler's. What
+// the service cannot take on (503) is told before a body is read.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
+import { createInbox, type Inbox } from './inbox.ts';
 import { parseJson } from './json.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
@@ -82,6 +84,12 @@ interface Exchange {
   template: string | undefined;
 }
 
+/** What bounds the large bodies and the large answers of all exchanges together. */
+interface Boxes {
+  readonly inbox: Inbox;
+  readonly outbox: Outbox;
+}
+
 /** The problems of clients that are not let in: what they are told quotes nothing that they sent. */
 const TELLING: ReadonlySet<ProblemSlug> = new Set(['unauthorized', 'forbidden', 'too-many-requests']);
 
@@ -91,12 +99,12 @@ const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
 
 /** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
 export function createDispatcher(options: DispatchOptions): RequestListener {
-  const outbox = createOutbox();
+  const boxes = { inbox: createInbox(), outbox: createOutbox() };
   return async (message, response, awaitsContinue) => {
     const started = performance.now();
     const requestId = requestIdOf(message);
     const exchange: Exchange = { message, response, requestId, awaitsContinue, headers: [], template: undefined };
-    const { reply, error, reason } = await settle(exchange, outbox, options);
+    const { reply, error, reason } = await settle(exchange, boxes, options);
     const sent = reply && !response.destroyed ? reply : undefined;
     if (sent) send(exchange, withHeaders(sent, exchange.headers), options.bodyLimitBytes);
     options.onOutcome({
@@ -114,12 +122,12 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
 /** The reply, unless the client has gone, and what went wrong inside. */
 async function settle(
   exchange: Exchange,
-  outbox: Outbox,
+  boxes: Boxes,
   options: DispatchOptions,
 ): Promise<{ reply?: Reply; error?: unknown; reason?: string }> {
   try {
-    const reply = await answer(exchange, outbox, options);
-    return { reply: outbox.admit(reply, exchange.response) };
+    const reply = await answer(exchange, boxes, options);
+    return { reply: boxes.outbox.admit(reply, exchange.response) };
   } catch (thrown) {
     if (thrown instanceof ClientGone) return {};
     const problem = thrown instanceof Problem ? thrown : (options.toProblem(thrown) ?? unexpected(thrown));
@@ -133,7 +141,7 @@ async function settle(
 
 async function answer(
   exchange: Exchange,
-  { ensureRoom }: Outbox,
+  { inbox, outbox }: Boxes,
   { router, guard, bodyLimitBytes }: DispatchOptions,
 ): Promise<Reply> {
   const { message, response } = exchange;
@@ -157,11 +165,11 @@ async function answer(
   checkDeclaredLength(message, bodyLimitBytes);
   // A change is made only when all of its request has come, a body that nobody asked for included.
   const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
-  const bytes = route.takesBody || unasked ? await receive(exchange, bodyLimitBytes) : undefined;
+  const bytes = route.takesBody || unasked ? await receive(exchange, inbox, bodyLimitBytes) : undefined;
   const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
   const ensureWanted = () => {
     if (response.destroyed) throw clientGone();
-    ensureRoom();
+    outbox.ensureRoom();
   };
   const signal = () => departureOf(response);
   return route.handle({ path: match.values, query, body, headers: message.headers, ensureWanted, signal });
@@ -178,9 +186,16 @@ function clientGone(): ClientGone {
   return new ClientGone('the connection was closed before the answer');
 }
 
-function receive({ message, response, awaitsContinue }: Exchange, bodyLimitBytes: number): Promise<Buffer> {
+async function receive(
+  { message, response, awaitsContinue }: Exchange,
+  inbox: Inbox,
+  bodyLimitBytes: number,
+): Promise<Buffer> {
+  const onReceived = inbox.open(message, response);
   if (awaitsContinue) response.writeContinue();
-  return readBody(message, bodyLimitBytes);
+  const bytes = await readBody(message, bodyLimitBytes, onReceived);
+  await inbox.turn(bytes.length);
+  return bytes;
 }
 
 function send({ message, response, requestId, awaitsContinue }: Exchange, reply: Reply, bodyLimitBytes: number): void {

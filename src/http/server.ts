@@ -26,6 +26,8 @@ export const HTTP_LIMITS = {
   /** How often Node looks for requests that are out of time. */
   checkIntervalMs: 500,
   connections: 10_000,
+  /** How many connections the system may hold until they are accepted, which is one in each turn of the event loop. */
+  backlog: 4_096,
   /** How long a connection stays open after an answer to something unreadable, so that the client can read it. */
   lingerMs: 500,
   /**
@@ -180,7 +182,7 @@ export function createHttpServer({
   }
 
   return {
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => listen(server, host, port, limits.backlog),
 
     async close() {
       closing = true;
@@ -238,10 +240,10 @@ export function createHttpServer({
   }
 }
 
-function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+function listen(server: Server, host: string, port: number, backlog: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen(port, host, backlog, () => {
       server.off('error', reject);
       resolve(server.address() as AddressInfo);
     });

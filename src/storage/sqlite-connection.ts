@@ -8,7 +8,10 @@ import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '
 export interface Connection {
   /** Runs `work` when all earlier work of this kind is done; resolves or rejects as `work` does, and rejects once `close` was called. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /** The same for long work: of what waits, this and the other kind take turns, so none keeps the other waiting. */
+  /**
+   * The same for long work: of what waits, this and the other kind take turns, so none keeps the other waiting. Rejects
+   * with {@link DatabaseUnavailable} where too much of it waits already.
+   */
   patiently<T>(work: () => Promise<T>): Promise<T>;
   /** Runs one prepared statement to its end (so that it commits) and returns its rows. Call it inside `exclusively`. */
   run(statement: Statement): Promise<readonly Row[]>;
@@ -34,6 +37,9 @@ const STATE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_NOTADB',
 ]);
 
+/** How much long work may wait for a connection: what comes on top would wait for a good part of a second. */
+export const LONG_WORK_LIMIT = 1_024;
+
 /** Opens `path` (`mode` is made of the package's OPEN_ flags). Rejects with the package's error. */
 export async function openConnection(path: string, mode: number): Promise<Connection> {
   const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
@@ -56,9 +62,10 @@ export async function openConnection(path: string, mode: number): Promise<Connec
     lane = undefined;
   }
 
-  function queued(kind: (() => Promise<void>)[]) {
+  function queued(kind: (() => Promise<void>)[], limit = Number.POSITIVE_INFINITY) {
     return <T>(work: () => Promise<T>): Promise<T> => {
       if (closing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
+      if (kind.length >= limit) return Promise.reject(new DatabaseUnavailable('too much long work waits'));
       pending += 1;
       const done = new Promise<T>((resolve, reject) => {
         kind.push(async () => {
@@ -96,7 +103,7 @@ export async function openConnection(path: string, mode: number): Promise<Connec
 
   return {
     exclusively: queued(short),
-    patiently: queued(long),
+    patiently: queued(long, LONG_WORK_LIMIT),
 
     async run({ sql, parameter }) {
       const statement = await prepare(sql);
