@@ -35,6 +35,7 @@ for (let round = 0; round < Number(rounds); round += 1) {
         for (const times of [0.5, 2]) {
           tell(`open, ${times} x`, await run({ ...load, rate: times * capacity, connections: MANY_CONNECTIONS }));
         }
+        const mb = (name) => (service.status(name) / 1_024).toFixed(0);
         console.log(`  memory ${mb('VmRSS')} MB, at most ${mb('VmHWM')} MB`);
       } finally {
         await service.stop();
