@@ -166,6 +166,8 @@ async function answer(
   // A change is made only when all of its request has come, a body that nobody asked for included.
   const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
   const bytes = route.takesBody || unasked ? await receive(exchange, inbox, bodyLimitBytes) : undefined;
+  const turn = bytes && inbox.turn(bytes.length);
+  if (turn) await turn;
   const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
   const ensureWanted = () => {
     if (response.destroyed) throw clientGone();
@@ -186,16 +188,14 @@ function clientGone(): ClientGone {
   return new ClientGone('the connection was closed before the answer');
 }
 
-async function receive(
+function receive(
   { message, response, awaitsContinue }: Exchange,
   inbox: Inbox,
   bodyLimitBytes: number,
 ): Promise<Buffer> {
   const onReceived = inbox.open(message, response);
   if (awaitsContinue) response.writeContinue();
-  const bytes = await readBody(message, bodyLimitBytes, onReceived);
-  await inbox.turn(bytes.length);
-  return bytes;
+  return readBody(message, bodyLimitBytes, onReceived);
 }
 
 function send({ message, response, requestId, awaitsContinue }: Exchange, reply: Reply, bodyLimitBytes: number): void {
