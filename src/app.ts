@@ -17,7 +17,7 @@ import { createHttpServer, type RequestListener } from './http/server.ts';
 import type { Log } from './log.ts';
 import { isLoopback, type Options } from './options.ts';
 import { problemRoute } from './problems.ts';
-import { type Database, DatabaseDamaged, DatabaseUnavailable } from './storage/database.ts';
+import { type Database, DatabaseDamaged, DatabaseOverloaded, DatabaseUnavailable } from './storage/database.ts';
 import { migrate } from './storage/migrations.ts';
 import { openSqlite, unusable } from './storage/sqlite.ts';
 import { createTable } from './storage/table.ts';
@@ -134,6 +134,7 @@ function routesOf(
 }
 
 function toProblem(error: unknown): Problem | undefined {
+  if (error instanceof DatabaseOverloaded) return unavailable('Too many requests wait for the database.');
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', error);
 }

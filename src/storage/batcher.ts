@@ -1,6 +1,6 @@
 // The engine's gear: calls that arrive while a batch is under way travel together in the next one. Nothing waits for a
 // timer: an idle service answers at once, and batches grow only with load.
-import { DatabaseUnavailable } from './database.ts';
+import { DatabaseOverloaded, DatabaseUnavailable } from './database.ts';
 
 /** How large a batch and its queue may grow; sizes are in characters, as `size` of the batcher's options counts them. */
 export const BATCH_LIMITS = {
@@ -29,8 +29,8 @@ interface Waiting<Item, Outcome> {
 /**
  * Returns a function that hands an item in and resolves with its outcome. One batch is under way at a time, items keep
  * their order, and a batch holds at least one item and at most what `limits` allow. One that fails is run again one by
- * one, so that an item takes no other along. Rejects with the item's own error, and with {@link DatabaseUnavailable} when
- * the queue is full or a batch ahead found the database unavailable.
+ * one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseOverloaded} when the
+ * queue is full, and with {@link DatabaseUnavailable} when a batch ahead found the database unavailable.
  */
 export function createBatcher<Item, Outcome>({
   run,
@@ -94,7 +94,7 @@ export function createBatcher<Item, Outcome>({
   return (item) => {
     const characters = size(item);
     if (queue.length >= limits.queueItems || queuedCharacters + characters > limits.queueCharacters) {
-      return Promise.reject(new DatabaseUnavailable('the queue of waiting calls is full'));
+      return Promise.reject(new DatabaseOverloaded('the queue of waiting calls is full'));
     }
     return new Promise((resolve, reject) => {
       queue.push({ item, characters, resolve, reject });

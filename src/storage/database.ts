@@ -15,8 +15,8 @@ export interface Statement {
 }
 
 /**
- * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help, and with
- * {@link DatabaseDamaged} when it came upon damage.
+ * The storage engine. Every call rejects with {@link DatabaseUnavailable} or {@link DatabaseOverloaded} when trying again
+ * later can help, and with {@link DatabaseDamaged} when it came upon damage.
  */
 export interface Database {
   /**
@@ -44,6 +44,11 @@ export class DatabaseUnavailable extends Error {
 /** What is stored in one place cannot be made out: the call that needs it fails, with nothing of it kept; others need not. */
 export class DatabaseDamaged extends Error {
   override readonly name = 'DatabaseDamaged';
+}
+
+/** Too much waits for the database already; nothing is wrong with it. */
+export class DatabaseOverloaded extends Error {
+  override readonly name = 'DatabaseOverloaded';
 }
 
 /** The database cannot be used at all: the start ends with this message, which is one line written for a person. */

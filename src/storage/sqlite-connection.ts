@@ -2,7 +2,7 @@
 // own and has sharp edges (a throw inside a callback locks its statement for ever; concurrent transactions on one
 // connection interleave), so all work on a connection goes through one lane, and callbacks only settle a promise.
 import sqlite3 from 'sqlite3';
-import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from './database.ts';
+import { DatabaseDamaged, DatabaseOverloaded, DatabaseUnavailable, type Row, type Statement } from './database.ts';
 
 /** A connection: `exclusively` gives its caller the connection alone until the returned promise settles. */
 export interface Connection {
@@ -10,7 +10,7 @@ export interface Connection {
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   /**
    * The same for long work: of what waits, this and the other kind take turns, so none keeps the other waiting. Rejects
-   * with {@link DatabaseUnavailable} where too much of it waits already.
+   * with {@link DatabaseOverloaded} where too much of it waits already.
    */
   patiently<T>(work: () => Promise<T>): Promise<T>;
   /** Runs one prepared statement to its end (so that it commits) and returns its rows. Call it inside `exclusively`. */
@@ -37,8 +37,8 @@ const STATE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_NOTADB',
 ]);
 
-/** How much long work may wait for a connection: with two of them that read, as much as waits in a batcher. */
-export const LONG_WORK_LIMIT = 4_096;
+/** How much long work may wait for a connection: what comes on top would wait for a good part of a second. */
+export const LONG_WORK_LIMIT = 1_024;
 
 /** Opens `path` (`mode` is made of the package's OPEN_ flags). Rejects with the package's error. */
 export async function openConnection(path: string, mode: number): Promise<Connection> {
@@ -65,7 +65,7 @@ export async function openConnection(path: string, mode: number): Promise<Connec
   function queued(kind: (() => Promise<void>)[], limit = Number.POSITIVE_INFINITY) {
     return <T>(work: () => Promise<T>): Promise<T> => {
       if (closing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
-      if (kind.length >= limit) return Promise.reject(new DatabaseUnavailable('too much long work waits'));
+      if (kind.length >= limit) return Promise.reject(new DatabaseOverloaded('too much long work waits'));
       pending += 1;
       const done = new Promise<T>((resolve, reject) => {
         kind.push(async () => {

@@ -21,7 +21,7 @@ export interface Page {
 
 /**
  * The records of one table. `parent` is the id of the record they belong to; a table without parents ignores it.
- * Every call rejects with DatabaseUnavailable when the database cannot serve now.
+ * Every call rejects with DatabaseUnavailable or DatabaseOverloaded when the database cannot serve now.
  */
 export interface Table {
   /** Stores a record, `texts` in the order of the columns; resolves with its id, or undefined if the parent is missing. */

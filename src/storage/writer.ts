@@ -31,7 +31,7 @@ interface Run {
   readonly writes: Values[];
 }
 
-/** Returns the one way to write to `database`. Rejects with DatabaseUnavailable when nothing was written. */
+/** Returns the one way to write to `database`. Rejects as its batcher does; nothing was written then. */
 export function createWriter(database: Database): Write {
   const submit = createBatcher<Item, unknown>({
     run: (items) => commit(database, items),

@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url';
 const NOTE =
   '{"title":"A title of usual length","body":"A body that is somewhat longer, as the bodies of notes tend to be."}';
 const post = (path, body) =>
-  `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-const get = (path) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
+  `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const get = (path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 const random = (most) => 1 + Math.floor(Math.random() * most);
 
 /** The works: each returns the bytes of the next request. They expect the notes 1 to 1,000. */

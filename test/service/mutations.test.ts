@@ -1,4 +1,5 @@
-// Requests of every operation, damaged at random, over connections that stay open. SEED=n repeats a run, FUZZ=n sends more.
+// Requests of every operation, damaged at random, over connections that stay open. NOTES_TEST_SEED=n repeats a run, and
+// NOTES_TEST_FUZZ=n sends more.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -11,8 +12,8 @@ import { assertSound } from './stored-data.ts';
 import { CANNOT_LOOK, descriptorsOf, NO_COVERAGE, residentMegabytesOf, SHORT_IDLE, threadsOf } from './threads.ts';
 import { until } from './until.ts';
 
-const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31);
-const REQUESTS = Number(process.env.FUZZ ?? 10_000);
+const SEED = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
+const REQUESTS = Number(process.env.NOTES_TEST_FUZZ ?? 10_000);
 /** Before the memory is looked at for the first time: code that has run once is compiled, caches have their size. */
 const WARMING_UP = 3_000;
 const LANES = 32;
@@ -34,7 +35,7 @@ async function send(port: number, first: number, last: number, tally: Tally): Pr
         await lane.exchange(bytes, `probe-${number}`);
       } catch (error) {
         const text = JSON.stringify(bytes.toString('latin1'));
-        throw new Error(`SEED=${SEED}, request ${number}: ${text.slice(0, 3_000)}`, { cause: error });
+        throw new Error(`NOTES_TEST_SEED=${SEED}, request ${number}: ${text.slice(0, 3_000)}`, { cause: error });
       }
     }
     await lane.close();
@@ -52,7 +53,7 @@ test('every operation of the contract is among the samples', () => {
 });
 
 test(`${REQUESTS} mutated requests get whole answers, leave nothing behind and do no harm`, async (t) => {
-  t.diagnostic(`SEED=${SEED}`);
+  t.diagnostic(`NOTES_TEST_SEED=${SEED}`);
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
   const command = startCommand(t, ['--port', '0', '--log-level', 'error', '--max-threads', '16'], {
     // A heap that leaks will not do for all of the requests.

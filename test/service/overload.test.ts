@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INBOX_LIMITS } from '../../src/http/inbox.ts';
-import { DatabaseUnavailable } from '../../src/storage/database.ts';
+import { DatabaseOverloaded } from '../../src/storage/database.ts';
 import { LONG_WORK_LIMIT } from '../../src/storage/sqlite-connection.ts';
 import { openDatabase } from '../storage/databases.ts';
 import { startService } from './harness.ts';
@@ -20,7 +20,7 @@ test('of the lists that wait for the database there is a bound, and whatever is 
   const outcomes = await Promise.allSettled(lists);
   const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
   assert.equal(refused.length, 10);
-  assert.ok(refused.every((error) => error instanceof DatabaseUnavailable));
+  assert.ok(refused.every((error) => error instanceof DatabaseOverloaded));
   assert.equal((await short).length, 1);
   // The next one finds room.
   assert.equal((await database.read(PING, () => {})).length, 1);

@@ -11,7 +11,7 @@ import { type Conversation, converse, requestText } from './raw.ts';
 import { beside } from './stored-data.ts';
 import { until } from './until.ts';
 
-const STOPS = Number(process.env.STOPS ?? 10);
+const STOPS = Number(process.env.NOTES_TEST_STOPS ?? 10);
 const CLIENTS = 64;
 /** How many answers there may be before the signal comes: any number up to this. */
 const ANSWERS = 2_000;

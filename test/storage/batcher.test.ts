@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BATCH_LIMITS, createBatcher } from '../../src/storage/batcher.ts';
-import { DatabaseUnavailable } from '../../src/storage/database.ts';
+import { DatabaseOverloaded, DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../service/until.ts';
 
 type Outcomes = readonly string[];
@@ -113,7 +113,7 @@ for (const [name, limits] of [
     const underWay = submit('a');
     const held = await batch(1);
     const waiting = ['b', 'c', 'd'].map((item) => submit(item));
-    await assert.rejects(submit('e'), DatabaseUnavailable);
+    await assert.rejects(submit('e'), DatabaseOverloaded);
     held.succeed();
     const answers = [underWay, ...waiting];
     await runAll(answers);
@@ -150,7 +150,7 @@ test('a batch that fails is run again one by one, so that each item has its own 
 
   // The queue has as much room as before, and no more.
   const full = ['f', 'g', 'h'].map((item) => submit(item));
-  await assert.rejects(submit('i'), DatabaseUnavailable);
+  await assert.rejects(submit('i'), DatabaseOverloaded);
   await runAll(full);
 });
 
