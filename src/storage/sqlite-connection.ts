@@ -37,8 +37,11 @@ const STATE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_NOTADB',
 ]);
 
-/** How much long work may wait for a connection: what comes on top would wait for a good part of a second. */
-export const LONG_WORK_LIMIT = 1_024;
+/**
+ * How much long work may wait for a connection: with two of them that read, as much as waits in a batcher. A smaller bound
+ * serves fewer, not quicker: to refuse takes the event loop as long as to start the reading.
+ */
+export const LONG_WORK_LIMIT = 4_096;
 
 /** Opens `path` (`mode` is made of the package's OPEN_ flags). Rejects with the package's error. */
 export async function openConnection(path: string, mode: number): Promise<Connection> {
