@@ -4,7 +4,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** How many keys a source may have: each sent key is compared with all of them. */
+/** How many keys there may be: each sent key is compared with all of them. */
 const KEYS_MOST = 512;
 
 /** Visible ASCII: what a header can carry and a list can part. */
@@ -82,12 +82,12 @@ async function read(file: string): Promise<string> {
 }
 
 function keysIn(text: string, file: string): string[] {
-  const lines = text.split(/\r?\n/).map((line) => line.trim());
-  const keys = lines.filter((line) => line !== '' && !line.startsWith('#'));
-  const wrong = lines.findIndex((line) => line !== '' && !line.startsWith('#') && !isKey(line));
-  if (wrong !== -1) throw new Error(`line ${wrong + 1} of ${file} is no key: a key is visible ASCII without commas`);
-  if (keys.length === 0) throw new Error(`${file} holds no key`);
-  return keys;
+  const lines = text.split(/\r?\n/).map((line, index) => ({ key: line.trim(), number: index + 1 }));
+  const entries = lines.filter(({ key }) => key !== '' && !key.startsWith('#'));
+  const wrong = entries.find(({ key }) => !isKey(key));
+  if (wrong) throw new Error(`line ${wrong.number} of ${file} is no key: a key is visible ASCII without commas`);
+  if (entries.length === 0) throw new Error(`${file} holds no key`);
+  return entries.map(({ key }) => key);
 }
 
 function digest(key: string): Buffer {

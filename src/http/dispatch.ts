@@ -1,6 +1,6 @@
-// The way of a request: target, route, body, handler, answer, log line. The order in which faults are found is the
-// order of the interface: path (404), method (405), media type (415), size (413), JSON (400), and then the handler's. What
-// the service cannot take on (503) is told before a body is read.
+// The way of a request: target, guard, route, body, handler, answer, log line. The order in which faults are found is the
+// order of the interface: guard (403, 401, 429), path (404), method (405), media type (415), size (413), JSON (400), and
+// then the handler's. What the service cannot take on (503) is told before a body is read.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
 import { createInbox, type Inbox } from './inbox.ts';
