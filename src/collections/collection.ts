@@ -4,7 +4,8 @@ import { endpoint } from '../contract/endpoint.ts';
 import type { Route } from '../http/dispatch.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
-import type { Table, TableShape } from '../storage/table.ts';
+import type { TableShape } from '../storage/shape.ts';
+import type { Table } from '../storage/table.ts';
 
 /** A collection of records: how its paths look, what a record is called, and where its records are kept. */
 export interface Collection {

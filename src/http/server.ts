@@ -109,6 +109,11 @@ export function createHttpServer({
     return (message: IncomingMessage, response: ServerResponse) => {
       const ahead = latest.get(message.socket)?.response;
       latest.set(message.socket, { response, ahead });
+      // What has been answered is let go of: connections that are idle would keep the memory of their last request.
+      response.once('close', () => {
+        if (message.complete && latest.get(message.socket)?.response === response)
+          latest.set(message.socket, undefined);
+      });
       if (closing || !hasSureEnd(message)) response.setHeader('connection', 'close');
       inTurn(message.socket, ahead, () => onRequest(message, response, awaitsContinue));
     };
@@ -142,12 +147,8 @@ export function createHttpServer({
    * `next` once `previous` has been answered, and not at all if the connection ended with that answer.
    */
   function inTurn(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
-    if (!previous) {
-      next();
-      return;
-    }
     // To be finished is not enough: its end may be about to end the connection.
-    if (previous.closed) {
+    if (!previous || previous.closed) {
       if (socket.writable) next();
       return;
     }

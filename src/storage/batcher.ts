@@ -2,26 +2,28 @@
 // timer: an idle service answers at once, and batches grow only with load.
 import { DatabaseOverloaded, DatabaseUnavailable } from './database.ts';
 
-/** How large a batch and its queue may grow; sizes are in characters, as `size` of the batcher's options counts them. */
+/** How large a batch and its queue may grow; sizes are as `size` of the batcher's options counts them. */
 export const BATCH_LIMITS = {
   batchItems: 512,
-  batchCharacters: 4_194_304,
+  batchSize: 4_194_304,
   queueItems: 8_192,
-  queueCharacters: 67_108_864,
+  queueSize: 67_108_864,
 };
 
 /** What a batcher needs to know. */
 export interface BatcherOptions<Item, Outcome> {
   /** Does the work of one batch; resolves with the outcome of each item in order. If it rejects, nothing was done. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** The characters an item adds to its batch. Default: none. */
+  /** What an item adds to the size of its batch. Default: nothing. */
   readonly size?: (item: Item) => number;
+  /** Is told of an item when it has its turn; if it throws, the item is left out and rejects with the same error. */
+  readonly check?: (item: Item) => void;
   readonly limits?: typeof BATCH_LIMITS;
 }
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
-  readonly characters: number;
+  readonly itemSize: number;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -35,47 +37,59 @@ interface Waiting<Item, Outcome> {
 export function createBatcher<Item, Outcome>({
   run,
   size = () => 0,
+  check = () => {},
   limits = BATCH_LIMITS,
 }: BatcherOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   let queue: Waiting<Item, Outcome>[] = [];
-  let queuedCharacters = 0;
+  let queuedSize = 0;
   let busy = false;
   /** How many at the head of the queue go one by one, for together they failed. */
   let alone = 0;
 
   function nextBatch(): Waiting<Item, Outcome>[] {
     let count = 0;
-    let batchCharacters = 0;
+    let batchSize = 0;
     const most = alone > 0 ? 1 : limits.batchItems;
-    for (const { characters } of queue) {
-      if (count > 0 && (count === most || batchCharacters + characters > limits.batchCharacters)) break;
+    for (const { itemSize } of queue) {
+      if (count > 0 && (count === most || batchSize + itemSize > limits.batchSize)) break;
       count += 1;
-      batchCharacters += characters;
+      batchSize += itemSize;
     }
     const batch = queue.slice(0, count);
     queue = queue.slice(count);
-    queuedCharacters -= batchCharacters;
+    queuedSize -= batchSize;
     if (alone > 0) alone -= 1;
     return batch;
   }
 
+  function isWanted({ item, reject }: Waiting<Item, Outcome>): boolean {
+    try {
+      check(item);
+      return true;
+    } catch (error) {
+      reject(error);
+      return false;
+    }
+  }
+
   function putBack(batch: readonly Waiting<Item, Outcome>[]): void {
     queue = [...batch, ...queue];
-    queuedCharacters += batch.reduce((sum, { characters }) => sum + characters, 0);
+    queuedSize += batch.reduce((sum, { itemSize }) => sum + itemSize, 0);
     alone = batch.length;
   }
 
   function takeAll(): Waiting<Item, Outcome>[] {
     const all = queue;
     queue = [];
-    queuedCharacters = 0;
+    queuedSize = 0;
     alone = 0;
     return all;
   }
 
   async function work(): Promise<void> {
     while (queue.length > 0) {
-      const batch = nextBatch();
+      const batch = nextBatch().filter(isWanted);
+      if (batch.length === 0) continue;
       try {
         const outcomes = await run(batch.map(({ item }) => item));
         batch.forEach(({ resolve }, index) => {
@@ -92,13 +106,13 @@ export function createBatcher<Item, Outcome>({
   }
 
   return (item) => {
-    const characters = size(item);
-    if (queue.length >= limits.queueItems || queuedCharacters + characters > limits.queueCharacters) {
+    const itemSize = size(item);
+    if (queue.length >= limits.queueItems || queuedSize + itemSize > limits.queueSize) {
       return Promise.reject(new DatabaseOverloaded('the queue of waiting calls is full'));
     }
     return new Promise((resolve, reject) => {
-      queue.push({ item, characters, resolve, reject });
-      queuedCharacters += characters;
+      queue.push({ item, itemSize, resolve, reject });
+      queuedSize += itemSize;
       if (busy) return;
       busy = true;
       // After the input that is ready now has been read, so that calls which arrived together travel together.

@@ -19,12 +19,8 @@ export interface Statement {
  * later can help, and with {@link DatabaseDamaged} when it came upon damage.
  */
 export interface Database {
-  /**
-   * Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. A read with a `check`
-   * is a long one, which others may overtake: `check` is called when it has its turn, and if that throws, the SELECT is
-   * not run and the call rejects with the same error.
-   */
-  read(statement: Statement, check?: () => void): Promise<readonly Row[]>;
+  /** Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. */
+  read(statement: Statement): Promise<readonly Row[]>;
   /**
    * Runs the statements as one transaction: all or nothing, durable (on disk) when it resolves. Returns the rows of
    * each. `batchId` names the batch, so that an engine that lost the answer can be sent the same batch again.

@@ -2,17 +2,12 @@
 // own and has sharp edges (a throw inside a callback locks its statement for ever; concurrent transactions on one
 // connection interleave), so all work on a connection goes through one lane, and callbacks only settle a promise.
 import sqlite3 from 'sqlite3';
-import { DatabaseDamaged, DatabaseOverloaded, DatabaseUnavailable, type Row, type Statement } from './database.ts';
+import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from './database.ts';
 
 /** A connection: `exclusively` gives its caller the connection alone until the returned promise settles. */
 export interface Connection {
-  /** Runs `work` when all earlier work of this kind is done; resolves or rejects as `work` does, and rejects once `close` was called. */
+  /** Runs `work` when all earlier work is done; resolves or rejects as `work` does, and rejects once `close` was called. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /**
-   * The same for long work: of what waits, this and the other kind take turns, so none keeps the other waiting. Rejects
-   * with {@link DatabaseOverloaded} where too much of it waits already.
-   */
-  patiently<T>(work: () => Promise<T>): Promise<T>;
   /** Runs one prepared statement to its end (so that it commits) and returns its rows. Call it inside `exclusively`. */
   run(statement: Statement): Promise<readonly Row[]>;
   /** Runs SQL without parameters, several statements at will. Call it inside `exclusively`. */
@@ -37,12 +32,6 @@ const STATE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_NOTADB',
 ]);
 
-/**
- * How much long work may wait for a connection: with two of them that read, as much as waits in a batcher. A smaller bound
- * serves fewer, not quicker: to refuse takes the event loop as long as to start the reading.
- */
-export const LONG_WORK_LIMIT = 4_096;
-
 /** Opens `path` (`mode` is made of the package's OPEN_ flags). Rejects with the package's error. */
 export async function openConnection(path: string, mode: number): Promise<Connection> {
   const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
@@ -51,40 +40,9 @@ export async function openConnection(path: string, mode: number): Promise<Connec
     );
   });
   const prepared = new Map<string, Promise<sqlite3.Statement>>();
-  const short: (() => Promise<void>)[] = [];
-  const long: (() => Promise<void>)[] = [];
   let pending = 0;
   let closing = false;
-  let lane: Promise<void> | undefined;
-
-  async function travel(): Promise<void> {
-    while (pending > 0) {
-      await short.shift()?.();
-      await long.shift()?.();
-    }
-    lane = undefined;
-  }
-
-  function queued(kind: (() => Promise<void>)[], limit = Number.POSITIVE_INFINITY) {
-    return <T>(work: () => Promise<T>): Promise<T> => {
-      if (closing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
-      if (kind.length >= limit) return Promise.reject(new DatabaseOverloaded('too much long work waits'));
-      pending += 1;
-      const done = new Promise<T>((resolve, reject) => {
-        kind.push(async () => {
-          try {
-            resolve(await work());
-          } catch (error) {
-            if (error instanceof DatabaseDamaged) await emptyCache();
-            reject(error);
-          }
-          pending -= 1;
-        });
-      });
-      lane ??= travel();
-      return done;
-    };
-  }
+  let lane: Promise<unknown> = Promise.resolve();
 
   /** A damaged page that stays in the cache would outlive the damage. */
   function emptyCache(): Promise<void> {
@@ -105,8 +63,26 @@ export async function openConnection(path: string, mode: number): Promise<Connec
   }
 
   return {
-    exclusively: queued(short),
-    patiently: queued(long, LONG_WORK_LIMIT),
+    exclusively(work) {
+      if (closing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
+      pending += 1;
+      const done = lane.then(async () => {
+        try {
+          return await work();
+        } catch (error) {
+          if (error instanceof DatabaseDamaged) await emptyCache();
+          throw error;
+        } finally {
+          pending -= 1;
+        }
+      });
+      // Whatever comes of it: it must not stay in memory until the next has its turn.
+      lane = done.then(
+        () => {},
+        () => {},
+      );
+      return done;
+    },
 
     async run({ sql, parameter }) {
       const statement = await prepare(sql);

@@ -141,13 +141,9 @@ function database(writer: Connection, readers: readonly Connection[], checkPlace
   const transaction = transactionsOn(writer);
 
   return {
-    read(statement, check) {
+    read(statement) {
       const reader = readers.reduce((best, next) => (next.pending() < best.pending() ? next : best));
-      if (!check) return reader.exclusively(() => reader.run(statement));
-      return reader.patiently(async () => {
-        check();
-        return reader.run(statement);
-      });
+      return reader.exclusively(() => reader.run(statement));
     },
 
     transact(_batchId, statements) {

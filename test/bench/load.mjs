@@ -20,6 +20,7 @@ const random = (most) => 1 + Math.floor(Math.random() * most);
 const WORKS = {
   get: () => get(`/notes/${random(1_000)}`),
   page: () => get(`/notes?limit=100&offset=${random(900)}`),
+  list: () => get(`/notes?offset=${random(900)}`),
   post: () => post('/notes', NOTE),
   large: () => post('/notes', NOTE.padEnd(1_000_000)),
   /** Leaves as many records as it finds: what is put is put in place of what was there. */
@@ -135,7 +136,7 @@ async function generate(port, work, rate, seconds, connections) {
     const now = performance.now();
     const owed = Math.floor(((Math.min(now, end) - started) / 1_000) * rate) - sent - lost;
     for (let index = 0; index < owed; index += 1) {
-      const connection = idle.pop();
+      const connection = idle.shift();
       if (connection) ask(connection, now);
       else lost += 1;
     }

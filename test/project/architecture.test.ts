@@ -34,7 +34,7 @@ const ROOMS: Record<string, readonly string[]> = {
 const DOORS: Record<string, readonly string[]> = {
   'main.ts -> storage': ['storage/check.ts', 'storage/database.ts'],
   'options.ts -> guards': ['guards/keys.ts'],
-  'collections -> storage': ['storage/table.ts'],
+  'collections -> storage': ['storage/shape.ts', 'storage/table.ts'],
   'health.ts -> storage': ['storage/database.ts'],
   'build.ts -> contract': ['contract/compile.ts'],
   'build.ts -> docs': ['docs/bundle.ts'],

@@ -1,29 +1,35 @@
 // What waits or is held is bounded: who comes on top is told to come back, and all others are served as ever.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { notes } from '../../src/collections/notes.ts';
 import { INBOX_LIMITS } from '../../src/http/inbox.ts';
+import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
 import { DatabaseOverloaded } from '../../src/storage/database.ts';
-import { LONG_WORK_LIMIT } from '../../src/storage/sqlite-connection.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { createWriter } from '../../src/storage/writer.ts';
 import { openDatabase } from '../storage/databases.ts';
 import { startService } from './harness.ts';
 import { assertProblem, converse, requestText } from './raw.ts';
 
-const PING = { sql: 'SELECT count(*) FROM sqlite_schema' };
-/** As many as read beside the writer. */
-const READERS = 2;
-
 test('of the lists that wait for the database there is a bound, and whatever is short is not held up by it', async (t) => {
   const database = await openDatabase(t);
-  const fits = READERS * LONG_WORK_LIMIT;
-  const lists = Array.from({ length: fits + 10 }, () => database.read(PING, () => {}));
-  const short = database.read(PING);
-  const outcomes = await Promise.allSettled(lists);
-  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  const table = createTable(notes.shape, database, createWriter(database));
+  const id = await table.create(['a', 'b']);
+  let done = 0;
+  const lists = Array.from({ length: BATCH_LIMITS.queueItems + 10 }, () =>
+    table.page(20, 0).finally(() => {
+      done += 1;
+    }),
+  );
+  const outcomes = Promise.allSettled(lists);
+  assert.notEqual(await table.read(id ?? 0), undefined);
+  await database.ping();
+  assert.ok(done < lists.length / 2, String(done));
+  const refused = (await outcomes).flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
   assert.equal(refused.length, 10);
   assert.ok(refused.every((error) => error instanceof DatabaseOverloaded));
-  assert.equal((await short).length, 1);
   // The next one finds room.
-  assert.equal((await database.read(PING, () => {})).length, 1);
+  assert.equal((await table.page(20, 0))?.total, 1);
 });
 
 test('1,000 clients that ask for a list at once are all answered', async (t) => {

@@ -1,7 +1,7 @@
 // Lists in pages: one envelope, strict bounds, and the same answer at every depth.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEEP_OFFSET } from '../../src/storage/table.ts';
+import { DEEP_OFFSET } from '../../src/storage/pages.ts';
 import { COLLECTIONS, inputOf, prepare } from './collections.ts';
 import { type Service, startService } from './harness.ts';
 import { assertSound } from './stored-data.ts';

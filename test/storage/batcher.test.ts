@@ -95,7 +95,7 @@ for (const { name, sizes, batches } of [
   { name: 'carries an item over the limit alone', sizes: [1, 50, 1], batches: [[1], [50], [1]] },
 ]) {
   test(`a batch ${name}`, async () => {
-    const { submit, runAll } = heldBatcher({ batchCharacters: 10 });
+    const { submit, runAll } = heldBatcher({ batchSize: 10 });
     const carried = await runAll(sizes.map((size) => submit('x'.repeat(size))));
     assert.deepEqual(
       carried.map((items) => items.map(({ length }) => length)),
@@ -106,7 +106,7 @@ for (const { name, sizes, batches } of [
 
 for (const [name, limits] of [
   ['items', { queueItems: 3 }],
-  ['characters', { queueCharacters: 3 }],
+  ['characters', { queueSize: 3 }],
 ] as const) {
   test(`a queue full of ${name} refuses what comes on top, loses nothing of what waits, and has room again afterwards`, async () => {
     const { submit, batch, runAll } = heldBatcher({ ...limits, batchItems: 2 });
@@ -126,7 +126,7 @@ for (const [name, limits] of [
 }
 
 test('a batch that fails is run again one by one, so that each item has its own outcome, before what came later', async () => {
-  const { submit, batch, runAll } = heldBatcher({ queueCharacters: 3 });
+  const { submit, batch, runAll } = heldBatcher({ queueSize: 3 });
   const answers = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
   const together = await batch(1);
   const later = ['d', 'e'].map((item) => submit(item));
@@ -155,7 +155,7 @@ test('a batch that fails is run again one by one, so that each item has its own 
 });
 
 test('a database that is found unavailable while items go one by one is asked no more for them', async () => {
-  const { submit, batch } = heldBatcher({ queueCharacters: 3 });
+  const { submit, batch } = heldBatcher({ queueSize: 3 });
   const answers = ['a', 'b', 'c'].map((item) => submit(item));
   const outcomes = Promise.allSettled(answers);
   (await batch(1)).fail(new Error('one of us'));
@@ -173,7 +173,7 @@ test('a database that is found unavailable while items go one by one is asked no
 });
 
 test('a batch that finds the database unavailable takes all along that waits behind it, and nothing that comes later', async () => {
-  const { submit, batch } = heldBatcher({ batchItems: 1, queueCharacters: 3 });
+  const { submit, batch } = heldBatcher({ batchItems: 1, queueSize: 3 });
   const failing = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
   const reason = new DatabaseUnavailable('busy');
   (await batch(1)).fail(reason);
@@ -181,4 +181,27 @@ test('a batch that finds the database unavailable takes all along that waits beh
   const later = ['d', 'e', 'f'].map((item) => submit(item));
   for (const count of [2, 3, 4]) (await batch(count)).succeed();
   assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
+});
+
+test('an item that its check refuses when it has its turn is left out, and a batch of nothing else is not run', async () => {
+  const batches: (readonly string[])[] = [];
+  const refused = new Error('refused');
+  const submit = createBatcher<string, string>({
+    async run(items) {
+      batches.push(items);
+      return items.map(done);
+    },
+    check(item) {
+      if (item.startsWith('bad')) throw refused;
+    },
+  });
+  const first = ['bad 1', 'good 1', 'bad 2', 'good 2'].map((item) => submit(item));
+  const settled = await Promise.allSettled(first);
+  assert.deepEqual(
+    settled.map((each) => (each.status === 'fulfilled' ? each.value : each.reason)),
+    [refused, done('good 1'), refused, done('good 2')],
+  );
+  await assert.rejects(submit('bad 3'), refused);
+  assert.equal(await submit('good 3'), done('good 3'));
+  assert.deepEqual(batches, [['good 1', 'good 2'], ['good 3']]);
 });

@@ -82,9 +82,9 @@ export function overhear(database: Database): Overheard {
     beforeTransaction: () => Promise.resolve(),
     database: {
       ...database,
-      read(statement, check) {
+      read(statement) {
         heard.reads.push(statement);
-        return database.read(statement, check);
+        return database.read(statement);
       },
       async transact(batchId, statements) {
         heard.transactions.push({ batchId, statements });

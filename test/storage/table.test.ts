@@ -6,6 +6,7 @@ import { comments } from '../../src/collections/comments.ts';
 import { notes } from '../../src/collections/notes.ts';
 import { tags } from '../../src/collections/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { DEEP_OFFSET, PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
 import { createTable, type Table } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { change, openDatabase, overhear, rows } from './databases.ts';
@@ -261,6 +262,70 @@ test('no statement about single records walks through a table', async (t) => {
       `${call}`,
     );
   }
+});
+
+test('pages that are asked for together travel together, and each is what it is alone', async (t) => {
+  const { notes, comments, heard } = await startTables(t);
+  await Promise.all(Array.from({ length: 3_000 }, (_, index) => notes.create([`note ${index}`, 'line\nfeed'])));
+  await Promise.all(
+    Array.from({ length: 2_500 }, (_, index) => comments.create([`comment ${index}`], 1 + (index % 2))),
+  );
+  for (let id = 100; id < 2_900; id += 7) await notes.remove(id);
+  const wanted = [
+    [notes, 20, 0],
+    [notes, 20, 0],
+    [notes, 100, 2_590],
+    [notes, 1, DEEP_OFFSET - 1],
+    [notes, 1, DEEP_OFFSET],
+    [notes, 3, 1_000_000],
+    [comments, 20, 0, 1],
+    [comments, 20, 0, 2],
+    [comments, 20, 0, 3],
+    [comments, 20, 0, 4_000],
+    [comments, 7, 1_240, 2],
+    [comments, 7, DEEP_OFFSET, 2],
+    [comments, 7, DEEP_OFFSET, 4_000],
+  ] as const;
+  const alone: unknown[] = [];
+  for (const [table, limit, offset, parent] of wanted) alone.push(await parsedPage(table, limit, offset, parent));
+  heard.reads.length = 0;
+  const together = wanted.map(([table, limit, offset, parent]) => parsedPage(table, limit, offset, parent));
+  assert.deepEqual(await Promise.all(together), alone);
+  // Near and deep of each of the two tables.
+  assert.equal(heard.reads.length, 4);
+  assert.equal(alone.filter((page) => page === undefined).length, 2);
+});
+
+test('of pages with many or large records fewer travel together, and one whose client has gone not at all', async (t) => {
+  const { notes, heard } = await startTables(t);
+  const gone = new Error('gone');
+  const check = () => {
+    throw gone;
+  };
+  const { pages, records, characters } = PAGE_BATCH_LIMITS;
+  const tripsOf = async (limit: number, ...checks: (() => void)[]) => {
+    heard.reads.length = 0;
+    const wanted = Array.from({ length: pages }, () => notes.page(limit, 0));
+    const others = checks.map((each) => notes.page(limit, 0, undefined, each));
+    assert.deepEqual(new Set((await Promise.all(wanted)).map((page) => page?.items.length)).size, 1);
+    await Promise.allSettled(others);
+    return heard.reads.length;
+  };
+
+  await notes.create(['a', 'b']);
+  // How large they are shows with the first.
+  assert.equal(await tripsOf(1), 1 + 1);
+  assert.equal(await tripsOf(1), 1);
+  assert.equal(await tripsOf(records / 4), pages / 4);
+  assert.equal(await tripsOf(records / 4, check), pages / 4);
+  assert.equal(await tripsOf(records / 4, check, () => {}), pages / 4 + 1);
+  await assert.rejects(notes.page(1, 0, undefined, check), gone);
+
+  await notes.create(['a', 'b'.repeat(characters / 4)]);
+  // By the records that are there, not by those that there would be room for.
+  await notes.page(records, 1);
+  assert.equal(await tripsOf(1), 1 + 1);
+  assert.equal(await tripsOf(1), 1);
 });
 
 test('a page is read off an index in its order, and a deep one from its block on', async (t) => {
