@@ -114,7 +114,9 @@ export function createHttpServer({
         if (message.complete && latest.get(message.socket)?.response === response)
           latest.set(message.socket, undefined);
       });
-      if (closing || !hasSureEnd(message)) response.setHeader('connection', 'close');
+      // Node does not switch protocols, but it drops what came behind a request that asks for it.
+      const losesTheNext = message.headers.upgrade !== undefined;
+      if (closing || losesTheNext || !hasSureEnd(message)) response.setHeader('connection', 'close');
       inTurn(message.socket, ahead, () => onRequest(message, response, awaitsContinue));
     };
   }
@@ -156,7 +158,8 @@ export function createHttpServer({
     waiting.add(socket);
     socket.pause();
     previous.once('close', () => {
-      if (latest.get(socket) === last) {
+      const current = latest.get(socket);
+      if (!current || current === last) {
         waiting.delete(socket);
         socket.resume();
       }

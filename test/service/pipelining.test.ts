@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGate, startBareServer, textRoute } from './bare-server.ts';
-import { startService } from './harness.ts';
+import { openSocket, readAll, startService } from './harness.ts';
 import { assertProblem, chunkedText, converse, requestText } from './raw.ts';
 import { until } from './until.ts';
 
@@ -122,6 +122,43 @@ test('a malformed request behind a slow one waits for its answer, however much f
   assertProblem(await answer(), 'bad-request');
   await closed();
   assert.deepEqual([server.outcomes.length, server.refusals.length], [1, 1]);
+});
+
+test('what follows a malformed request is read away, behind a good request too', async (t) => {
+  const service = await startService(t);
+  for (const ahead of ['', requestText('GET /notes')]) {
+    for (const bad of ['nonsense\r\n\r\n', requestText('CONNECT b:443')]) {
+      const socket = await openSocket(service);
+      const written = new Promise((resolve, reject) => {
+        socket.once('error', reject);
+        socket.write(ahead + bad + 'x'.repeat(16_000_000), resolve);
+      });
+      const answers = await readAll(socket);
+      await written;
+      assert.equal(answers.match(/HTTP\/1\.1 \d+/g)?.length, ahead === '' ? 1 : 2, ahead + bad);
+    }
+  }
+});
+
+test('what comes behind a request that asks for another protocol is no request, however it is cut', async (t) => {
+  const service = await startService(t);
+  for (const name of ['h2c', 'websocket']) {
+    const ahead = requestText('GET /notes', ['connection: Upgrade', `upgrade: ${name}`]);
+    const hidden = requestText('POST /notes', [], NOTE);
+    const around = `POST /tags HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${hidden.length}\r\n\r\n`;
+    for (const [first, later] of [
+      [ahead + hidden, ''],
+      [ahead, hidden],
+      [ahead + around, hidden],
+    ] as const) {
+      const { socket, answer, closed } = await converse(service, first);
+      const { status, headers } = await answer();
+      assert.deepEqual([status, headers.connection], [200, 'close']);
+      socket.write(later);
+      await closed();
+    }
+  }
+  assert.equal((await service.request('GET', '/notes')).json.total, 0);
 });
 
 test('a request behind one whose answer closes the connection is not carried out', async (t) => {
