@@ -34,6 +34,12 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 const WRITE_NOTHING = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK';
 
 /**
+ * Commits without changing anything. A commit that failed only when it was to be made durable stands whole in the
+ * write-ahead log, and would be there after a crash; the next one is written in its place, durable or not.
+ */
+const WRITE_OVER = 'PRAGMA user_version = 0';
+
+/**
  * Opens the SQLite file at `path` (made when it does not exist) or a fresh database in memory (`:memory:`).
  * Rejects with {@link DatabaseUnusable} when it cannot be opened, is locked, read-only, no SQLite file, of another
  * program or a newer version, or when the linked SQLite is too old; such a file stays as it is.
@@ -180,6 +186,15 @@ function transactionsOn(writer: Connection): (statements: readonly Statement[]) 
   return async (statements) => {
     // Within one that is still open nothing would be durable.
     if (mayBeOpen) await rollBack();
+    try {
+      return await run(statements);
+    } catch (error) {
+      if (isIoError(error)) await writer.execute(WRITE_OVER).catch(() => {});
+      throw error;
+    }
+  };
+
+  async function run(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
     const [only] = statements;
     // A single statement is a transaction of its own, and three trips shorter.
     if (only && statements.length === 1) return [await writer.run(only)];
@@ -194,7 +209,13 @@ function transactionsOn(writer: Connection): (statements: readonly Statement[]) 
       await rollBack().catch(() => {});
       throw error;
     }
-  };
+  }
+}
+
+function isIoError(error: unknown): boolean {
+  return (
+    error instanceof DatabaseUnavailable && (error.cause as { code?: string } | undefined)?.code === 'SQLITE_IOERR'
+  );
 }
 
 /** Returns the end of a start on the database at `path`: in one line, why what failed with `error` cannot be done. */

@@ -1,8 +1,9 @@
 // What clients see when the system refuses a running service its file: real I/O errors, by a limit on the size of what the
-// process may write (EFBIG, which SQLite tells as SQLITE_IOERR), and a file that is made read-only.
+// process may write (EFBIG, which SQLite tells as SQLITE_IOERR), a disk that does not confirm, and a file that is made
+// read-only.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/storage/check.ts';
@@ -66,6 +67,68 @@ for (const { name, bytes } of [
     });
   }
 }
+
+/** While the file named by FAULT is there, the write-ahead log cannot be made durable: fdatasync and fsync fail. */
+const UNDURABLE = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int fails(int fd) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path);
+  return length > 4 && !memcmp(path + length - 4, "-wal", 4) && access(getenv("FAULT"), F_OK) == 0;
+}
+#define DURABLE(name) \
+  int name(int fd) { if (fails(fd)) { errno = EIO; return -1; } return ((int (*)(int)) dlsym(RTLD_NEXT, #name))(fd); }
+DURABLE(fsync)
+DURABLE(fdatasync)
+`;
+
+test('a write that was refused because it could not be made durable is not there after a crash either', async (t) => {
+  const folder = temporaryFolder(t);
+  const [library, fault, db] = ['undurable.so', 'fault', 'notes.db'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const compiler = ['-shared', '-fPIC', '-x', 'c', '-', '-o', library, '-ldl'];
+  if (spawnSync('cc', compiler, { input: UNDURABLE }).status !== 0) return skipLoudly(t, 'there is no C compiler');
+  const env = { LD_PRELOAD: library, FAULT: fault };
+
+  for (const writes of [
+    [['POST', '/tags', { name: 'refused' }]],
+    [['DELETE', '/tags/1']],
+    [
+      ['PUT', '/tags/1', { name: 'refused' }],
+      ['POST', '/notes', NOTE],
+      ['POST', '/notes', { title: 'long', body: 'x'.repeat(100_000) }],
+    ],
+  ] as const) {
+    const { command, url } = await start(t, db, 'error', { env });
+    await ask(url, 'POST', '/tags', { name: 'kept' });
+    const stored = async (from: string) => [
+      (await ask(from, 'GET', '/tags')).text,
+      (await ask(from, 'GET', '/notes')).text,
+    ];
+    const before = await stored(url);
+    writeFileSync(fault, '');
+    const refused = await statuses(writes.map(([method, path, json]) => ask(url, method, path, json)));
+    assert.deepEqual(new Set(refused), new Set([503]));
+    await stop(command, 'SIGKILL');
+    rmSync(fault);
+
+    const next = await start(t, db, 'silent');
+    assert.deepEqual(await stored(next.url), before);
+    assert.equal((await ask(next.url, 'POST', '/notes', NOTE)).status, 201);
+    assert.equal((await stop(next.command)).status, 0);
+    assert.deepEqual(await checkFile(db), []);
+  }
+});
 
 test('a file and a folder that are made read-only under a running service cost nothing of what it acknowledges', async (t) => {
   const user = unprivileged(t);
