@@ -18,6 +18,8 @@ export interface BatcherOptions<Item, Outcome> {
   readonly size?: (item: Item) => number;
   /** Is told of an item when it has its turn; if it throws, the item is left out and rejects with the same error. */
   readonly check?: (item: Item) => void;
+  /** How many batches may be under way at one time. Default: one, so that items keep their order. */
+  readonly lanes?: number;
   readonly limits?: typeof BATCH_LIMITS;
 }
 
@@ -29,8 +31,8 @@ interface Waiting<Item, Outcome> {
 }
 
 /**
- * Returns a function that hands an item in and resolves with its outcome. One batch is under way at a time, items keep
- * their order, and a batch holds at least one item and at most what `limits` allow. One that fails is run again one by
+ * Returns a function that hands an item in and resolves with its outcome. Of each lane one batch is under way at a time;
+ * it holds the items that have waited longest, at least one and at most what `limits` allow. One that fails is run again one by
  * one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseOverloaded} when the
  * queue is full, and with {@link DatabaseUnavailable} when a batch ahead found the database unavailable.
  */
@@ -38,11 +40,12 @@ export function createBatcher<Item, Outcome>({
   run,
   size = () => 0,
   check = () => {},
+  lanes = 1,
   limits = BATCH_LIMITS,
 }: BatcherOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   let queue: Waiting<Item, Outcome>[] = [];
   let queuedSize = 0;
-  let busy = false;
+  let busyLanes = 0;
   /** How many at the head of the queue go one by one, for together they failed. */
   let alone = 0;
 
@@ -75,7 +78,7 @@ export function createBatcher<Item, Outcome>({
   function putBack(batch: readonly Waiting<Item, Outcome>[]): void {
     queue = [...batch, ...queue];
     queuedSize += batch.reduce((sum, { itemSize }) => sum + itemSize, 0);
-    alone = batch.length;
+    alone += batch.length;
   }
 
   function takeAll(): Waiting<Item, Outcome>[] {
@@ -102,7 +105,7 @@ export function createBatcher<Item, Outcome>({
         else putBack(batch);
       }
     }
-    busy = false;
+    busyLanes -= 1;
   }
 
   return (item) => {
@@ -113,8 +116,8 @@ export function createBatcher<Item, Outcome>({
     return new Promise((resolve, reject) => {
       queue.push({ item, itemSize, resolve, reject });
       queuedSize += itemSize;
-      if (busy) return;
-      busy = true;
+      if (busyLanes === lanes) return;
+      busyLanes += 1;
       // After the input that is ready now has been read, so that calls which arrived together travel together.
       setImmediate(work);
     });

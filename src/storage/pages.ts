@@ -1,7 +1,7 @@
 // The pages of a table: those that are asked for while others are being read travel together, in one statement, for a
 // trip to the engine and back costs as much as making a page.
 import { BATCH_LIMITS, createBatcher } from './batcher.ts';
-import type { Database } from './database.ts';
+import type { Database, Row } from './database.ts';
 import { BLOCK_BITS } from './migrations.ts';
 import { parentExistsSql, recordSql, type TableShape } from './shape.ts';
 
@@ -31,52 +31,46 @@ export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_57
 /** Fills up a batch: a page without records. */
 const NO_PAGE: PageWanted = { limit: 0, offset: 0, parent: undefined, check: undefined };
 
+/** As many batches as the database reads at one time: a page need not wait for a large one before it. */
+const LANES = 2;
+
 /** Returns what reads a page from `database`: resolves with it, or with undefined if the parent is missing. */
 export function createPages(shape: TableShape, database: Database): (wanted: PageWanted) => Promise<Page | undefined> {
-  const nearStatement = statements(shape, false);
-  const deepStatement = statements(shape, true);
+  const near = createReader(statements(shape, false), database);
+  const deep = createReader(statements(shape, true), database);
+  return (wanted) => (wanted.offset < DEEP_OFFSET ? near(wanted) : deep(wanted));
+}
+
+function createReader(statement: (count: number) => string, database: Database) {
   // As long as nobody knows how large the records are, each page travels alone.
   const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
 
-  async function read(wanted: readonly PageWanted[], statement: (count: number) => string) {
-    const pages = new Map<PageWanted, Page>();
-    if (wanted.length === 0) return pages;
-    // Few sizes, so that there are few statements.
-    const size = 2 ** Math.ceil(Math.log2(wanted.length));
-    const padded = Array.from({ length: size }, (_, place) => wanted[place] ?? NO_PAGE);
-    const parameter = JSON.stringify(padded.map(({ limit, offset, parent }) => [limit, offset, parent ?? 0]));
-    for (const { place, parent_exists, items, total } of await database.read({ sql: statement(size), parameter })) {
-      const page = wanted[Number(place)];
-      if (page && parent_exists) pages.set(page, { items: String(items), total: Number(total) });
-    }
-    return pages;
-  }
-
   return createBatcher<PageWanted, Page | undefined>({
     async run(wanted) {
-      const [near, deep] = await Promise.all([
-        read(
-          wanted.filter(({ offset }) => offset < DEEP_OFFSET),
-          nearStatement,
-        ),
-        read(
-          wanted.filter(({ offset }) => offset >= DEEP_OFFSET),
-          deepStatement,
-        ),
-      ]);
-      const longest = Math.max(
-        1,
-        ...[...near, ...deep].map(
-          ([{ limit, offset }, { items, total }]) => items.length / Math.max(1, Math.min(limit, total - offset)),
-        ),
-      );
+      // Few sizes, so that there are few statements.
+      const size = 2 ** Math.ceil(Math.log2(wanted.length));
+      const padded = Array.from({ length: size }, (_, place) => wanted[place] ?? NO_PAGE);
+      const parameter = JSON.stringify(padded.map(({ limit, offset, parent }) => [limit, offset, parent ?? 0]));
+      const rows = await database.read({ sql: statement(size), parameter });
+      const pages = new Map(rows.filter((row) => row.parent_exists).map((row) => [row.place, pageOf(row)]));
+      const longest = Math.max(1, ...wanted.map((each, place) => recordLength(each, pages.get(place))));
       limits.batchSize = Math.min(PAGE_BATCH_LIMITS.records, PAGE_BATCH_LIMITS.characters / longest);
-      return wanted.map((each) => near.get(each) ?? deep.get(each));
+      return wanted.map((_, place) => pages.get(place));
     },
     size: ({ limit }) => limit,
     check: ({ check }) => check?.(),
+    lanes: LANES,
     limits,
   });
+}
+
+function pageOf({ items, total }: Row): Page {
+  return { items: String(items), total: Number(total) };
+}
+
+/** How long the records of a page are, taken one with another. */
+function recordLength({ limit, offset }: PageWanted, page: Page | undefined): number {
+  return page ? page.items.length / Math.max(1, Math.min(limit, page.total - offset)) : 0;
 }
 
 /**

@@ -306,15 +306,15 @@ test('of pages with many or large records fewer travel together, and one whose c
   const tripsOf = async (limit: number, ...checks: (() => void)[]) => {
     heard.reads.length = 0;
     const wanted = Array.from({ length: pages }, () => notes.page(limit, 0));
-    const others = checks.map((each) => notes.page(limit, 0, undefined, each));
+    const others = Promise.allSettled(checks.map((each) => notes.page(limit, 0, undefined, each)));
     assert.deepEqual(new Set((await Promise.all(wanted)).map((page) => page?.items.length)).size, 1);
-    await Promise.allSettled(others);
+    await others;
     return heard.reads.length;
   };
 
   await notes.create(['a', 'b']);
-  // How large they are shows with the first.
-  assert.equal(await tripsOf(1), 1 + 1);
+  // How large they are shows with the first of both lanes.
+  assert.equal(await tripsOf(1), 2 + 1);
   assert.equal(await tripsOf(1), 1);
   assert.equal(await tripsOf(records / 4), pages / 4);
   assert.equal(await tripsOf(records / 4, check), pages / 4);
@@ -324,8 +324,30 @@ test('of pages with many or large records fewer travel together, and one whose c
   await notes.create(['a', 'b'.repeat(characters / 4)]);
   // By the records that are there, not by those that there would be room for.
   await notes.page(records, 1);
-  assert.equal(await tripsOf(1), 1 + 1);
+  assert.equal(await tripsOf(1), 2 + 1);
   assert.equal(await tripsOf(1), 1);
+});
+
+test('a page waits for no large one that is being read, near or deep', async (t) => {
+  const { database } = await startTables(t);
+  const held: (() => void)[] = [];
+  let reads = 0;
+  const slowFirst: Database = {
+    ...database,
+    async read(statement) {
+      reads += 1;
+      const first = reads === 1 ? new Promise<void>((resolve) => held.push(resolve)) : undefined;
+      await first;
+      return database.read(statement);
+    },
+  };
+  const table = createTable(notes.shape, slowFirst, createWriter(slowFirst));
+  await table.create(['a', 'b']);
+  const large = table.page(100, 0);
+  assert.equal((await table.page(1, 0))?.total, 1);
+  assert.equal((await table.page(1, DEEP_OFFSET))?.total, 1);
+  for (const release of held) release();
+  assert.equal((await large)?.total, 1);
 });
 
 test('a page is read off an index in its order, and a deep one from its block on', async (t) => {
