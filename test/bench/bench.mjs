@@ -1,0 +1,136 @@
+// How fast the service is, beside others that do the same: `npm run bench` (after `npm ci`). Alternating rounds, one core
+// for the server; prints medians, spread and ratios, and writes bench.json and bench.svg beside itself.
+//   node test/bench/bench.mjs [--rounds 5] [--seconds 2] [--notes 10000] [--connections 1,64,256] [--works get,...] [--servers ours,...]
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { chart } from './chart.mjs';
+import { drive, installPeers, pinned, preload, SERVERS, start } from './servers.mjs';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    notes: { type: 'string', default: '10000' },
+    connections: { type: 'string', default: '1,64,256' },
+    works: { type: 'string', default: 'get,page,post,put,mix' },
+    servers: { type: 'string', default: Object.keys(SERVERS).join(',') },
+    out: { type: 'string', default: fileURLToPath(new URL('.', import.meta.url)) },
+  },
+});
+const [rounds, seconds, notes] = [values.rounds, values.seconds, values.notes].map(Number);
+const names = values.servers.split(',');
+const works = values.works.split(',');
+const allConnections = values.connections.split(',').map(Number);
+
+const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
+const spread = (figures) => (Math.max(...figures) - Math.min(...figures)) / median(figures);
+const cell = (figure, digits = 0) => figure.toFixed(digits).padStart(9);
+
+function emptyNodeMs() {
+  const [program, ...args] = pinned(0, [process.execPath, '--eval', '']);
+  const times = Array.from({ length: 5 }, () => {
+    const started = performance.now();
+    execFileSync(program, args);
+    return performance.now() - started;
+  });
+  return median(times);
+}
+
+installPeers();
+const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
+const running = new Map();
+const results = [];
+const total = works.length * allConnections.length * rounds * names.length;
+let done = 0;
+
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}
+
+try {
+  for (const name of names) {
+    progress(`${name}: ${notes} notes`);
+    const server = await start((port) => SERVERS[name](port, join(folder, `${name}.db`)));
+    running.set(name, server);
+    if (name !== 'bare') await preload(server.url, notes);
+  }
+  for (const work of works) {
+    progress(`${work}: warming up`);
+    for (const { url } of running.values()) drive(url, work, { connections: 64, seconds: 1, notes });
+    for (const connections of allConnections) {
+      const rows = names.map((server) => ({ work, connections, server, rate: [], p50: [], p99: [], cpuUs: [] }));
+      for (let round = 0; round < rounds; round += 1) {
+        for (const row of rows) {
+          done += 1;
+          progress(`${done}/${total}: ${work}, ${connections} connections, ${row.server}`);
+          const { url, cpu } = running.get(row.server);
+          const before = cpu();
+          const measured = drive(url, work, { connections, seconds, notes });
+          row.rate.push(measured.requests / measured.seconds);
+          row.p50.push(measured.p50);
+          row.p99.push(measured.p99);
+          row.cpuUs.push((1e6 * (cpu() - before)) / measured.requests);
+        }
+      }
+      results.push(...rows);
+      progress('');
+      tell(work, connections, rows);
+    }
+  }
+  const memory = Object.fromEntries([...running].map(([name, { residentMb }]) => [name, residentMb()]));
+  for (const { stop } of running.values()) await stop();
+  running.clear();
+  const starts = await measureStarts();
+  tellServers(memory, starts);
+  const machine = { cpu: cpus()[0].model, cores: cpus().length, node: process.version, date: new Date().toISOString() };
+  const settings = { rounds, seconds, notes };
+  writeFileSync(
+    join(values.out, 'bench.json'),
+    `${JSON.stringify({ machine, settings, results, memory, starts }, null, 1)}\n`,
+  );
+  writeFileSync(join(values.out, 'bench.svg'), chart(results));
+} finally {
+  for (const { stop } of running.values()) await stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function tell(work, connections, rows) {
+  const ours = rows.find(({ server }) => server === 'ours');
+  console.log(`\n${work}, ${connections} connection${connections === 1 ? '' : 's'}`);
+  console.log('           requests/s    spread    p50 ms    p99 ms  CPU us/req  ours/this');
+  for (const { server, rate, p50, p99, cpuUs } of rows) {
+    const ratio = ours ? median(ours.rate) / median(rate) : Number.NaN;
+    const figures = [
+      cell(median(rate)),
+      `${cell(100 * spread(rate)).slice(1)} %`,
+      cell(median(p50), 2),
+      cell(median(p99), 2),
+    ];
+    console.log(`  ${server.padEnd(9)} ${figures.join(' ')}   ${cell(median(cpuUs), 1)} ${cell(ratio, 2)}`);
+  }
+}
+
+/** Milliseconds from the start of the process to the first answer, medians of alternating rounds. */
+async function measureStarts() {
+  const times = Object.fromEntries(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of names) {
+      progress(`start ${round + 1}/${rounds}: ${name}`);
+      const server = await start((port) => SERVERS[name](port, join(folder, `${name}.db`)));
+      times[name].push(server.startMs);
+      await server.stop();
+    }
+  }
+  progress('');
+  return { ...Object.fromEntries(names.map((name) => [name, median(times[name])])), 'empty node': emptyNodeMs() };
+}
+
+function tellServers(memory, starts) {
+  console.log('\n           resident MB   start ms');
+  for (const name of names) console.log(`  ${name.padEnd(9)} ${cell(memory[name])}  ${cell(starts[name])}`);
+  console.log(`  empty node           ${cell(starts['empty node'])}`);
+}

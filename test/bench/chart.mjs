@@ -1,0 +1,32 @@
+// A bar chart of a bench as SVG: for each work at 64 connections, the requests a second of each server.
+
+const WIDTH = 760;
+const LABEL = 90;
+const BAR = 14;
+const COLOURS = { ours: '#0b7285', bare: '#adb5bd' };
+const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
+
+/** Returns the text of the SVG for the `results` of bench.mjs. Each work has a scale of its own. */
+export function chart(results, connections = 64) {
+  const rows = results.filter((row) => row.connections === connections);
+  const parts = [];
+  let y = 8;
+  for (const work of new Set(rows.map((row) => row.work))) {
+    const ofWork = rows.filter((row) => row.work === work);
+    const most = Math.max(...ofWork.map(({ rate }) => median(rate)));
+    parts.push(`<text x="0" y="${y + 12}" font-weight="bold">${work}, ${connections} connections, requests/s</text>`);
+    y += 20;
+    for (const { server, rate } of ofWork) {
+      const width = Math.max(1, ((WIDTH - LABEL - 90) * median(rate)) / most);
+      parts.push(
+        `<text x="${LABEL - 8}" y="${y + 11}" text-anchor="end">${server}</text>`,
+        `<rect x="${LABEL}" y="${y}" width="${width.toFixed(0)}" height="${BAR}" fill="${COLOURS[server] ?? '#ced4da'}"/>`,
+        `<text x="${LABEL + width + 6}" y="${y + 11}">${Math.round(median(rate)).toLocaleString('en')}</text>`,
+      );
+      y += BAR + 4;
+    }
+    y += 12;
+  }
+  const style = 'font: 12px system-ui, sans-serif; fill: currentColor';
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" role="img" aria-label="Requests a second of each server"><style>text { ${style} } svg { color: #212529 } @media (prefers-color-scheme: dark) { svg { color: #dee2e6 } }</style>${parts.join('')}</svg>\n`;
+}

@@ -1,0 +1,56 @@
+// Two trees of this project side by side, for judging a change on a machine that others use as well: many short rounds in
+// alternation, and the median of the ratio pair by pair.
+//   node test/bench/compare.mjs TREE TREE [--works get,page,post,put,mix] [--rounds 15] [--seconds 1] [--connections 64]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { drive, preload, start } from './servers.mjs';
+
+const { values, positionals: trees } = parseArgs({
+  allowPositionals: true,
+  options: {
+    works: { type: 'string', default: 'get,page,post,put,mix' },
+    rounds: { type: 'string', default: '15' },
+    seconds: { type: 'string', default: '1' },
+    connections: { type: 'string', default: '64' },
+  },
+});
+const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number);
+const NOTES = 10_000;
+
+const sorted = (figures) => figures.toSorted((one, other) => one - other);
+const quantile = (figures, share) => sorted(figures)[Math.floor(share * (figures.length - 1))];
+
+const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
+const servers = [];
+try {
+  for (const [index, tree] of trees.entries()) {
+    const launcher = resolve(tree, 'bin/notes-server');
+    const file = join(folder, `${index}.db`);
+    servers.push(
+      await start((port) => [process.execPath, launcher, '--port', port, '--db', file, '--log-level', 'silent']),
+    );
+    await preload(servers[index].url, NOTES);
+  }
+  for (const work of values.works.split(',')) {
+    const ratios = { rate: [], cpu: [] };
+    for (let round = 0; round < rounds; round += 1) {
+      const [first, second] = servers.map(({ url, cpu }) => {
+        const before = cpu();
+        const { requests, seconds: took } = drive(url, work, { connections, seconds, notes: NOTES });
+        return { rate: requests / took, cpu: (cpu() - before) / requests };
+      });
+      ratios.rate.push(second.rate / first.rate);
+      ratios.cpu.push(second.cpu / first.cpu);
+    }
+    const shown = Object.entries(ratios).map(([name, each]) => {
+      const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(each, share).toFixed(3));
+      return `${name} ${middle} (${low} to ${high})`;
+    });
+    console.log(`${work.padEnd(6)} second / first: ${shown.join('   ')}`);
+  }
+} finally {
+  for (const { stop } of servers) await stop();
+  rmSync(folder, { recursive: true, force: true });
+}

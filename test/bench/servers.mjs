@@ -1,0 +1,121 @@
+// The servers that are measured, each a process of its own on its own file; all of them answer GET and PUT /notes/{id}, GET
+// and POST /notes. Where `taskset` is there, a server runs on the first core and the load on the second.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const node = process.execPath;
+
+/** By name: what runs on a port and a file. */
+export const SERVERS = {
+  ours: (port, file) => [node, here('../../bin/notes-server'), '--port', port, '--db', file, '--log-level', 'error'],
+  bare: (port) => [node, here('peers/bare.mjs'), port],
+  fastify: (port, file) => [node, here('peers/fastify.mjs'), port, file],
+  express: (port, file) => [node, here('peers/express.mjs'), port, file],
+  hono: (port, file) => [node, here('peers/hono.mjs'), port, file],
+  bun: (port, file) => [here('peers/node_modules/.bin/bun'), here('peers/bun.mjs'), port, file],
+};
+
+const has = (command) => spawnSync(command, ['-h']).error === undefined;
+const pins = has('taskset') && availableParallelism() > 1;
+
+/** Returns `command` so that it runs on that core, where that can be had. */
+export const pinned = (core, command) => (pins ? ['taskset', '-c', String(core), ...command] : command);
+
+/** Installs the peers, if that has not been done. */
+export function installPeers() {
+  const installed = spawnSync('npm', ['ls', '--prefix', here('peers')], { stdio: 'ignore' });
+  if (installed.status !== 0) execFileSync('npm', ['ci', '--prefix', here('peers')], { stdio: ['ignore', 2, 2] });
+}
+
+/** Starts a server; resolves when it has answered a request. `status` reads a figure of /proc/PID/status, in MB where it is one of memory. */
+export async function start(command) {
+  const port = await freePort();
+  const [program, ...args] = pinned(0, command(String(port)));
+  const started = performance.now();
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const exited = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  while (child.exitCode === null && !(await isUp(`${url}/notes/1`))) await sleep(1);
+  if (child.exitCode !== null) throw new Error(`${args.join(' ')} did not start`);
+  return {
+    url,
+    startMs: performance.now() - started,
+    /** Seconds of CPU that the process has used. */
+    cpu: () => {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ');
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
+    residentMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1_024,
+    async stop() {
+      child.kill();
+      await exited;
+    },
+  };
+}
+
+async function isUp(url) {
+  try {
+    await (await fetch(url)).text();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
+const NOTE = {
+  title: 'A title of usual length',
+  body: 'A body that is somewhat longer, as the bodies of notes tend to be.',
+};
+
+/** Stores that many notes through the service. */
+export async function preload(url, count) {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(NOTE) };
+  let left = count;
+  const client = async () => {
+    for (; left > 0; ) {
+      left -= 1;
+      const { ok } = await fetch(`${url}/notes`, init).then(async (answer) => (await answer.text()) && answer);
+      if (!ok) throw new Error(`${url} did not take a note`);
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, client));
+}
+
+/**
+ * Drives `url` for some seconds by wrk (Debian has it), or else by autocannon, which takes more of its core for itself.
+ * Returns the requests, the seconds, and the 50th and 99th percentile in ms; throws where one request failed.
+ */
+export function drive(url, work, { connections, seconds, notes }) {
+  const wrk = [
+    'wrk',
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '-s',
+    here('work.lua'),
+    url,
+    '--',
+    work,
+    String(notes),
+  ];
+  const cannon = [node, here('autocannon.mjs'), url, work, String(connections), String(seconds), String(notes)];
+  const [program, ...args] = pinned(1, has('wrk') ? wrk : cannon);
+  const printed = execFileSync(program, args).toString();
+  const measured = JSON.parse(printed.trim().split('\n').at(-1));
+  if (measured.failed > 0 || measured.requests === 0) throw new Error(`${measured.failed} requests failed: ${printed}`);
+  return measured;
+}
