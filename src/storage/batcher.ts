@@ -32,9 +32,9 @@ interface Waiting<Item, Outcome> {
 
 /**
  * Returns a function that hands an item in and resolves with its outcome. Of each lane one batch is under way at a time;
- * it holds the items that have waited longest, at least one and at most what `limits` allow. One that fails is run again one by
- * one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseOverloaded} when the
- * queue is full, and with {@link DatabaseUnavailable} when a batch ahead found the database unavailable.
+ * it holds the items that have waited longest, at least one and at most what `limits` allow. One that fails is run again
+ * one by one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseOverloaded}
+ * when the queue is full, and with {@link DatabaseUnavailable} when a batch ahead found the database unavailable.
  */
 export function createBatcher<Item, Outcome>({
   run,

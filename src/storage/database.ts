@@ -15,8 +15,8 @@ export interface Statement {
 }
 
 /**
- * The storage engine. Every call rejects with {@link DatabaseUnavailable} or {@link DatabaseOverloaded} when trying again
- * later can help, and with {@link DatabaseDamaged} when it came upon damage.
+ * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help, and with
+ * {@link DatabaseDamaged} when it came upon damage.
  */
 export interface Database {
   /** Runs one SELECT on a snapshot that holds every transaction that had resolved before the call. */

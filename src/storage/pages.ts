@@ -12,7 +12,7 @@ export interface Page {
 }
 
 /** A page that is asked for, as `page` of a table takes it. */
-export interface PageWanted {
+interface PageWanted {
   readonly limit: number;
   readonly offset: number;
   readonly parent: number | undefined;

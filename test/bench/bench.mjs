@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chart } from './chart.mjs';
+import { median } from './figures.mjs';
 import { drive, installPeers, pinned, preload, SERVERS, start } from './servers.mjs';
 
 const { values } = parseArgs({
@@ -26,7 +27,6 @@ const names = values.servers.split(',');
 const works = values.works.split(',');
 const allConnections = values.connections.split(',').map(Number);
 
-const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
 const spread = (figures) => (Math.max(...figures) - Math.min(...figures)) / median(figures);
 const cell = (figure, digits = 0) => figure.toFixed(digits).padStart(9);
 

@@ -1,10 +1,10 @@
 // A bar chart of a bench as SVG: for each work at 64 connections, the requests a second of each server.
+import { median } from './figures.mjs';
 
 const WIDTH = 760;
 const LABEL = 90;
 const BAR = 14;
 const COLOURS = { ours: '#0b7285', bare: '#adb5bd' };
-const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
 
 /** Returns the text of the SVG for the `results` of bench.mjs. Each work has a scale of its own. */
 export function chart(results, connections = 64) {

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { quantile } from './figures.mjs';
 import { drive, preload, start } from './servers.mjs';
 
 const { values, positionals: trees } = parseArgs({
@@ -18,9 +19,6 @@ const { values, positionals: trees } = parseArgs({
 });
 const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number);
 const NOTES = 10_000;
-
-const sorted = (figures) => figures.toSorted((one, other) => one - other);
-const quantile = (figures, share) => sorted(figures)[Math.floor(share * (figures.length - 1))];
 
 const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
 const servers = [];

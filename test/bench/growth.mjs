@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { median } from './figures.mjs';
 import { drive, installPeers, SERVERS, start } from './servers.mjs';
 
 const { values } = parseArgs({
@@ -21,7 +22,6 @@ const COMMENTS = 100_000;
 const WORKS = ['first', 'middle', 'last', 'get', 'post'];
 const CONNECTIONS = [64, 1];
 
-const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
 const fill = (file, count, table) =>
   execFileSync(process.execPath, [
     fileURLToPath(new URL('peers/fill.mjs', import.meta.url)),

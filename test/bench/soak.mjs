@@ -3,6 +3,7 @@
 //   node test/bench/soak.mjs [seconds]
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './figures.mjs';
 import { percentile, run, start } from './load.mjs';
 
 const [seconds = '300'] = process.argv.slice(2);
@@ -14,8 +15,6 @@ const SAMPLE_MS = 500;
 const WARM_SHARE = 0.3;
 const GROWTH_MB = 48;
 const LOG_MIB = 64;
-
-const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
 
 function sample({ pid, file, status }) {
   return {

@@ -1,6 +1,12 @@
 // What the peers share, so that they differ in their framework and engine binding alone: the statements on SQLite with
 // the same durability as ours (WAL, synchronous FULL), and the schemas. The two bindings have the calls used here in common.
+import { readFileSync } from 'node:fs';
 import Ajv from 'ajv';
+
+/** The bounds are those of our contract. */
+const { NoteTitle, NoteBody, PageLimit } = JSON.parse(
+  readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8'),
+).components.schemas;
 
 /** The notes in `database`, a better-sqlite3 or bun:sqlite database. */
 export function openNotes(database) {
@@ -22,7 +28,7 @@ export function openNotes(database) {
 }
 
 const integer = { type: 'integer' };
-const text = (maxLength) => ({ type: 'string', minLength: 1, maxLength, pattern: '\\S' });
+const text = ({ maxLength }) => ({ type: 'string', minLength: 1, maxLength, pattern: '\\S' });
 
 export const NOTE = {
   type: 'object',
@@ -31,14 +37,14 @@ export const NOTE = {
 };
 export const BODY = {
   type: 'object',
-  properties: { title: text(500), body: text(100_000) },
+  properties: { title: text(NoteTitle), body: text(NoteBody) },
   required: ['title', 'body'],
 };
 export const PARAMETERS = { type: 'object', properties: { id: integer } };
 export const QUERY = {
   type: 'object',
   properties: {
-    limit: { ...integer, minimum: 1, maximum: 100, default: 20 },
+    limit: { ...integer, minimum: PageLimit.minimum, maximum: PageLimit.maximum, default: 20 },
     offset: { ...integer, minimum: 0, default: 0 },
   },
 };
