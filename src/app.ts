@@ -133,8 +133,10 @@ function routesOf(
   ];
 }
 
+const OVERLOADED = unavailable('Too many requests wait for the database.');
+
 function toProblem(error: unknown): Problem | undefined {
-  if (error instanceof DatabaseOverloaded) return unavailable('Too many requests wait for the database.');
+  if (error instanceof DatabaseOverloaded) return OVERLOADED;
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', error);
 }

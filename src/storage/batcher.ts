@@ -1,5 +1,6 @@
 // The engine's gear: calls that arrive while a batch is under way travel together in the next one. Nothing waits for a
 // timer: an idle service answers at once, and batches grow only with load.
+import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseOverloaded, DatabaseUnavailable } from './database.ts';
 
 /** How large a batch and its queue may grow; sizes are as `size` of the batcher's options counts them. */
@@ -8,6 +9,17 @@ export const BATCH_LIMITS = {
   batchSize: 4_194_304,
   queueItems: 8_192,
   queueSize: 67_108_864,
+  /** So many items may wait at any time, and as many as go in `waitMs`, as it went lately. */
+  shortItems: 128,
+  waitMs: 50,
+  /** So many more are taken in now and then, for a burst is what a queue is for; and one of them again in so many ms. */
+  burstItems: 4_096,
+  burstItemMs: 4,
+  /**
+   * How long a refusal is held back, on average. Whoever asks again at once would take more of the service's time with
+   * refusals than others with answers.
+   */
+  holdMs: 1_000,
 };
 
 /** What a batcher needs to know. */
@@ -33,8 +45,8 @@ interface Waiting<Item, Outcome> {
 /**
  * Returns a function that hands an item in and resolves with its outcome. Of each lane one batch is under way at a time;
  * it holds the items that have waited longest, at least one and at most what `limits` allow. One that fails is run again
- * one by one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseOverloaded}
- * when the queue is full, and with {@link DatabaseUnavailable} when a batch ahead found the database unavailable.
+ * one by one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseUnavailable}
+ * when a batch ahead found the database unavailable, and, late, with {@link DatabaseOverloaded} when the queue is full.
  */
 export function createBatcher<Item, Outcome>({
   run,
@@ -48,6 +60,30 @@ export function createBatcher<Item, Outcome>({
   let busyLanes = 0;
   /** How many at the head of the queue go one by one, for together they failed. */
   let alone = 0;
+  /** How long an item took lately, in ms: from the end of a batch to the end of the next, whatever it was spent on. */
+  let itemMs = 0;
+  let lastDone = 0;
+  let burst = limits.burstItems;
+  let lastBurst = 0;
+
+  function isFull(itemSize: number): boolean {
+    const { length } = queue;
+    if (length >= limits.queueItems || queuedSize + itemSize > limits.queueSize) return true;
+    if (length < limits.shortItems || length * itemMs < limits.waitMs) return false;
+    const now = performance.now();
+    const regained = (now - lastBurst) / limits.burstItemMs;
+    burst = Math.min(limits.burstItems, burst + regained) - 1;
+    lastBurst = now;
+    if (burst >= 0) return false;
+    burst = 0;
+    return true;
+  }
+
+  function measure(started: number, items: number): void {
+    const now = performance.now();
+    itemMs += ((now - Math.max(started, lastDone)) / items - itemMs) / 8;
+    lastDone = now;
+  }
 
   function nextBatch(): Waiting<Item, Outcome>[] {
     let count = 0;
@@ -93,8 +129,10 @@ export function createBatcher<Item, Outcome>({
     while (queue.length > 0) {
       const batch = nextBatch().filter(isWanted);
       if (batch.length === 0) continue;
+      const started = performance.now();
       try {
         const outcomes = await run(batch.map(({ item }) => item));
+        measure(started, batch.length);
         batch.forEach(({ resolve }, index) => {
           resolve(outcomes[index] as Outcome);
         });
@@ -110,9 +148,7 @@ export function createBatcher<Item, Outcome>({
 
   return (item) => {
     const itemSize = size(item);
-    if (queue.length >= limits.queueItems || queuedSize + itemSize > limits.queueSize) {
-      return Promise.reject(new DatabaseOverloaded('the queue of waiting calls is full'));
-    }
+    if (isFull(itemSize)) return refuse(limits.holdMs);
     return new Promise((resolve, reject) => {
       queue.push({ item, itemSize, resolve, reject });
       queuedSize += itemSize;
@@ -122,6 +158,15 @@ export function createBatcher<Item, Outcome>({
       setImmediate(work);
     });
   };
+}
+
+/** Made once: what tells nobody where it came from need not find that out each time, which took longer than a read. */
+const OVERLOADED = new DatabaseOverloaded('the queue of waiting calls is full');
+
+/** Rejects in time: not with all those that were refused together, else they would come back together. */
+async function refuse(holdMs: number): Promise<never> {
+  await delay(holdMs * (0.5 + Math.random()));
+  throw OVERLOADED;
 }
 
 function rejectAll(failed: readonly { readonly reject: (error: unknown) => void }[], error: unknown): void {

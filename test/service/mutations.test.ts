@@ -18,7 +18,8 @@ const REQUESTS = Number(process.env.NOTES_TEST_FUZZ ?? 10_000);
 const WARMING_UP = 3_000;
 const LANES = 32;
 const HEAP_MEGABYTES = 96;
-const GROWTH_MEGABYTES = 64;
+/** Node 24 levels off later and higher than the others: at 250 MB, from 140, after 40,000 requests and after 100,000. */
+const GROWTH_MEGABYTES = 128;
 
 const samples = samplesOfContract();
 

@@ -38,6 +38,48 @@ test('1,000 clients that ask for a list at once are all answered', async (t) => 
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
 });
 
+test('who comes on top of what waits too long is sent away, after a while; all others are served', async (t) => {
+  const usual = { ...BATCH_LIMITS };
+  t.after(() => Object.assign(BATCH_LIMITS, usual));
+  Object.assign(BATCH_LIMITS, { shortItems: 2, waitMs: 0, burstItems: 0, holdMs: 400 });
+  const service = await startService(t);
+  const note = '{"title":"a","body":"b"}';
+  assert.equal((await service.request('POST', '/notes', { body: note })).status, 201);
+  for (const [line, body, status] of [
+    ['GET /notes/1', '', 200],
+    ['GET /notes', '', 200],
+    ['POST /notes', note, 201],
+    ['PUT /notes/1', note, 200],
+  ] as const) {
+    const text = requestText(line, [], body);
+    const conversations = await Promise.all(Array.from({ length: 64 }, () => converse(service, text.slice(0, -1))));
+    const started = performance.now();
+    const answers = conversations.map(async ({ socket, answer }) => {
+      socket.write(text.slice(-1));
+      return { answer: await answer(), milliseconds: performance.now() - started };
+    });
+    assert.equal((await service.request('GET', '/health')).status, 200);
+    const refused = (await Promise.all(answers)).filter(({ answer }) => answer.status !== status);
+    assert.ok(refused.length > 0 && refused.length < 63, `${line}: ${refused.length}`);
+    for (const { answer, milliseconds } of refused) {
+      assert.equal(assertProblem(answer, 'service-unavailable').detail, 'Too many requests wait for the database.');
+      assert.equal(answer.headers['retry-after'], '1');
+      assert.ok(milliseconds > 199, String(milliseconds));
+    }
+    for (const { socket } of conversations) socket.destroy();
+  }
+});
+
+test('a refusal that is held back goes out before the service ends', async (t) => {
+  const usual = { ...BATCH_LIMITS };
+  t.after(() => Object.assign(BATCH_LIMITS, usual));
+  Object.assign(BATCH_LIMITS, { queueItems: 0, holdMs: 400 });
+  const service = await startService(t);
+  const refused = await converse(service, requestText('GET /notes'));
+  await service.close();
+  assertProblem(await refused.answer(), 'service-unavailable');
+});
+
 test('large bodies that come in at one time are bounded; small ones and the health check are not held up', async (t) => {
   const service = await startService(t);
   const length = 1_000_000;

@@ -24,7 +24,7 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}) {
         batches.push({ items, succeed: (outcomes = items.map(done)) => resolve(outcomes), fail: reject });
       }),
     size: (item) => item.length,
-    limits: { ...BATCH_LIMITS, ...limits },
+    limits: { ...BATCH_LIMITS, holdMs: 0, ...limits },
   });
 
   /** Resolves with the batch under way once `count` have been started. */
@@ -124,6 +124,87 @@ for (const [name, limits] of [
     assert.equal(await later, 'f done');
   });
 }
+
+/** Limits under which every queue of more than two is too long, and three may be at a time all the same, once. */
+const BUSY = { batchItems: 8, shortItems: 2, waitMs: 0, burstItems: 3, burstItemMs: Number.POSITIVE_INFINITY };
+
+test('a long queue is taken in as long as it is a burst; then what comes on top is refused, and what waits is not', async () => {
+  const { submit, runAll } = heldBatcher(BUSY);
+  const fill = (count: number) => Array.from({ length: count }, (_, index) => submit(String(index)));
+  const [first, second] = [fill(2 + 3), fill(2)];
+  await Promise.all(second.map((each) => assert.rejects(each, DatabaseOverloaded)));
+  await runAll(first);
+  // What was used up for the burst has not come back, but a short queue is never refused.
+  const [third, fourth] = [fill(2), fill(1)];
+  await Promise.all(fourth.map((each) => assert.rejects(each, DatabaseOverloaded)));
+  await runAll(third);
+  assert.equal((await Promise.all([...first, ...third])).length, 7);
+});
+
+test('bursts are taken in again after a while, and no larger ones than the first', async () => {
+  const { submit, runAll } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
+  for (let round = 0; round < 3; round += 1) {
+    const answers = Promise.allSettled(Array.from({ length: 2 + 3 }, () => submit('a')));
+    await runAll([answers]);
+    assert.deepEqual(new Set((await answers).map(({ status }) => status)), new Set(['fulfilled']));
+  }
+  const { submit: submitOther, runAll: runOther } = heldBatcher(BUSY);
+  const answers = Promise.allSettled(Array.from({ length: 2 + 4 }, () => submitOther('a')));
+  await runOther([answers]);
+  assert.equal((await answers).filter(({ status }) => status === 'rejected').length, 1);
+});
+
+test('who is refused neither uses up anything nor brings anything back', async () => {
+  const { submit, runAll } = heldBatcher({ ...BUSY, burstItemMs: 2 });
+  const started = performance.now();
+  const answers = Promise.allSettled(Array.from({ length: 2 + 3 + 2_000 }, () => submit('a')));
+  const most = 2 + 3 + (performance.now() - started) / 2;
+  await runAll([answers]);
+  const taken = (await answers).filter(({ status }) => status === 'fulfilled').length;
+  assert.ok(taken >= 5 && taken <= most + 1, `${taken} of ${most}`);
+
+  const done = performance.now();
+  await until(() => performance.now() - done > 10);
+  const later = Array.from({ length: 2 + 3 }, () => submit('a'));
+  await runAll(later);
+  assert.equal((await Promise.all(later)).length, 5);
+});
+
+test('a queue that goes slowly is too long sooner', async () => {
+  const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 1 });
+  const first = submit('a');
+  const { succeed } = await batch(1);
+  const started = performance.now();
+  // Of which an eighth counts for the average, and that for each of the two that wait.
+  await until(() => performance.now() - started > 16);
+  succeed();
+  await first;
+  const answers = Promise.allSettled(['b', 'c', 'd'].map((item) => submit(item)));
+  await runAll([answers]);
+  assert.deepEqual(
+    (await answers).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected'],
+  );
+});
+
+test('a queue that goes fast enough is never too long, however idle it was before', async () => {
+  const { submit, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 100 });
+  await until(() => performance.now() > 500);
+  await runAll([submit('a')]);
+  const answers = Array.from({ length: 5 }, () => submit('a'));
+  await runAll(answers);
+  assert.equal((await Promise.all(answers)).length, 5);
+});
+
+test('a refusal is held back, and others are not', async () => {
+  const { submit, runAll } = heldBatcher({ ...BUSY, burstItems: 0, holdMs: 100 });
+  const order: string[] = [];
+  const started = performance.now();
+  const answers = ['a', 'b', 'c'].map((item) => submit(item).finally(() => order.push(item)));
+  await runAll([Promise.allSettled(answers)]);
+  assert.deepEqual(order, ['a', 'b', 'c']);
+  assert.ok(performance.now() - started > 49);
+});
 
 test('a batch that fails is run again one by one, so that each item has its own outcome, before what came later', async () => {
   const { submit, batch, runAll } = heldBatcher({ queueSize: 3 });
