@@ -85,12 +85,18 @@ export function createLog(level: LogLevel, target: number = process.stderr.fd): 
 
 function toLine(fields: LogFields): string {
   try {
-    return JSON.stringify(fields, (_, value) => (value instanceof Error ? describeError(value) : value));
+    // Told only where there may be one: to be asked for each member makes a line twice as slow.
+    const mayHoldError = Object.values(fields).some((value) => typeof value === 'object');
+    return JSON.stringify(fields, mayHoldError ? describeErrors : undefined);
   } catch {
     // A cycle or a BigInt has no JSON. Anything may be thrown, and telling it must not end the service.
     const { time, level, message, request_id } = fields;
     return JSON.stringify({ time, level, message, request_id, fields: inspect(fields) });
   }
+}
+
+function describeErrors(_: string, value: unknown): unknown {
+  return value instanceof Error ? describeError(value) : value;
 }
 
 function describeError(error: Error): LogFields {

@@ -90,6 +90,13 @@ interface Boxes {
   readonly outbox: Outbox;
 }
 
+/** How a request ended: the reply, unless the client has gone, and what the log is to say of it. */
+interface Settled {
+  readonly reply?: Reply;
+  readonly error?: unknown;
+  readonly reason?: string;
+}
+
 /** The problems of clients that are not let in: what they are told quotes nothing that they sent. */
 const TELLING: ReadonlySet<ProblemSlug> = new Set(['unauthorized', 'forbidden', 'too-many-requests']);
 
@@ -104,7 +111,15 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
     const started = performance.now();
     const requestId = requestIdOf(message);
     const exchange: Exchange = { message, response, requestId, awaitsContinue, headers: [], template: undefined };
-    const { reply, error, reason } = await settle(exchange, boxes, options);
+    let settled: Settled;
+    try {
+      settled = { reply: boxes.outbox.admit(await answer(exchange, boxes, options), response) };
+    } catch (thrown) {
+      // Not before the parser has read on: what is wrong with the end of a request comes before what it asks for.
+      await undefined;
+      settled = failure(thrown, options);
+    }
+    const { reply, error, reason } = settled;
     const sent = reply && !response.destroyed ? reply : undefined;
     if (sent) send(exchange, withHeaders(sent, exchange.headers), options.bodyLimitBytes);
     options.onOutcome({
@@ -119,40 +134,28 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
   };
 }
 
-/** The reply, unless the client has gone, and what went wrong inside. */
-async function settle(
-  exchange: Exchange,
-  boxes: Boxes,
-  options: DispatchOptions,
-): Promise<{ reply?: Reply; error?: unknown; reason?: string }> {
-  try {
-    const reply = await answer(exchange, boxes, options);
-    return { reply: boxes.outbox.admit(reply, exchange.response) };
-  } catch (thrown) {
-    if (thrown instanceof ClientGone) return {};
-    const problem = thrown instanceof Problem ? thrown : (options.toProblem(thrown) ?? unexpected(thrown));
-    const reply = problemReply(problem, options.problemBase);
-    // The cause of a 4xx may quote what the client sent, which has no place in a log.
-    if (TELLING.has(problem.slug)) return { reply, reason: problem.message };
-    if (reply.status < 500) return { reply };
-    return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
-  }
+/** The answer to what `thrown` ended, none if it was that the client has gone. */
+function failure(thrown: unknown, { problemBase, toProblem }: DispatchOptions): Settled {
+  if (thrown instanceof ClientGone) return {};
+  const problem = thrown instanceof Problem ? thrown : (toProblem(thrown) ?? unexpected(thrown));
+  const reply = problemReply(problem, problemBase);
+  // The cause of a 4xx may quote what the client sent, which has no place in a log.
+  if (TELLING.has(problem.slug)) return { reply, reason: problem.message };
+  if (reply.status < 500) return { reply };
+  return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
 }
 
-async function answer(
-  exchange: Exchange,
-  { inbox, outbox }: Boxes,
-  { router, guard, bodyLimitBytes }: DispatchOptions,
-): Promise<Reply> {
-  const { message, response } = exchange;
+/** Not async, for each such layer costs every request a promise and a turn of the microtasks. */
+function answer(exchange: Exchange, boxes: Boxes, options: DispatchOptions): Reply | Promise<Reply> {
+  const { message } = exchange;
   const { method = '', url = '' } = message;
   checkMessage(message);
   const isServerWide = method === 'OPTIONS' && url === '*';
   const { segments, query } = isServerWide ? NO_TARGET : parseTarget(url);
-  const guarded = guard(message, segments, exchange.headers);
+  const guarded = options.guard(message, segments, exchange.headers);
   if (guarded) return guarded;
   if (isServerWide) return { status: 204, headers: SERVER_WIDE };
-  const match = router(segments);
+  const match = options.router(segments);
   if (!match) throw new Problem('not-found', 'There is nothing at this path.');
   const { template, methods, allow } = match.place;
   exchange.template = template;
@@ -162,19 +165,28 @@ async function answer(
     throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers: ['allow', allow] });
   }
   if (route.takesBody) checkMediaType(message);
-  checkDeclaredLength(message, bodyLimitBytes);
+  checkDeclaredLength(message, options.bodyLimitBytes);
+  const handle = (body: unknown) => route.handle(callOf(exchange, boxes.outbox, match.values, query, body));
   // A change is made only when all of its request has come, a body that nobody asked for included.
   const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
-  const bytes = route.takesBody || unasked ? await receive(exchange, inbox, bodyLimitBytes) : undefined;
-  const turn = bytes && inbox.turn(bytes.length);
-  if (turn) await turn;
-  const body = bytes && route.takesBody ? parseJson(bytes) : undefined;
+  if (!route.takesBody && !unasked) return handle(undefined);
+  return received(exchange, boxes.inbox, options.bodyLimitBytes, (bytes) =>
+    handle(route.takesBody ? parseJson(bytes) : undefined),
+  );
+}
+
+function callOf(
+  { message, response }: Exchange,
+  outbox: Outbox,
+  path: readonly string[],
+  query: string,
+  body: unknown,
+): Call {
   const ensureWanted = () => {
     if (response.destroyed) throw clientGone();
     outbox.ensureRoom();
   };
-  const signal = () => departureOf(response);
-  return route.handle({ path: match.values, query, body, headers: message.headers, ensureWanted, signal });
+  return { path, query, body, headers: message.headers, ensureWanted, signal: () => departureOf(response) };
 }
 
 function departureOf(response: ServerResponse): AbortSignal {
@@ -188,14 +200,19 @@ function clientGone(): ClientGone {
   return new ClientGone('the connection was closed before the answer');
 }
 
-function receive(
+/** Calls `use` with the body once all of it has come, and a large one has its turn. */
+async function received(
   { message, response, awaitsContinue }: Exchange,
   inbox: Inbox,
   bodyLimitBytes: number,
-): Promise<Buffer> {
+  use: (bytes: Buffer) => Reply | Promise<Reply>,
+): Promise<Reply> {
   const onReceived = inbox.open(message, response);
   if (awaitsContinue) response.writeContinue();
-  return readBody(message, bodyLimitBytes, onReceived);
+  const bytes = await readBody(message, bodyLimitBytes, onReceived);
+  const turn = inbox.turn(bytes.length);
+  if (turn) await turn;
+  return use(bytes);
 }
 
 function send({ message, response, requestId, awaitsContinue }: Exchange, reply: Reply, bodyLimitBytes: number): void {

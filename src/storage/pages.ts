@@ -98,11 +98,12 @@ function statements(shape: TableShape, deep: boolean): (count: number) => string
       WHERE before + count > ${page} ->> 1 ORDER BY block LIMIT 1
     )`;
 
+  /** The array is in the order of what it is made of: to have it sorted once more takes a quarter of the time. */
   const pageAt = (page: string, place: number) => `
     SELECT ${place} AS place,
       ${parentExistsSql(shape, `${page} ->> 2`)} AS parent_exists,
       (${parent ? `${count} WHERE ${ofParent(page)}` : 'SELECT total FROM everything'}) AS total,
-      (SELECT json_group_array(${recordSql(shape)} ORDER BY ${name}.id)
+      (SELECT json_group_array(${recordSql(shape)})
        FROM (${deep ? deepRecords(page, place) : nearRecords(page)}) AS ${name}) AS items`;
 
   const known = new Map<number, string>();

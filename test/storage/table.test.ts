@@ -296,6 +296,29 @@ test('pages that are asked for together travel together, and each is what it is 
   assert.equal(alone.filter((page) => page === undefined).length, 2);
 });
 
+test('records that the engine returns in another order are read one by one', async (t) => {
+  const { database, notes: plain } = await startTables(t);
+  await Promise.all(['a', 'b', 'c'].map((name) => plain.create([name, name])));
+  let trips = 0;
+  const turned: Database = {
+    ...database,
+    async read(statement) {
+      trips += 1;
+      const found = await database.read(statement);
+      return found.map(({ records }) => ({ records: String(records).split('\n').reverse().join('\n') }));
+    },
+  };
+  const table = createTable(notes.shape, turned, createWriter(turned));
+  const texts = await Promise.all([1, 2, 4, 3].map((id) => table.read(id)));
+  assert.deepEqual(texts, [
+    '{"id":1,"title":"a","body":"a"}',
+    '{"id":2,"title":"b","body":"b"}',
+    undefined,
+    '{"id":3,"title":"c","body":"c"}',
+  ]);
+  assert.equal(trips, 1 + 4);
+});
+
 test('of pages with many or large records fewer travel together, and one whose client has gone not at all', async (t) => {
   const { notes, heard } = await startTables(t);
   const gone = new Error('gone');
