@@ -1,6 +1,7 @@
 // The engine's gear: calls that arrive while a batch is under way travel together in the next one. Nothing waits for a
 // timer: an idle service answers at once, and batches grow only with load.
-import { setTimeout as delay } from 'node:timers/promises';
+import { availableParallelism } from 'node:os';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseOverloaded, DatabaseUnavailable } from './database.ts';
 
 /** How large a batch and its queue may grow; sizes are as `size` of the batcher's options counts them. */
@@ -32,6 +33,8 @@ export interface BatcherOptions<Item, Outcome> {
   readonly check?: (item: Item) => void;
   /** How many batches may be under way at one time. Default: one, so that items keep their order. */
   readonly lanes?: number;
+  /** Whether the engine works beside the event loop, on another core. Default: whether there is one. */
+  readonly beside?: boolean;
   readonly limits?: typeof BATCH_LIMITS;
 }
 
@@ -53,6 +56,7 @@ export function createBatcher<Item, Outcome>({
   size = () => 0,
   check = () => {},
   lanes = 1,
+  beside = availableParallelism() > 1,
   limits = BATCH_LIMITS,
 }: BatcherOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   let queue: Waiting<Item, Outcome>[] = [];
@@ -60,8 +64,8 @@ export function createBatcher<Item, Outcome>({
   let busyLanes = 0;
   /** How many at the head of the queue go one by one, for together they failed. */
   let alone = 0;
-  /** How long an item took lately, in ms: from the end of a batch to the end of the next, whatever it was spent on. */
-  let itemMs = 0;
+  /** How many items went lately and how many ms that took, from batch to batch and whatever they were spent on. */
+  const lately = { items: 1, ms: 0 };
   let lastDone = 0;
   let burst = limits.burstItems;
   let lastBurst = 0;
@@ -69,7 +73,7 @@ export function createBatcher<Item, Outcome>({
   function isFull(itemSize: number): boolean {
     const { length } = queue;
     if (length >= limits.queueItems || queuedSize + itemSize > limits.queueSize) return true;
-    if (length < limits.shortItems || length * itemMs < limits.waitMs) return false;
+    if (length < limits.shortItems || length * lately.ms < limits.waitMs * lately.items) return false;
     const now = performance.now();
     const regained = (now - lastBurst) / limits.burstItemMs;
     burst = Math.min(limits.burstItems, burst + regained) - 1;
@@ -81,7 +85,8 @@ export function createBatcher<Item, Outcome>({
 
   function measure(started: number, items: number): void {
     const now = performance.now();
-    itemMs += ((now - Math.max(started, lastDone)) / items - itemMs) / 8;
+    lately.items += items - lately.items / 8;
+    lately.ms += now - Math.max(started, lastDone) - lately.ms / 8;
     lastDone = now;
   }
 
@@ -142,6 +147,9 @@ export function createBatcher<Item, Outcome>({
         else if (batch.length === 1) rejectAll(batch, error);
         else putBack(batch);
       }
+      // On one core there is nothing to gain by going on while the answers go out: those who get them ask again, and a
+      // larger batch costs less.
+      if (!beside && batch.length > 1) await nextTurn().then(() => nextTurn());
     }
     busyLanes -= 1;
   }

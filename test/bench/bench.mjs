@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chart } from './chart.mjs';
-import { median } from './figures.mjs';
+import { counter, tellCounter } from './counter.mjs';
+import { median, ratioTable } from './figures.mjs';
 import { drive, installPeers, pinned, preload, SERVERS, start } from './servers.mjs';
 
 const { values } = parseArgs({
@@ -26,6 +27,8 @@ const [rounds, seconds, notes] = [values.rounds, values.seconds, values.notes].m
 const names = values.servers.split(',');
 const works = values.works.split(',');
 const allConnections = values.connections.split(',').map(Number);
+
+const MANY_REQUESTS = 1_000_000;
 
 const spread = (figures) => (Math.max(...figures) - Math.min(...figures)) / median(figures);
 const cell = (figure, digits = 0) => figure.toFixed(digits).padStart(9);
@@ -82,17 +85,27 @@ try {
     }
   }
   const memory = Object.fromEntries([...running].map(([name, { residentMb }]) => [name, residentMb()]));
+  const afterMany = running.has('ours') ? manyRequests(running.get('ours')) : undefined;
   for (const { stop } of running.values()) await stop();
   running.clear();
   const starts = await measureStarts();
   tellServers(memory, starts);
+  if (afterMany) {
+    const { requests, residentMb } = afterMany;
+    console.log(`  ours, MB during ${requests} requests more: ${residentMb.map((each) => each.toFixed(0)).join(', ')}`);
+  }
+  progress('the demonstration');
+  const demonstration = await counter(rounds);
+  progress('');
+  tellCounter(demonstration);
   const machine = { cpu: cpus()[0].model, cores: cpus().length, node: process.version, date: new Date().toISOString() };
   const settings = { rounds, seconds, notes };
   writeFileSync(
     join(values.out, 'bench.json'),
-    `${JSON.stringify({ machine, settings, results, memory, starts }, null, 1)}\n`,
+    `${JSON.stringify({ machine, settings, results, memory, afterMany, starts, demonstration }, null, 1)}\n`,
   );
   writeFileSync(join(values.out, 'bench.svg'), chart(results));
+  if (names.includes('ours')) console.log(`\n${ratioTable(results)}`);
 } finally {
   for (const { stop } of running.values()) await stop();
   rmSync(folder, { recursive: true, force: true });
@@ -112,6 +125,19 @@ function tell(work, connections, rows) {
     ];
     console.log(`  ${server.padEnd(9)} ${figures.join(' ')}   ${cell(median(cpuUs), 1)} ${cell(ratio, 2)}`);
   }
+}
+
+/** What the service holds, in MB, again and again during a million requests more. */
+function manyRequests(server) {
+  const residentMb = [];
+  let requests = 0;
+  while (requests < MANY_REQUESTS) {
+    progress(`${requests} of ${MANY_REQUESTS} requests`);
+    requests += drive(server.url, 'mix', { connections: 64, seconds: 5, notes }).requests;
+    residentMb.push(server.residentMb());
+  }
+  progress('');
+  return { requests, residentMb };
 }
 
 /** Milliseconds from the start of the process to the first answer, medians of alternating rounds. */

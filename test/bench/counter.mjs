@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { median } from './figures.mjs';
 
-const [rounds = '9'] = process.argv.slice(2);
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** More than it takes to start sixteen standbys in the background. */
 const REFILL_MS = 2_000;
@@ -46,7 +46,6 @@ async function increment(service) {
   return elapsed;
 }
 
-const median = (figures) => figures.toSorted((one, other) => one - other)[figures.length >> 1];
 const runsOf = (command, script) =>
   execFileSync(command, [here(script), RUNS])
     .toString()
@@ -54,29 +53,43 @@ const runsOf = (command, script) =>
     .split('\n')
     .map(Number);
 
-const figures = { standbys: [], started: [], python: [], piscina: [], 'HTTP, standbys': [], 'HTTP, started': [] };
-const service = await start();
-await increment(service);
-for (let round = 0; round < Number(rounds); round += 1) {
-  await sleep(REFILL_MS);
-  await ask(service, 'GET', '/health');
-  figures['HTTP, standbys'].push(await increment(service));
-  const fresh = await start();
-  figures['HTTP, started'].push(await increment(fresh));
-  await stop(fresh);
-  // The refill is over before the others are measured.
-  await sleep(REFILL_MS);
-  const [started, ...standbys] = runsOf(process.execPath, 'counter-crew.mjs');
-  figures.started.push(started);
-  figures.standbys.push(median(standbys));
-  figures.python.push(median(runsOf('python3', 'peers/counter.py')));
-  figures.piscina.push(median(runsOf(process.execPath, 'peers/counter-piscina.mjs')));
+/** Runs that many rounds; resolves with the milliseconds of each, by who ran. */
+export async function counter(rounds) {
+  const figures = { standbys: [], started: [], python: [], piscina: [], 'HTTP, standbys': [], 'HTTP, started': [] };
+  const service = await start();
+  await increment(service);
+  for (let round = 0; round < rounds; round += 1) {
+    await sleep(REFILL_MS);
+    await ask(service, 'GET', '/health');
+    figures['HTTP, standbys'].push(await increment(service));
+    const fresh = await start();
+    figures['HTTP, started'].push(await increment(fresh));
+    await stop(fresh);
+    // The refill is over before the others are measured.
+    await sleep(REFILL_MS);
+    const [started, ...standbys] = runsOf(process.execPath, 'counter-crew.mjs');
+    figures.started.push(started);
+    figures.standbys.push(median(standbys));
+    figures.python.push(median(runsOf('python3', 'peers/counter.py')));
+    figures.piscina.push(median(runsOf(process.execPath, 'peers/counter-piscina.mjs')));
+  }
+  await stop(service);
+  agent.destroy();
+  return figures;
 }
-await stop(service);
-agent.destroy();
-const ours = median(figures.standbys);
-for (const [name, values] of Object.entries(figures)) {
-  const ms = median(values);
-  const spread = `${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)}`;
-  console.log(`${name.padEnd(15)} ${ms.toFixed(2).padStart(7)} ms (${spread})  ${(ms / ours).toFixed(2)} x standbys`);
+
+/** Prints what {@link counter} found. */
+export function tellCounter(figures) {
+  console.log('\n16 threads that add 1,000 times each');
+  for (const [name, values] of Object.entries(figures)) {
+    const ms = median(values);
+    const spread = `${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)}`;
+    const ratio = (ms / median(figures.standbys)).toFixed(2);
+    console.log(`  ${name.padEnd(15)} ${ms.toFixed(2).padStart(7)} ms (${spread})  ${ratio} x standbys`);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [rounds = '9'] = process.argv.slice(2);
+  tellCounter(await counter(Number(rounds)));
 }

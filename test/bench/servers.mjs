@@ -14,6 +14,11 @@ const node = process.execPath;
 /** By name: what runs on a port and a file. */
 export const SERVERS = {
   ours: (port, file) => [node, here('../../bin/notes-server'), '--port', port, '--db', file, '--log-level', 'error'],
+  /** The same with a line in a log for each request. */
+  logging: (port, file) => [
+    ...['sh', '-c', 'exec "$@" 2>"$0"', `${file}.log`],
+    ...[node, here('../../bin/notes-server'), '--port', port, '--db', file],
+  ],
   bare: (port) => [node, here('peers/bare.mjs'), port],
   fastify: (port, file) => [node, here('peers/fastify.mjs'), port, file],
   express: (port, file) => [node, here('peers/express.mjs'), port, file],
