@@ -69,24 +69,31 @@ export function createBatcher<Item, Outcome>({
   let lastDone = 0;
   let burst = limits.burstItems;
   let lastBurst = 0;
+  let wasShort = true;
 
   function isFull(itemSize: number): boolean {
     const { length } = queue;
     if (length >= limits.queueItems || queuedSize + itemSize > limits.queueSize) return true;
-    if (length < limits.shortItems || length * lately.ms < limits.waitMs * lately.items) return false;
-    const now = performance.now();
-    const regained = (now - lastBurst) / limits.burstItemMs;
-    burst = Math.min(limits.burstItems, burst + regained) - 1;
-    lastBurst = now;
-    if (burst >= 0) return false;
-    burst = 0;
-    return true;
+    if (length < limits.shortItems || length * lately.ms < limits.waitMs * lately.items) {
+      wasShort = true;
+      return false;
+    }
+    // Only where a burst begins: a queue that stays long is none, however slowly it grows.
+    if (wasShort) {
+      const now = performance.now();
+      burst = Math.min(limits.burstItems, burst + (now - lastBurst) / limits.burstItemMs);
+      lastBurst = now;
+      wasShort = false;
+    }
+    if (burst < 1) return true;
+    burst -= 1;
+    return false;
   }
 
-  function measure(started: number, items: number): void {
+  function measure(since: number, items: number): void {
     const now = performance.now();
     lately.items += items - lately.items / 8;
-    lately.ms += now - Math.max(started, lastDone) - lately.ms / 8;
+    lately.ms += now - Math.max(since, lastDone) - lately.ms / 8;
     lastDone = now;
   }
 
@@ -131,17 +138,18 @@ export function createBatcher<Item, Outcome>({
   }
 
   async function work(): Promise<void> {
+    let since = performance.now();
     while (queue.length > 0) {
       const batch = nextBatch().filter(isWanted);
       if (batch.length === 0) continue;
-      const started = performance.now();
       try {
         const outcomes = await run(batch.map(({ item }) => item));
-        measure(started, batch.length);
+        measure(since, batch.length);
         batch.forEach(({ resolve }, index) => {
           resolve(outcomes[index] as Outcome);
         });
       } catch (error) {
+        since = performance.now();
         // What waited behind a database that does not answer would only find that out later, one batch after the other.
         if (error instanceof DatabaseUnavailable) rejectAll([...batch, ...takeAll()], error);
         else if (batch.length === 1) rejectAll(batch, error);

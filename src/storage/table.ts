@@ -42,12 +42,16 @@ export function createTable(shape: TableShape, database: Database, write: Write)
       if (typeof row?.records !== 'string') throw new Error('the engine returned no records');
       // One line for each; JSON text holds no raw line feed.
       const records = row.records.split('\n');
-      return wanted.map(({ id }, place) => recordOf(id, records[place]));
+      return wanted.map((key, place) => recordIn(records[place], beginningOf(key)));
     },
   });
 
   const withParent = (values: (string | number)[], parent: number | undefined): Values =>
     shape.parent ? [parent ?? 0, ...values] : values;
+
+  /** How the text of a record begins, as `recordSql` makes it. */
+  const beginningOf = ({ id, parent = 0 }: RecordKey) =>
+    shape.parent ? `{"id":${id},"${shape.parent.column}":${parent},` : `{"id":${id},`;
 
   return {
     create: (texts, parent) => write(creation, undefined, withParent([...texts], parent)),
@@ -81,9 +85,9 @@ interface RecordKey {
 }
 
 /** The record in a line, undefined where there is none. Throws if it is another one: SQLite promises no order of lines. */
-function recordOf(id: number, line: string | undefined): string | undefined {
+function recordIn(line: string | undefined, beginning: string): string | undefined {
   if (line === '') return undefined;
-  if (!line?.startsWith(`{"id":${id},`)) throw new Error('the engine returned the records in another order');
+  if (!line?.startsWith(beginning)) throw new Error('the engine returned the records in another order');
   return line;
 }
 

@@ -171,6 +171,18 @@ test('who is refused neither uses up anything nor brings anything back', async (
   assert.equal((await Promise.all(later)).length, 5);
 });
 
+test('a queue that stays long is no burst, however slowly it grows', async () => {
+  const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
+  const underWay = submit('a');
+  await batch(1);
+  const taken = [underWay, ...Array.from({ length: 2 + 3 }, () => submit('a'))];
+  const started = performance.now();
+  await until(() => performance.now() - started > 2);
+  await assert.rejects(submit('a'), DatabaseOverloaded);
+  await runAll(taken);
+  assert.equal((await Promise.all(taken)).length, 6);
+});
+
 test('a queue that goes slowly is too long sooner', async () => {
   const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 1 });
   const first = submit('a');

@@ -317,6 +317,12 @@ test('records that the engine returns in another order are read one by one', asy
     '{"id":3,"title":"c","body":"c"}',
   ]);
   assert.equal(trips, 1 + 4);
+
+  // The same id below two parents, of which only one has it.
+  const below = createTable(comments.shape, turned, createWriter(turned));
+  assert.equal(await below.create(['c'], 1), 1);
+  const found = await Promise.all([below.read(1, 1), below.read(1, 2)]);
+  assert.deepEqual(found, ['{"id":1,"note_id":1,"body":"c"}', undefined]);
 });
 
 test('of pages with many or large records fewer travel together, and one whose client has gone not at all', async (t) => {
