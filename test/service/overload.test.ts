@@ -52,21 +52,28 @@ test('who comes on top of what waits too long is sent away, after a while; all o
     ['PUT /notes/1', note, 200],
   ] as const) {
     const text = requestText(line, [], body);
-    const conversations = await Promise.all(Array.from({ length: 64 }, () => converse(service, text.slice(0, -1))));
-    const started = performance.now();
-    const answers = conversations.map(async ({ socket, answer }) => {
-      socket.write(text.slice(-1));
-      return { answer: await answer(), milliseconds: performance.now() - started };
-    });
-    assert.equal((await service.request('GET', '/health')).status, 200);
-    const refused = (await Promise.all(answers)).filter(({ answer }) => answer.status !== status);
-    assert.ok(refused.length > 0 && refused.length < 63, `${line}: ${refused.length}`);
+    const round = async () => {
+      const conversations = await Promise.all(Array.from({ length: 64 }, () => converse(service, text.slice(0, -1))));
+      const started = performance.now();
+      const answers = conversations.map(async ({ socket, answer }) => {
+        socket.write(text.slice(-1));
+        return { answer: await answer(), milliseconds: performance.now() - started };
+      });
+      assert.equal((await service.request('GET', '/health')).status, 200);
+      const all = await Promise.all(answers);
+      for (const { socket } of conversations) socket.destroy();
+      return all;
+    };
+    // On a busy machine they may come in so slowly that none of them waits for another.
+    let all = await round();
+    while (all.every(({ answer }) => answer.status === status)) all = await round();
+    const refused = all.filter(({ answer }) => answer.status !== status);
+    assert.ok(refused.length < 63, `${line}: ${refused.length}`);
     for (const { answer, milliseconds } of refused) {
       assert.equal(assertProblem(answer, 'service-unavailable').detail, 'Too many requests wait for the database.');
       assert.equal(answer.headers['retry-after'], '1');
       assert.ok(milliseconds > 199, String(milliseconds));
     }
-    for (const { socket } of conversations) socket.destroy();
   }
 });
 

@@ -200,7 +200,7 @@ test('a queue that goes slowly is too long sooner', async () => {
 });
 
 test('a queue that goes fast enough is never too long, however idle it was before', async () => {
-  const { submit, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 100 });
+  const { submit, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 400 });
   await until(() => performance.now() > 500);
   await runAll([submit('a')]);
   const answers = Array.from({ length: 5 }, () => submit('a'));
