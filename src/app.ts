@@ -133,12 +133,13 @@ function routesOf(
   ];
 }
 
-const OVERLOADED = unavailable('Too many requests wait for the database.');
+/** Made once, as the error is that it stands for. */
+const OVERLOADED = unavailable('Too many requests wait for the database.', { heldBack: true });
 
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof DatabaseOverloaded) return OVERLOADED;
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
-  return unavailable('The database cannot serve this request now.', error);
+  return unavailable('The database cannot serve this request now.', { cause: error });
 }
 
 function basesOf({ baseUrl, problemBase }: Options, url: string): Bases {

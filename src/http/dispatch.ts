@@ -97,6 +97,9 @@ interface Settled {
   readonly reason?: string;
 }
 
+/** How long a refusal is held back, on average. */
+export const DISPATCH_LIMITS = { heldBackMs: 1_000 };
+
 /** The problems of clients that are not let in: what they are told quotes nothing that they sent. */
 const TELLING: ReadonlySet<ProblemSlug> = new Set(['unauthorized', 'forbidden', 'too-many-requests']);
 
@@ -117,7 +120,10 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
     } catch (thrown) {
       // Not before the parser has read on: what is wrong with the end of a request comes before what it asks for.
       await undefined;
-      settled = failure(thrown, options);
+      const problem = problemOf(thrown, options);
+      // The handler is over, and holds on to nothing of the request any more.
+      if (problem?.heldBack && !response.destroyed) await heldBack(response);
+      settled = problem ? failure(problem, options) : {};
     }
     const { reply, error, reason } = settled;
     const sent = reply && !response.destroyed ? reply : undefined;
@@ -134,15 +140,29 @@ export function createDispatcher(options: DispatchOptions): RequestListener {
   };
 }
 
-/** The answer to what `thrown` ended, none if it was that the client has gone. */
-function failure(thrown: unknown, { problemBase, toProblem }: DispatchOptions): Settled {
-  if (thrown instanceof ClientGone) return {};
-  const problem = thrown instanceof Problem ? thrown : (toProblem(thrown) ?? unexpected(thrown));
+/** The problem to answer with, none where the client has gone. */
+function problemOf(thrown: unknown, { toProblem }: DispatchOptions): Problem | undefined {
+  if (thrown instanceof ClientGone) return undefined;
+  return thrown instanceof Problem ? thrown : (toProblem(thrown) ?? unexpected(thrown));
+}
+
+function failure(problem: Problem, { problemBase }: DispatchOptions): Settled {
   const reply = problemReply(problem, problemBase);
   // The cause of a 4xx may quote what the client sent, which has no place in a log.
   if (TELLING.has(problem.slug)) return { reply, reason: problem.message };
   if (reply.status < 500) return { reply };
   return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
+}
+
+/** Resolves after a while, and not with all the others that are held back, else they would come back together. */
+function heldBack(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random()));
+    response.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 /** Not async, for each such layer costs every request a promise and a turn of the microtasks. */

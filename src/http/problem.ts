@@ -80,6 +80,11 @@ export interface Violation {
 export interface ProblemExtras {
   readonly headers?: readonly string[];
   readonly errors?: readonly Violation[];
+  /**
+   * Whether the answer is to be held back for a while: who is refused because there is too much to do, and asks again at
+   * once, would take more of the service's time with refusals than others with answers.
+   */
+  readonly heldBack?: boolean;
   /** What went wrong inside; it goes to the log and never to the client. */
   readonly cause?: unknown;
 }
@@ -90,21 +95,27 @@ export class Problem extends Error {
   readonly slug: ProblemSlug;
   readonly headers: readonly string[];
   readonly errors: readonly Violation[] | undefined;
+  readonly heldBack: boolean;
 
-  constructor(slug: ProblemSlug, detail: string, { headers = [], errors, cause }: ProblemExtras = {}) {
+  constructor(
+    slug: ProblemSlug,
+    detail: string,
+    { headers = [], errors, heldBack = false, cause }: ProblemExtras = {},
+  ) {
     super(detail, { cause });
     this.slug = slug;
     this.headers = headers;
     this.errors = errors;
+    this.heldBack = heldBack;
   }
 }
 
 /** Seconds after which a client that got a 503 is asked to try again. */
 const RETRY_AFTER_S = 1;
 
-/** The problem of a service that cannot do this now and may soon; `cause` is for the log. */
-export function unavailable(detail: string, cause?: unknown): Problem {
-  return new Problem('service-unavailable', detail, { headers: ['retry-after', String(RETRY_AFTER_S)], cause });
+/** The problem of a service that cannot do this now and may soon. */
+export function unavailable(detail: string, extras?: Pick<ProblemExtras, 'cause' | 'heldBack'>): Problem {
+  return new Problem('service-unavailable', detail, { headers: ['retry-after', String(RETRY_AFTER_S)], ...extras });
 }
 
 /** The name of a problem's status, as in "Not Found": its `title`. */

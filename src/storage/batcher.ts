@@ -1,7 +1,7 @@
 // The engine's gear: calls that arrive while a batch is under way travel together in the next one. Nothing waits for a
 // timer: an idle service answers at once, and batches grow only with load.
 import { availableParallelism } from 'node:os';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseOverloaded, DatabaseUnavailable } from './database.ts';
 
 /** How large a batch and its queue may grow; sizes are as `size` of the batcher's options counts them. */
@@ -13,14 +13,9 @@ export const BATCH_LIMITS = {
   /** So many items may wait at any time, and as many as go in `waitMs`, as it went lately. */
   shortItems: 128,
   waitMs: 50,
-  /** So many more are taken in now and then, for a burst is what a queue is for; and one of them again in so many ms. */
+  /** So many more are taken in now and then, for a burst is what a queue is for; one of them comes back in so many ms. */
   burstItems: 4_096,
   burstItemMs: 4,
-  /**
-   * How long a refusal is held back, on average. Whoever asks again at once would take more of the service's time with
-   * refusals than others with answers.
-   */
-  holdMs: 1_000,
 };
 
 /** What a batcher needs to know. */
@@ -48,8 +43,8 @@ interface Waiting<Item, Outcome> {
 /**
  * Returns a function that hands an item in and resolves with its outcome. Of each lane one batch is under way at a time;
  * it holds the items that have waited longest, at least one and at most what `limits` allow. One that fails is run again
- * one by one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseUnavailable}
- * when a batch ahead found the database unavailable, and, late, with {@link DatabaseOverloaded} when the queue is full.
+ * one by one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseOverloaded}
+ * when the queue is full or too long, and with {@link DatabaseUnavailable} when a batch ahead found the database unavailable.
  */
 export function createBatcher<Item, Outcome>({
   run,
@@ -164,7 +159,7 @@ export function createBatcher<Item, Outcome>({
 
   return (item) => {
     const itemSize = size(item);
-    if (isFull(itemSize)) return refuse(limits.holdMs);
+    if (isFull(itemSize)) return Promise.reject(OVERLOADED);
     return new Promise((resolve, reject) => {
       queue.push({ item, itemSize, resolve, reject });
       queuedSize += itemSize;
@@ -178,12 +173,6 @@ export function createBatcher<Item, Outcome>({
 
 /** Made once: what tells nobody where it came from need not find that out each time, which took longer than a read. */
 const OVERLOADED = new DatabaseOverloaded('the queue of waiting calls is full');
-
-/** Rejects in time: not with all those that were refused together, else they would come back together. */
-async function refuse(holdMs: number): Promise<never> {
-  await delay(holdMs * (0.5 + Math.random()));
-  throw OVERLOADED;
-}
 
 function rejectAll(failed: readonly { readonly reject: (error: unknown) => void }[], error: unknown): void {
   for (const { reject } of failed) reject(error);

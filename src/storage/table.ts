@@ -37,7 +37,7 @@ export function createTable(shape: TableShape, database: Database, write: Write)
   const readOne = createBatcher<RecordKey, string | undefined>({
     async run(wanted) {
       // A table without parents is asked with bare ids: to take them out of arrays is a third of the work.
-      const keys = shape.parent ? wanted.map(({ id, parent }) => [parent ?? 0, id]) : wanted.map(({ id }) => id);
+      const keys = wanted.map(({ id, parent }) => (shape.parent ? withParent([id], parent) : id));
       const [row] = await database.read({ sql: sql.read, parameter: JSON.stringify(keys) });
       if (typeof row?.records !== 'string') throw new Error('the engine returned no records');
       // One line for each; JSON text holds no raw line feed.

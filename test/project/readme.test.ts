@@ -4,9 +4,11 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { DISPATCH_LIMITS } from '../../src/http/dispatch.ts';
 import { problemTypes } from '../../src/http/problem.ts';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { helpText } from '../../src/options.ts';
+import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
 import { startService } from '../service/harness.ts';
 
 const root = new URL('../../../', import.meta.url);
@@ -76,6 +78,14 @@ test('the limits of the operation section are those in force', () => {
   const prose = readme.replace(/\s+/g, ' ');
   assert.ok(prose.includes(limits), limits);
   assert.ok(prose.includes(`(${closeMs / 1000} seconds at most)`));
+
+  const { waitMs, shortItems, burstItems, burstItemMs } = BATCH_LIMITS;
+  const overload =
+    `longer than about ${waitMs} ms is 503, so that the rest is answered in time. Fewer than ${shortItems} that wait are never ` +
+    `refused, and a burst is taken in: ${burstItems.toLocaleString('en')} more that come at one time are all answered, as many ` +
+    `again ${Math.round((burstItems * burstItemMs) / 1000)} seconds later.`;
+  assert.ok(prose.includes(overload), overload);
+  assert.equal(DISPATCH_LIMITS.heldBackMs, 1_000, 'half a second to one and a half');
 });
 
 test('the commands that are named exist', () => {
