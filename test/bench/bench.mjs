@@ -29,6 +29,8 @@ const works = values.works.split(',');
 const allConnections = values.connections.split(',').map(Number);
 
 const MANY_REQUESTS = 1_000_000;
+/** How many requests of each work a server has answered when its memory is looked at. */
+const SAME_REQUESTS = 20_000;
 
 const spread = (figures) => (Math.max(...figures) - Math.min(...figures)) / median(figures);
 const cell = (figure, digits = 0) => figure.toFixed(digits).padStart(9);
@@ -84,10 +86,10 @@ try {
       tell(work, connections, rows);
     }
   }
-  const memory = Object.fromEntries([...running].map(([name, { residentMb }]) => [name, residentMb()]));
   const afterMany = running.has('ours') ? manyRequests(running.get('ours')) : undefined;
   for (const { stop } of running.values()) await stop();
   running.clear();
+  const memory = await measureMemory();
   const starts = await measureStarts();
   tellServers(memory, starts);
   if (afterMany) {
@@ -138,6 +140,27 @@ function manyRequests(server) {
   }
   progress('');
   return { requests, residentMb };
+}
+
+/** What each server holds, in MB, after the same work on a file of its own: a fast one would have stored more notes. */
+async function measureMemory() {
+  const residentMb = {};
+  for (const name of names) {
+    progress(`memory: ${name}`);
+    const server = await start((port) => SERVERS[name](port, join(folder, `${name}-memory.db`)));
+    running.set(name, server);
+    if (name !== 'bare') await preload(server.url, notes);
+    for (const work of works) {
+      for (let requests = 0; requests < SAME_REQUESTS; ) {
+        requests += drive(server.url, work, { connections: 64, seconds: 1, notes }).requests;
+      }
+    }
+    residentMb[name] = server.residentMb();
+    running.delete(name);
+    await server.stop();
+  }
+  progress('');
+  return residentMb;
 }
 
 /** Milliseconds from the start of the process to the first answer, medians of alternating rounds. */

@@ -32,15 +32,14 @@ try {
     await preload(servers[index].url, NOTES);
   }
   for (const work of values.works.split(',')) {
-    const ratios = { rate: [], cpu: [] };
+    const ratios = { rate: [], cpu: [], p99: [] };
     for (let round = 0; round < rounds; round += 1) {
       const [first, second] = servers.map(({ url, cpu }) => {
         const before = cpu();
-        const { requests, seconds: took } = drive(url, work, { connections, seconds, notes: NOTES });
-        return { rate: requests / took, cpu: (cpu() - before) / requests };
+        const { requests, seconds: took, p99 } = drive(url, work, { connections, seconds, notes: NOTES });
+        return { rate: requests / took, cpu: (cpu() - before) / requests, p99 };
       });
-      ratios.rate.push(second.rate / first.rate);
-      ratios.cpu.push(second.cpu / first.cpu);
+      for (const [name, each] of Object.entries(ratios)) each.push(second[name] / first[name]);
     }
     const shown = Object.entries(ratios).map(([name, each]) => {
       const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(each, share).toFixed(3));
