@@ -17,6 +17,7 @@ import { createHttpServer, type RequestListener } from './http/server.ts';
 import type { Log } from './log.ts';
 import { isLoopback, type Options } from './options.ts';
 import { problemRoute } from './problems.ts';
+import { ALONE, type Siblings } from './processes/siblings.ts';
 import { type Database, DatabaseDamaged, DatabaseOverloaded, DatabaseUnavailable } from './storage/database.ts';
 import { migrate } from './storage/migrations.ts';
 import { openSqlite, unusable } from './storage/sqlite.ts';
@@ -36,8 +37,8 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Returns the service made of `options`, telling `log` what happens. Nothing is opened yet. */
-export function createApp(options: Options, log: Log): App {
+/** Returns the service made of `options`, telling `log` what happens; maybe one of several. Nothing is opened yet. */
+export function createApp(options: Options, log: Log, siblings: Siblings = ALONE): App {
   let database: Database | undefined;
   let keys: Keys | undefined;
   let bases: Bases = { baseUrl: '', problemBase: '' };
@@ -55,7 +56,7 @@ export function createApp(options: Options, log: Log): App {
     async listen() {
       const documentation = await loadDocumentation();
       keys = await keysOf(options);
-      database = await openDatabase(options.db);
+      database = await siblings.share(() => openDatabase(options.db));
       try {
         const address = await server.listen(options.host, options.port);
         const url = urlOf(address);
@@ -68,6 +69,7 @@ export function createApp(options: Options, log: Log): App {
             keys,
             baseUrl: bases.baseUrl,
             loopback: isLoopback(options.host),
+            createLimiter: siblings.createLimiter,
           }),
           bodyLimitBytes: options.bodyLimitBytes,
           problemBase: bases.problemBase,

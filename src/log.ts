@@ -22,14 +22,17 @@ export interface Log {
 /** What may wait to be written; what comes on top of that is counted and dropped. In characters. */
 const WAITING_LIMIT = 8_388_608;
 
+/** A pipe takes so many bytes in one piece (POSIX, PIPE_BUF): lines of several processes do not get into each other. */
+const PIECE_BYTES = 4_096;
+
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
 /**
- * Returns a log that writes to the file descriptor `target`. A pipe must be non-blocking, as Node makes standard error
+ * Returns a log that writes to the file descriptor `target`, each line with the members of `always`. A pipe must be non-blocking, as Node makes standard error
  * when it is asked for it: only then a full one says so instead of waiting for a reader.
  */
-export function createLog(level: LogLevel, target: number = process.stderr.fd): Log {
+export function createLog(level: LogLevel, target: number = process.stderr.fd, always: LogFields = {}): Log {
   const threshold = LOG_LEVELS.indexOf(level);
   let lines = '';
   let unwritten: Buffer = Buffer.alloc(0);
@@ -44,7 +47,7 @@ export function createLog(level: LogLevel, target: number = process.stderr.fd): 
           unwritten = Buffer.from(lines);
           lines = '';
         }
-        unwritten = unwritten.subarray(writeSync(target, unwritten));
+        unwritten = unwritten.subarray(writeSync(target, unwritten, 0, pieceOf(unwritten)));
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
@@ -68,7 +71,7 @@ export function createLog(level: LogLevel, target: number = process.stderr.fd): 
       }
       const lost = dropped === 0 ? {} : { dropped_lines: dropped };
       dropped = 0;
-      lines += `${toLine({ time: new Date().toISOString(), level: severity, message, ...fields, ...lost })}\n`;
+      lines += `${toLine({ time: new Date().toISOString(), level: severity, message, ...always, ...fields, ...lost })}\n`;
       if (scheduled) return;
       scheduled = true;
       setImmediate(writeLater);
@@ -81,6 +84,13 @@ export function createLog(level: LogLevel, target: number = process.stderr.fd): 
       }
     },
   };
+}
+
+/** How much of `bytes` to write at once: whole lines, as far as a pipe takes them in one piece. */
+function pieceOf(bytes: Buffer): number {
+  if (bytes.length <= PIECE_BYTES) return bytes.length;
+  const whole = bytes.lastIndexOf('\n', PIECE_BYTES - 1) + 1;
+  return whole > 0 ? whole : bytes.indexOf('\n') + 1;
 }
 
 function toLine(fields: LogFields): string {

@@ -1,8 +1,11 @@
 // The process: options, start, signals, exit status. Nothing else ends the process.
+import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { type App, createApp } from './app.ts';
 import { createLog, type Log } from './log.ts';
 import { helpText, type Options, parseCommand, UsageError } from './options.ts';
+import { join } from './processes/siblings.ts';
+import { createSupervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { checkFile } from './storage/check.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 
@@ -21,6 +24,7 @@ export async function main(): Promise<void> {
     if (command.kind === 'help') process.stdout.write(helpText());
     else if (command.kind === 'version') process.stdout.write(`${version()}\n`);
     else if (command.kind === 'check') await check(command.file);
+    else if (command.options.processes > 1 && cluster.isWorker) serveAsMember(command.options);
     else await serve(command.options);
   } catch (error) {
     const usage = error instanceof UsageError;
@@ -38,26 +42,58 @@ async function check(file: string): Promise<void> {
 }
 
 async function serve(options: Options): Promise<void> {
-  const log = createLog(options.logLevel);
-  const app = createApp(options, log);
+  const log = logOf(options);
+  const app = options.processes > 1 ? createSupervisor(supervised(options), log) : createApp(options, log);
   const url = await app.listen();
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
     // A second signal finds its default again, and ends the process at once.
     for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each);
     log.write('info', 'stopping', { signal });
-    app.close().then(
-      () => end(log, 0),
-      (error) => {
-        log.write('error', 'the stop failed', { error });
-        end(log, EXIT_FAILURE);
-      },
-    );
+    endWith(log, app.close());
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
   // Without a file there is nothing to read again, and the end of a terminal ends the process as always.
   if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, log));
   process.stdout.write(`notes-server listening on ${url}\n`);
+}
+
+function supervised({ processes, host, port, apiKeys, apiKeysFile }: Options): SupervisorOptions {
+  const keySource = apiKeysFile === undefined ? undefined : { texts: apiKeys, file: apiKeysFile };
+  return { processes, host, port, args: process.argv.slice(2), keySource };
+}
+
+/** Serves as one of several processes, when and as long as the first of them says so. */
+function serveAsMember(options: Options): void {
+  const log = logOf(options);
+  endOnFault(log);
+  let app: App | undefined;
+  let listening: Promise<unknown> = Promise.resolve();
+  const siblings = join(process, {
+    listen(port) {
+      app = createApp({ ...options, port }, log, siblings);
+      const url = app.listen();
+      listening = url.catch(() => {});
+      return url;
+    },
+    reloadKeys: async () => app?.reloadKeys() ?? 0,
+    close: () => stop(),
+  });
+  let stopping = false;
+  const stop = async () => {
+    if (stopping) return;
+    stopping = true;
+    await listening;
+    await endWith(log, app?.close());
+  };
+  process.on('SIGTERM', stop);
+  // What a terminal sends to all processes the first of them passes on as it sees fit.
+  process.on('SIGINT', () => {});
+  if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => {});
+}
+
+function logOf({ logLevel, processes }: Options): Log {
+  return createLog(logLevel, undefined, processes > 1 ? { process: process.pid } : {});
 }
 
 async function reloadKeys(app: App, log: Log): Promise<void> {
@@ -74,6 +110,17 @@ function endOnFault(log: Log): void {
     log.write('error', 'uncaught', { error });
     end(log, EXIT_FAILURE);
   });
+}
+
+/** Ends the process once all is closed. */
+async function endWith(log: Log, closed: Promise<void> | undefined): Promise<void> {
+  try {
+    await closed;
+    end(log, 0);
+  } catch (error) {
+    log.write('error', 'the stop failed', { error });
+    end(log, EXIT_FAILURE);
+  }
 }
 
 function end(log: Log, status: number): void {

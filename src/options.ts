@@ -1,5 +1,6 @@
 // The command line and the environment become one checked value. Nothing else reads process.env.
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isKey } from './guards/keys.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -25,7 +26,9 @@ export interface Options {
   readonly trustProxy: boolean;
   /** Origins, as browsers send them, whose scripts may read and write. */
   readonly corsOrigins: readonly string[];
-  /** How many threads of demonstrations may be alive at one time. */
+  /** How many processes serve. */
+  readonly processes: number;
+  /** How many threads of demonstrations may be alive at one time in each process: its share of `--max-threads`. */
   readonly maxThreads: number;
   readonly logLevel: LogLevel;
 }
@@ -77,6 +80,12 @@ const DECLARATIONS = [
     repeatable: true,
     help: 'origin whose pages may use the service; repeatable',
   },
+  {
+    flag: 'processes',
+    value: 'N',
+    default: '1',
+    help: 'processes that serve, on one port and file; auto: one for each core',
+  },
   { flag: 'max-threads', value: 'N', default: '64', help: 'threads that demonstrations may have at one time, from 16' },
   { flag: 'log-level', value: 'LEVEL', default: 'info', help: `one of ${LOG_LEVELS.join(', ')}` },
 ] as const satisfies readonly Declaration[];
@@ -87,6 +96,7 @@ type Flag = (typeof DECLARATIONS)[number]['flag'];
 const COMMON_NAMES: Partial<Record<Flag, string>> = { host: 'HOST', port: 'PORT' };
 
 const PORT_MAX = 65_535;
+const PROCESSES_MOST = 64;
 const BODY_LIMIT_MAX_BYTES = 268_435_456;
 
 /** The largest demonstration needs this many, or it would never have its turn. */
@@ -183,6 +193,8 @@ function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): O
   const host = text('host');
   const apiKeysFile = texts.get('api-keys-file');
   const apiKeys = listed(keyList);
+  const count = processes(text('processes'));
+  const threads = integer('max-threads', text('max-threads'), MAX_THREADS_LEAST, MAX_THREADS_MOST);
   const options: Options = {
     host,
     port: integer('port', text('port'), 0, PORT_MAX),
@@ -196,13 +208,17 @@ function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): O
     rateLimit: rateLimit(texts.get('rate-limit') ?? (isLoopback(host) ? 'off' : PUBLIC_RATE_LIMIT)),
     trustProxy: truth('trust-proxy', texts.get('trust-proxy')),
     corsOrigins: listed(texts.get('cors-origin')).map(origin),
-    maxThreads: integer('max-threads', text('max-threads'), MAX_THREADS_LEAST, MAX_THREADS_MOST),
+    processes: count,
+    maxThreads: Math.max(MAX_THREADS_LEAST, Math.floor(threads / count)),
     logLevel: oneOf('log-level', text('log-level'), LOG_LEVELS),
   };
   if (host === '') throw new UsageError('--host must not be empty');
   if (apiKeysFile === '') throw new UsageError('--api-keys-file must not be empty');
   if (keyList !== undefined && (apiKeys.length === 0 || !apiKeys.every(isKey))) {
     throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, parted by commas');
+  }
+  if (options.processes > 1 && options.db === ':memory:') {
+    throw new UsageError('--processes needs a file: no other process sees what one has in memory');
   }
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
   if (!isLoopback(host) && !hasKeys && !options.allowAnonymous) {
@@ -217,6 +233,12 @@ function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): O
 function listed(text = ''): string[] {
   const values = text.split(',').map((value) => value.trim());
   return values.filter((value) => value !== '');
+}
+
+function processes(text: string): number {
+  return text === 'auto'
+    ? Math.min(availableParallelism(), PROCESSES_MOST)
+    : integer('processes', text, 1, PROCESSES_MOST);
 }
 
 function rateLimit(text: string): number | undefined {

@@ -6,7 +6,9 @@ import { Problem } from '../http/problem.ts';
 import { clientAddress } from './client-address.ts';
 import type { Keys } from './keys.ts';
 import { checkHost, checkWrite, corsHeaders, preflightReply } from './origin.ts';
-import { createRateLimiter, type Quota, WINDOW_S } from './rate-limit.ts';
+import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
+
+type MaybePromise<Value> = Value | Promise<Value>;
 
 /** What is asked of requests. */
 export interface GuardOptions {
@@ -21,6 +23,8 @@ export interface GuardOptions {
   readonly baseUrl: string;
   /** Whether only this machine reaches it. */
   readonly loopback: boolean;
+  /** Makes the limiters, which have names. */
+  readonly createLimiter: (name: string, quota: number) => RateLimiter;
 }
 
 /** What is open to everybody: the entrance, the health record and the description, and two with all that is below. */
@@ -29,31 +33,50 @@ const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
 const NEVER_LIMITED = 'health';
 
+/** What the limiters are called, in the answers as well. */
+const DEFAULT = 'default';
+const WRONG_KEYS = 'wrong-keys';
+
 /** How many wrong keys an address may send in {@link WINDOW_S} seconds. */
 const WRONG_KEYS_MOST = 10;
 
 /** Returns the guard that `options` ask for. */
-export function createGuard({ keys, rateLimit, trustProxy, corsOrigins, baseUrl, loopback }: GuardOptions): Guard {
+export function createGuard(options: GuardOptions): Guard {
+  const { keys, rateLimit, trustProxy, corsOrigins, baseUrl, loopback, createLimiter } = options;
   const { origin, hostname } = new URL(baseUrl);
   const hosts = new Set([hostname]);
   const sites = new Set(corsOrigins);
   const writers = new Set([...corsOrigins, origin]);
-  const limiter = rateLimit === undefined ? undefined : createRateLimiter(rateLimit);
-  const wrongKeys = createRateLimiter(WRONG_KEYS_MOST);
+  const limiter = rateLimit === undefined ? undefined : createLimiter(DEFAULT, rateLimit);
+  const wrongKeys = createLimiter(WRONG_KEYS, WRONG_KEYS_MOST);
 
   /** The client by its key; throws unauthorized, or too-many-requests if its address has sent too many wrong ones. */
-  function holderOf(message: IncomingMessage, { holderOf }: Keys, headers: string[]): string {
+  function holderOf(message: IncomingMessage, { holderOf }: Keys, headers: string[]): MaybePromise<string> {
     const holder = holderOf(message.headers);
     if (holder === 'none') throw unauthorized('This service asks for a key: send "authorization: Bearer KEY".');
     const address = clientAddress(message, trustProxy);
     // Whoever has used them up is told nothing of further keys, not even of a right one: it may be the next guess.
-    const quota = holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.look(address);
-    if (!quota.allowed) {
-      headers.push(...quotaHeaders('wrong-keys', WRONG_KEYS_MOST, quota));
-      throw tooMany('Too many wrong keys.', quota);
-    }
-    if (holder === 'wrong') throw unauthorized('This key is not known.');
-    return holder.key;
+    return after(holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.look(address), (quota) => {
+      if (!quota.allowed) {
+        headers.push(...quotaHeaders(WRONG_KEYS, WRONG_KEYS_MOST, quota));
+        throw tooMany('Too many wrong keys.', quota);
+      }
+      if (holder === 'wrong') throw unauthorized('This key is not known.');
+      return holder.key;
+    });
+  }
+
+  function countRequest(
+    client: string,
+    quota: number,
+    limiter: RateLimiter,
+    headers: string[],
+  ): MaybePromise<undefined> {
+    return after(limiter.take(client), (left) => {
+      headers.push(...quotaHeaders(DEFAULT, quota, left));
+      if (!left.allowed) throw tooMany('Too many requests.', left);
+      return undefined;
+    });
   }
 
   return (message, path, headers) => {
@@ -65,14 +88,20 @@ export function createGuard({ keys, rateLimit, trustProxy, corsOrigins, baseUrl,
     const [first = ''] = path;
     const isWhole = path.length === 1;
     const isOpen = (isWhole && OPEN.has(first)) || OPEN_BELOW.has(first);
-    const holder = keys && !isOpen ? holderOf(message, keys, headers) : undefined;
-    if (rateLimit !== undefined && limiter && !(isWhole && first === NEVER_LIMITED)) {
-      const quota = limiter.take(holder ?? clientAddress(message, trustProxy));
-      headers.push(...quotaHeaders('default', rateLimit, quota));
-      if (!quota.allowed) throw tooMany('Too many requests.', quota);
-    }
-    return undefined;
+    const isLimited = !(isWhole && first === NEVER_LIMITED);
+    return after(keys && !isOpen ? holderOf(message, keys, headers) : undefined, (holder) => {
+      if (rateLimit === undefined || !limiter || !isLimited) return undefined;
+      return countRequest(holder ?? clientAddress(message, trustProxy), rateLimit, limiter, headers);
+    });
   };
+}
+
+/** Goes on at once where there is nothing to wait for: a promise more would cost each request a turn. */
+function after<Value, Result>(
+  value: MaybePromise<Value>,
+  next: (value: Value) => MaybePromise<Result>,
+): MaybePromise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what remains (`r`) and until when (`t`). */

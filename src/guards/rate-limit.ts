@@ -22,16 +22,16 @@ export interface Quota {
   readonly resetS: number;
 }
 
-/** Counts requests of clients, each of which has a quota of its own. */
-export interface RateLimiter {
+/** Counts requests of clients, each of which has a quota of its own; maybe elsewhere. */
+export interface RateLimiter<Answer = Quota | Promise<Quota>> {
   /** Counts a request and says whether it is allowed; one that is not costs nothing. `now` is in milliseconds. */
-  take(client: string, now?: number): Quota;
+  take(client: string, now?: number): Answer;
   /** Says what `take` would, and counts nothing. */
-  look(client: string, now?: number): Quota;
+  look(client: string, now?: number): Answer;
 }
 
 /** Returns a limiter that allows each client `quota` requests in {@link WINDOW_S} seconds. Its memory is bounded. */
-export function createRateLimiter(quota: number): RateLimiter {
+export function createRateLimiter(quota: number): RateLimiter<Quota> {
   const intervalMs = WINDOW_MS / quota;
   /** When each client's quota will be full again, counted in intervals: so that adding one is exact, however often. */
   const fullAt = new Map<string, number>();

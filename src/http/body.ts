@@ -76,7 +76,9 @@ export function readBody(
       outcome();
     }
 
-    message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+    // Whoever went while the guard was waiting has been heard of already.
+    if (message.destroyed) onClose();
+    else message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
 }
 

@@ -57,9 +57,14 @@ export interface Outcome {
 
 /**
  * Looks at a request before it is routed: throws the {@link Problem} that refuses it, or returns the answer to one that
- * needs no route. `path` are the segments of its path. What it adds to `headers` goes out with the answer, whatever that is.
+ * needs no route; maybe later. `path` are the segments of its path. What it adds to `headers` goes out with the answer,
+ * whatever that is.
  */
-export type Guard = (message: IncomingMessage, path: readonly string[], headers: string[]) => Reply | undefined;
+export type Guard = (
+  message: IncomingMessage,
+  path: readonly string[],
+  headers: string[],
+) => Reply | undefined | Promise<Reply | undefined>;
 
 /** What dispatching needs to know. */
 export interface DispatchOptions {
@@ -167,14 +172,28 @@ function heldBack(response: ServerResponse): Promise<void> {
 
 /** Not async, for each such layer costs every request a promise and a turn of the microtasks. */
 function answer(exchange: Exchange, boxes: Boxes, options: DispatchOptions): Reply | Promise<Reply> {
-  const { message } = exchange;
-  const { method = '', url = '' } = message;
+  const { message, headers } = exchange;
   checkMessage(message);
-  const isServerWide = method === 'OPTIONS' && url === '*';
-  const { segments, query } = isServerWide ? NO_TARGET : parseTarget(url);
-  const guarded = options.guard(message, segments, exchange.headers);
-  if (guarded) return guarded;
-  if (isServerWide) return { status: 204, headers: SERVER_WIDE };
+  const target = isServerWide(message) ? NO_TARGET : parseTarget(message.url ?? '');
+  const guarded = options.guard(message, target.segments, headers);
+  if (guarded instanceof Promise) return guarded.then((reply) => reply ?? routed(exchange, target, boxes, options));
+  return guarded ?? routed(exchange, target, boxes, options);
+}
+
+function isServerWide({ method, url }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && url === '*';
+}
+
+/** The answer of what is at the target, to a request that the guard has let in. */
+function routed(
+  exchange: Exchange,
+  { segments, query }: Target,
+  boxes: Boxes,
+  options: DispatchOptions,
+): Reply | Promise<Reply> {
+  const { message } = exchange;
+  const { method = '' } = message;
+  if (isServerWide(message)) return { status: 204, headers: SERVER_WIDE };
   const match = options.router(segments);
   if (!match) throw new Problem('not-found', 'There is nothing at this path.');
   const { template, methods, allow } = match.place;

@@ -22,6 +22,8 @@ export const BATCH_LIMITS = {
 export interface BatcherOptions<Item, Outcome> {
   /** Does the work of one batch; resolves with the outcome of each item in order. If it rejects, nothing was done. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  /** Is waited for before a batch is put together: what arrives meanwhile travels with it. Default: nothing. */
+  readonly ready?: (() => Promise<void>) | undefined;
   /** What an item adds to the size of its batch. Default: nothing. */
   readonly size?: (item: Item) => number;
   /** Is told of an item when it has its turn; if it throws, the item is left out and rejects with the same error. */
@@ -48,6 +50,7 @@ interface Waiting<Item, Outcome> {
  */
 export function createBatcher<Item, Outcome>({
   run,
+  ready,
   size = () => 0,
   check = () => {},
   lanes = 1,
@@ -135,6 +138,7 @@ export function createBatcher<Item, Outcome>({
   async function work(): Promise<void> {
     let since = performance.now();
     while (queue.length > 0) {
+      if (ready) await ready();
       const batch = nextBatch().filter(isWanted);
       if (batch.length === 0) continue;
       try {

@@ -26,6 +26,11 @@ export interface Database {
    * each. `batchId` names the batch, so that an engine that lost the answer can be sent the same batch again.
    */
   transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
+  /**
+   * Resolves when a transaction can begin at once, where others are at it too: what arrives until then can travel with it.
+   * Without it, one always can.
+   */
+  writable?(): Promise<void>;
   /** Resolves when every connection the service uses has answered a real query. */
   ping(): Promise<void>;
   /** Waits for what is under way, then lets go of the engine. No call may follow. */

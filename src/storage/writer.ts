@@ -35,6 +35,7 @@ interface Run {
 export function createWriter(database: Database): Write {
   const submit = createBatcher<Item, unknown>({
     run: (items) => commit(database, items),
+    ready: database.writable,
     size: ({ values }) => values.reduce<number>((sum, value) => sum + String(value).length, 0),
   });
   return <Outcome>(kind: WriteKind<Outcome>, key: number | undefined, values: Values) =>

@@ -38,10 +38,10 @@ export function installPeers() {
   if (installed.status !== 0) execFileSync('npm', ['ci', '--prefix', here('peers')], { stdio: ['ignore', 2, 2] });
 }
 
-/** Starts a server; resolves when it has answered a request. `status` reads a figure of /proc/PID/status, in MB where it is one of memory. */
-export async function start(command) {
+/** Starts a server, on the first core alone unless `cores` says others; resolves when it has answered a request. */
+export async function start(command, cores = '0') {
   const port = await freePort();
-  const [program, ...args] = pinned(0, command(String(port)));
+  const [program, ...args] = pinned(cores, command(String(port)));
   const started = performance.now();
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const exited = once(child, 'exit');
@@ -51,6 +51,7 @@ export async function start(command) {
   return {
     url,
     startMs: performance.now() - started,
+    pid: child.pid,
     /** Seconds of CPU that the process has used. */
     cpu: () => {
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ');
@@ -101,10 +102,10 @@ export async function preload(url, count) {
 }
 
 /**
- * Drives `url` for some seconds by wrk (Debian has it), or else by autocannon, which takes more of its core for itself.
+ * Drives `url` for some seconds from the second core, unless `cores` says others, by wrk (Debian has it), or else by autocannon, which takes more of its core for itself.
  * Returns the requests, the seconds, and the 50th and 99th percentile in ms; throws where one request failed.
  */
-export function drive(url, work, { connections, seconds, notes }) {
+export function drive(url, work, { connections, seconds, notes, cores = '1' }) {
   const wrk = [
     'wrk',
     '-t1',
@@ -118,7 +119,7 @@ export function drive(url, work, { connections, seconds, notes }) {
     String(notes),
   ];
   const cannon = [node, here('autocannon.mjs'), url, work, String(connections), String(seconds), String(notes)];
-  const [program, ...args] = pinned(1, has('wrk') ? wrk : cannon);
+  const [program, ...args] = pinned(cores, has('wrk') ? wrk : cannon);
   const printed = execFileSync(program, args).toString();
   const measured = JSON.parse(printed.trim().split('\n').at(-1));
   if (measured.failed > 0) throw new Error(`${measured.failed} requests failed: ${printed}`);

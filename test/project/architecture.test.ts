@@ -11,12 +11,12 @@ import { closureOf, codeOf, root, type Source, sources } from './sources.ts';
 /** The rooms of the house, from the door inwards. A module that stands in src/ itself is a room of its own. */
 const ROOMS: Record<string, readonly string[]> = {
   'build.ts': ['contract', 'docs'],
-  'main.ts': ['app.ts', 'log.ts', 'options.ts', 'storage'],
+  'main.ts': ['app.ts', 'log.ts', 'options.ts', 'processes', 'storage'],
   'options.ts': ['guards', 'log.ts'],
   'log.ts': [],
   'app.ts': [
     ...['collections', 'concurrency', 'guards', 'http', 'storage'],
-    ...['docs.ts', 'health.ts', 'log.ts', 'options.ts', 'problems.ts'],
+    ...['docs.ts', 'health.ts', 'log.ts', 'options.ts', 'problems.ts', 'processes'],
   ],
   'docs.ts': ['contract', 'docs', 'http'],
   'health.ts': ['contract', 'http', 'storage'],
@@ -24,6 +24,7 @@ const ROOMS: Record<string, readonly string[]> = {
   collections: ['contract', 'http', 'storage'],
   concurrency: ['contract', 'http'],
   guards: ['http'],
+  processes: ['guards', 'log.ts', 'storage'],
   contract: ['http'],
   docs: [],
   http: [],
@@ -33,6 +34,9 @@ const ROOMS: Record<string, readonly string[]> = {
 /** What a room may take of another, where it may not take all. */
 const DOORS: Record<string, readonly string[]> = {
   'main.ts -> storage': ['storage/check.ts', 'storage/database.ts'],
+  'app.ts -> processes': ['processes/siblings.ts'],
+  'processes -> guards': ['guards/keys.ts', 'guards/rate-limit.ts'],
+  'processes -> storage': ['storage/batcher.ts', 'storage/database.ts'],
   'options.ts -> guards': ['guards/keys.ts'],
   'collections -> storage': ['storage/shape.ts', 'storage/table.ts'],
   'health.ts -> storage': ['storage/database.ts'],

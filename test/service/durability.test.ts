@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkFile } from '../../src/storage/check.ts';
 import { newFile } from '../storage/databases.ts';
 import { type Command, startCommand, stop } from './command.ts';
-import { createLedger, type Input, type Ledger } from './ledger.ts';
+import { between, createLedger, type Ledger, writeOnce } from './ledger.ts';
 
 const KILLS = Number(process.env.NOTES_TEST_KILLS ?? 20);
 const CLIENTS = 16;
@@ -21,25 +21,9 @@ const MOST = 240;
 /** Generous, for the machine may be busy with other things: it takes a third of a second. */
 const START_WITHIN_MS = 5_000;
 
-const between = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1));
-
-/** What the clients do again and again until the service is gone; every text they send is another. */
+/** What the clients do again and again until the service is gone. */
 async function write(url: string, ledger: Ledger, name: string): Promise<never> {
-  for (let turn = 0; ; turn += 1) {
-    const label = `${name}, turn ${turn}`;
-    // Some are longer than a page of the file, so that there is something to tear apart.
-    const long = label.padEnd(turn % 5 === 0 ? between(5_000, 9_000) : 0, '.');
-    const note = (title: string): Input => ({ title, body: long });
-    const kept = await ledger.create(url, '/notes', note(label));
-    await ledger.replace(url, kept, note(`${label}, replaced`));
-    const tag = await ledger.create(url, '/tags', { name: label });
-    const comment = await ledger.create(url, `${kept}/comments`, { body: long });
-    await ledger.replace(url, comment, { body: `${long}, replaced` });
-    await ledger.create(url, `${kept}/comments`, { body: `${label}, another` });
-    if (turn % 2 === 0) await ledger.remove(url, tag);
-    if (turn % 3 === 0) await ledger.remove(url, comment);
-    if (turn % 3 === 1) await ledger.remove(url, kept);
-  }
+  for (let turn = 0; ; turn += 1) await writeOnce(url, ledger, name, turn);
 }
 
 async function writeAndKill(command: Command, url: string, ledger: Ledger, name: string, killed: Promise<unknown>) {

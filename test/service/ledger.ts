@@ -128,6 +128,26 @@ export function createLedger(onAcknowledged: () => void): Ledger {
   };
 }
 
+/** Returns any whole number from `least` to `most`. */
+export const between = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1));
+
+/** A client's turn number `turn`: notes, tags and comments made, replaced and removed; every text it sends is another. */
+export async function writeOnce(url: string, ledger: Ledger, name: string, turn: number): Promise<void> {
+  const label = `${name}, turn ${turn}`;
+  // Some are longer than a page of the file, so that there is something to tear apart.
+  const long = label.padEnd(turn % 5 === 0 ? between(5_000, 9_000) : 0, '.');
+  const note = (title: string): Input => ({ title, body: long });
+  const kept = await ledger.create(url, '/notes', note(label));
+  await ledger.replace(url, kept, note(`${label}, replaced`));
+  const tag = await ledger.create(url, '/tags', { name: label });
+  const comment = await ledger.create(url, `${kept}/comments`, { body: long });
+  await ledger.replace(url, comment, { body: `${long}, replaced` });
+  await ledger.create(url, `${kept}/comments`, { body: `${label}, another` });
+  if (turn % 2 === 0) await ledger.remove(url, tag);
+  if (turn % 3 === 0) await ledger.remove(url, comment);
+  if (turn % 3 === 1) await ledger.remove(url, kept);
+}
+
 function partsOf(path: string): [list: string, id: number] {
   const end = path.lastIndexOf('/');
   return [path.slice(0, end), Number(path.slice(end + 1))];

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, createReadStream, openSync, readFileSync, write, writeSync } from 'node:fs';
+import { closeSync, constants, createReadStream, openSync, readFileSync, readSync, write, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -135,6 +135,32 @@ test('a pipe that takes a part at a time gets every line whole and in order, tho
   reader.destroy();
   const lines = text.split('\n').filter((line) => line !== '');
   assert.deepEqual(numbers(lines.map((line) => JSON.parse(line))), upTo(count + 1));
+});
+
+test('a pipe gets whole lines in pieces that nothing of another writer can get into', async (t) => {
+  const { path, target } = pipeTarget(t);
+  const log = createLog('info', target);
+  const count = writeMany(log);
+  await untilFull(target);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  t.after(() => closeSync(reader));
+  const held = Buffer.alloc(2 * PIPE_BYTES);
+  const bytes = readSync(reader, held);
+  assert.ok(bytes > PIPE_BYTES / 2, `${bytes}`);
+  // What filled the pipe up came from another writer, and would stand in the middle of a line.
+  const lines = held.toString('utf8', 0, bytes).split('\n');
+  const whole = lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+  assert.deepEqual(numbers(whole), upTo(whole.length));
+  assert.ok(whole.length > 0 && whole.length < count);
+});
+
+test('a line that is longer than a piece is written all the same', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const log = createLog('info', target);
+  for (let number = 0; number < 4; number += 1)
+    log.write('info', 'ü'.repeat(number % 2 === 0 ? 5_000 : 10), { number });
+  log.flush();
+  assert.deepEqual(numbers(lines()), upTo(4));
 });
 
 test('flush goes on where a full pipe had stopped, and waits for its reader', async (t) => {

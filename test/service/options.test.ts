@@ -1,5 +1,6 @@
 // The command line and the environment, without a process: every option by each of its ways, and every wrong value.
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { helpText, isLoopback, type Options, parseCommand, UsageError } from '../../src/options.ts';
@@ -73,6 +74,7 @@ const SAMPLES: readonly Sample[] = [
       ['http://b.example:8080', 'https://xn--bcher-kva.example'],
     ],
   },
+  { flag: 'processes', key: 'processes', byDefault: 1, first: ['2', 2], second: ['64', 64] },
   { flag: 'max-threads', key: 'maxThreads', byDefault: 64, first: ['16', 16], second: ['1024', 1_024] },
   { flag: 'log-level', key: 'logLevel', byDefault: 'info', first: ['silent', 'silent'], second: ['debug', 'debug'] },
 ];
@@ -145,6 +147,7 @@ const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
   ['port', '', 'http', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '٣'],
   ['db', '', 'http://127.0.0.1:4001', 'postgres://db'],
   ['body-limit', '0', '268435457', '1MB', '1.5', '-1'],
+  ['processes', '', '0', '-1', '65', '1.5', 'two', 'AUTO'],
   ['log-level', '', 'loud', 'INFO', 'info,debug'],
   ['api-keys-file', ''],
   ['rate-limit', '', '0', '1000001', 'OFF', '1.5', '-1', '600/min'],
@@ -202,6 +205,17 @@ test('the rate limit is off on loopback and 600 elsewhere, unless it is set', ()
   assert.equal(limit('--host', '::'), 600);
   assert.equal(limit('--host', '::', '--rate-limit', 'off'), undefined);
   assert.equal(limit('--rate-limit', '7'), 7);
+});
+
+test('auto is a process for each core, and each has its share of the threads, sixteen at least', () => {
+  assert.equal(options(['--processes', 'auto']).processes, availableParallelism());
+  const threads = (processes: string) => options(['--processes', processes, '--max-threads', '64']).maxThreads;
+  assert.deepEqual(['1', '2', '3', '4', '5', '64'].map(threads), [64, 32, 21, 16, 16, 16]);
+});
+
+test('several processes need a file, for what one has in memory no other sees', () => {
+  assert.throws(() => options(['--processes', '2', '--db', ':memory:']), /^UsageError: --processes needs a file/);
+  assert.equal(options(['--processes', '1', '--db', ':memory:']).db, ':memory:');
 });
 
 test('an address that others can reach needs keys or --allow-anonymous', () => {

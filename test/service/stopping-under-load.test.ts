@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { startCommand, stop } from './command.ts';
 import { temporaryFolder } from './harness.ts';
@@ -61,13 +61,18 @@ async function useUp({ socket, answer }: Conversation, name: string, lasting: bo
   }
 }
 
-test(`SIGTERM in the middle of load ${STOPS} times: nobody is dropped, nothing is lost`, async (t) => {
+for (const processes of ['1', '2']) {
+  test(`SIGTERM in the middle of load ${STOPS} times, processes: ${processes}: nobody is dropped, nothing is lost`, (t) =>
+    stopAgainAndAgain(t, processes));
+}
+
+async function stopAgainAndAgain(t: TestContext, processes: string): Promise<void> {
   const folder = temporaryFolder(t);
   const confirmed: string[] = [];
   const longest = { stop: 0 };
   let [answers, neverAccepted] = [0, 0];
   for (let run = 0; run < STOPS; run += 1) {
-    const command = startCommand(t, ['--port', '0', '--log-level', 'error'], { folder });
+    const command = startCommand(t, ['--port', '0', '--log-level', 'error', '--processes', processes], { folder });
     const port = Number(new URL(await command.ready()).port);
     const tally: Tally = { answers: 0, confirmed: [], dropped: [], neverAccepted: 0, stopping: false };
     const clients = Array.from({ length: CLIENTS }, (_, client) =>
@@ -98,4 +103,4 @@ test(`SIGTERM in the middle of load ${STOPS} times: nobody is dropped, nothing i
     `${STOPS} stops, ${answers} answers, ${confirmed.length} confirmed writes, all there; ${neverAccepted} connections ` +
       `were never accepted; the longest stop took ${longest.stop.toFixed(0)} ms`,
   );
-});
+}

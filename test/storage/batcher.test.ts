@@ -54,6 +54,30 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
 
 const done = (item: string) => `${item} done`;
 
+test('what arrives while the engine is not ready travels with what was there', async () => {
+  const batches: (readonly string[])[] = [];
+  let makeReady = () => {};
+  const ready = () =>
+    new Promise<void>((resolve) => {
+      makeReady = resolve;
+    });
+  const submit = createBatcher<string, string>({
+    ready,
+    run: async (items) => {
+      batches.push(items);
+      return items.map(done);
+    },
+  });
+  const first = submit('a');
+  await nextTurn();
+  await nextTurn();
+  const second = submit('b');
+  assert.deepEqual(batches, []);
+  makeReady();
+  assert.deepEqual(await Promise.all([first, second]), ['a done', 'b done']);
+  assert.deepEqual(batches, [['a', 'b']]);
+});
+
 test('what arrives while a batch is under way travels together in the next, in its order', async () => {
   const { submit, batch } = heldBatcher();
   const first = submit('a');

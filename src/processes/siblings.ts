@@ -1,0 +1,61 @@
+// What the processes of one service have in common, as one of them sees it: the turn at writing, the counts of requests,
+// the health. A process that is alone has all of it to itself.
+import { createRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
+import { createBatcher } from '../storage/batcher.ts';
+import type { Database } from '../storage/database.ts';
+import { openChannel, type Port } from './channel.ts';
+import type { Count, MemberFunctions, SupervisorFunctions } from './protocol.ts';
+import { createTurn } from './turns.ts';
+
+/** The processes that serve at the same address, from the same file. */
+export interface Siblings {
+  /** Returns the limiter of that name, which counts the requests of all processes together. */
+  createLimiter(name: string, quota: number): RateLimiter;
+  /** Opens the file with `open` and returns it so that the processes take turns at it, and a ping is of all of them. */
+  share(open: () => Promise<Database>): Promise<Database>;
+}
+
+/** No siblings: the process is the service. */
+export const ALONE: Siblings = {
+  createLimiter: (_name, quota) => createRateLimiter(quota),
+  share: (open) => open(),
+};
+
+/** Joins the processes whose supervisor is at the other end of `port`, and does what it says with `functions`. */
+export function join(
+  port: Port,
+  functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
+): Siblings {
+  let own: Database | undefined;
+  const supervisor = openChannel<SupervisorFunctions>(port, {
+    ...functions,
+    turnWanted: () => turn.wanted(),
+    ping: () => own?.ping(),
+  } satisfies Record<keyof MemberFunctions, unknown>);
+  supervisor.tell('begun');
+  const turn = createTurn({
+    ask: () => supervisor.call('askTurn'),
+    pass: () => supervisor.tell('passTurn'),
+  });
+  // What is asked for while a question is under way travels with the next one.
+  const count = createBatcher<Count, Quota>({ run: (counts) => supervisor.call('count', counts) });
+
+  return {
+    createLimiter: (limiter, quota) => ({
+      take: (client) => count({ limiter, quota, client, take: true }),
+      look: (client) => count({ limiter, quota, client, take: false }),
+    }),
+
+    async share(open) {
+      // The start writes too.
+      const database = await turn.use(open);
+      own = database;
+      return {
+        ...database,
+        writable: turn.come,
+        transact: (batchId, statements) => turn.use(() => database.transact(batchId, statements)),
+        ping: () => supervisor.call('pingAll'),
+      };
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// The channel between two ends that the test has linked, through JSON as between processes.
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { openChannel, type Port } from '../../src/processes/channel.ts';
+
+/** Two ports, each of which gets what the other sends. */
+function linkedPorts(): [Port, Port] {
+  const [left, right] = [new EventEmitter(), new EventEmitter()];
+  const portOf = (own: EventEmitter, other: EventEmitter): Port => ({
+    send(message, _handle, _options, sent) {
+      const text = JSON.stringify(message);
+      setImmediate(() => {
+        other.emit('message', JSON.parse(text));
+        sent(null);
+      });
+      return true;
+    },
+    on: (event, listener) => own.on(event, listener),
+  });
+  return [portOf(left, right), portOf(right, left)];
+}
+
+type Arithmetic = {
+  readonly half: (number: number) => Promise<number>;
+  readonly fail: () => void;
+  readonly note: (text: string) => void;
+};
+
+function linked() {
+  const notes: string[] = [];
+  const [left, right] = linkedPorts();
+  const functions: Arithmetic = {
+    async half(number) {
+      // The larger ones take longer.
+      for (let count = 0; count < number; count += 1) await nextTurn();
+      return number / 2;
+    },
+    fail() {
+      throw Object.assign(new Error('in use'), { code: 'EADDRINUSE', address: '127.0.0.1', port: 80, secret: 'x' });
+    },
+    note: (text) => void notes.push(text),
+  };
+  openChannel(right, functions);
+  return { notes, left, right, channel: openChannel<Arithmetic>(left, {}) };
+}
+
+test('each call gets its own answer, in whatever order they come', async () => {
+  const { channel } = linked();
+  assert.deepEqual(await Promise.all([6, 0, 4].map((number) => channel.call('half', number))), [3, 0, 2]);
+});
+
+test('a call rejects with what the other end threw: its message and what Node adds', async () => {
+  const { channel } = linked();
+  await assert.rejects(channel.call('fail'), (error: Error) => {
+    assert.ok(error instanceof Error);
+    assert.equal(error.message, 'in use');
+    assert.deepEqual({ ...error }, { code: 'EADDRINUSE', address: '127.0.0.1', port: 80 });
+    return true;
+  });
+});
+
+test('what is only told is done, and a failure of it is nothing to anybody', async () => {
+  const { channel, notes } = linked();
+  channel.tell('note', 'hello');
+  channel.tell('fail');
+  await channel.call('half', 2);
+  assert.deepEqual(notes, ['hello']);
+});
+
+test('when the channel closes, all calls that wait reject, and all later ones', async () => {
+  const { channel } = linked();
+  const waiting = channel.call('half', 1_000);
+  channel.close();
+  await assert.rejects(waiting, /the other process has ended/);
+  await assert.rejects(channel.call('half', 2), /the other process has ended/);
+});
+
+test('messages of others pass by', async () => {
+  const { channel, right } = linked();
+  for (const message of [null, 'text', 7, { cmd: 'NODE_CLUSTER' }, { answers: 99 }, { name: 'unknown' }]) {
+    right.send?.(message as object, undefined, undefined, () => {});
+  }
+  assert.equal(await channel.call('half', 2), 1);
+});
