@@ -152,6 +152,9 @@ test('a pipe gets whole lines in pieces that nothing of another writer can get i
   const whole = lines.filter((line) => line !== '').map((line) => JSON.parse(line));
   assert.deepEqual(numbers(whole), upTo(whole.length));
   assert.ok(whole.length > 0 && whole.length < count);
+  // The rest gets out too: later it would go to whatever has the number of this pipe by then.
+  const last = `"number":${count - 1}}\n`;
+  await until(() => held.toString('utf8', 0, readNow(reader, held)).includes(last));
 });
 
 test('a line that is longer than a piece is written all the same', async (t) => {
@@ -250,6 +253,15 @@ for (const state of ['closed', 'full'] as const) {
     const { stderr } = await command.ended;
     assert.ok(stderr.split('\n').length < 3_200, 'the pipe has not been full');
   });
+}
+
+/** Reads what a pipe holds now; returns how many bytes. */
+function readNow(reader: number, into: Buffer): number {
+  try {
+    return readSync(reader, into);
+  } catch {
+    return 0;
+  }
 }
 
 /** Resolves once writers to the pipe are refused, and one that was there before has had the time to meet that. */
