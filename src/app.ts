@@ -20,6 +20,8 @@ import { problemRoute } from './problems.ts';
 import { ALONE, type Siblings } from './processes/siblings.ts';
 import { type Database, DatabaseDamaged, DatabaseOverloaded, DatabaseUnavailable } from './storage/database.ts';
 import { migrate } from './storage/migrations.ts';
+import { openRqlite } from './storage/rqlite.ts';
+import { type NamedCluster, parseCluster } from './storage/rqlite-address.ts';
 import { openSqlite, unusable } from './storage/sqlite.ts';
 import { createTable } from './storage/table.ts';
 import { createWriter } from './storage/writer.ts';
@@ -56,7 +58,7 @@ export function createApp(options: Options, log: Log, siblings: Siblings = ALONE
     async listen() {
       const documentation = await loadDocumentation();
       keys = await keysOf(options);
-      database = await siblings.share(() => openDatabase(options.db));
+      database = await siblings.share(() => openDatabase(options), parseCluster(options.db) === undefined);
       try {
         const address = await server.listen(options.host, options.port);
         const url = urlOf(address);
@@ -101,14 +103,27 @@ async function keysOf({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefin
   return apiKeys.length > 0 || apiKeysFile !== undefined ? loadKeys({ texts: apiKeys, file: apiKeysFile }) : undefined;
 }
 
-async function openDatabase(path: string): Promise<Database> {
-  const database = await openSqlite(path);
+async function openDatabase({ db, dbPassword }: Options): Promise<Database> {
+  const cluster = parseCluster(db);
+  const database = await (cluster ? openCluster(db, cluster, dbPassword) : openSqlite(db));
   try {
     await migrate(database);
     return database;
   } catch (error) {
     await database.close();
-    throw unusable(path, error);
+    throw unusable(db, error);
+  }
+}
+
+async function openCluster(
+  db: string,
+  { nodes, user, level }: NamedCluster,
+  password: string | undefined,
+): Promise<Database> {
+  try {
+    return await openRqlite({ nodes, user, password }, level);
+  } catch (error) {
+    throw unusable(db, error);
   }
 }
 

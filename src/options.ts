@@ -4,14 +4,17 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isKey } from './guards/keys.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
+import { database, integer, listed, oneOf, origin, truth, UsageError, url } from './option-values.ts';
 
 /** Everything that can be set. */
 export interface Options {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** The path of a SQLite file, or `:memory:`. */
+  /** The path of a SQLite file, `:memory:`, or the address of a cluster. */
   readonly db: string;
+  /** The password of the cluster's user. */
+  readonly dbPassword: string | undefined;
   /** Where clients reach the service, without a slash at the end; undefined: where it listens. */
   readonly baseUrl: string | undefined;
   /** What problem types start with, without a slash at the end; undefined: `{baseUrl}/problems`. */
@@ -40,11 +43,6 @@ export type Command =
   | { readonly kind: 'help' }
   | { readonly kind: 'version' };
 
-/** The command line or the environment is wrong; the message is one line for a person. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
 /** An option: its flag, the name of its value (a switch has none), its default as a text, and what --help says. */
 interface Declaration {
   readonly flag: string;
@@ -62,7 +60,12 @@ const RATE_LIMIT_MOST = 1_000_000;
 const DECLARATIONS = [
   { flag: 'host', value: 'ADDRESS', default: '127.0.0.1', help: 'address to listen on' },
   { flag: 'port', value: 'PORT', default: '3000', help: 'port to listen on; 0 takes any free one' },
-  { flag: 'db', value: 'FILE', default: 'notes.db', help: 'SQLite file, made if missing; :memory: keeps nothing' },
+  {
+    flag: 'db',
+    value: 'FILE',
+    default: 'notes.db',
+    help: 'SQLite file, made if missing; :memory: keeps nothing; or a cluster, see below',
+  },
   { flag: 'base-url', value: 'URL', help: 'where clients reach the service (default: where it listens)' },
   { flag: 'problem-base', value: 'URL', help: 'start of problem types (default: BASE-URL/problems)' },
   { flag: 'body-limit', value: 'BYTES', default: '1048576', help: 'largest request body' },
@@ -119,7 +122,8 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
     if (text !== undefined) texts.set(flag, String(text));
   }
   // No flag: what stands on the command line every user of the machine can see.
-  return { kind: 'serve', options: check(texts, environment.NOTES_API_KEYS || undefined) };
+  const { NOTES_API_KEYS: keys, NOTES_DB_PASSWORD: dbPassword } = environment;
+  return { kind: 'serve', options: { ...check(texts, keys || undefined), dbPassword: dbPassword || undefined } };
 }
 
 /** Returns the text of --help. */
@@ -143,6 +147,9 @@ ${rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')}
 Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
 parted by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
 NOTES_API_KEYS as well, parted by commas.
+
+A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=weak or linearizable
+and &user=NAME, whose password is NOTES_DB_PASSWORD.
 `;
 }
 
@@ -188,14 +195,14 @@ function environmentName(flag: string): string {
   return `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): Options {
+function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): Omit<Options, 'dbPassword'> {
   const text = (flag: Flag) => texts.get(flag) ?? '';
   const host = text('host');
   const apiKeysFile = texts.get('api-keys-file');
   const apiKeys = listed(keyList);
   const count = processes(text('processes'));
   const threads = integer('max-threads', text('max-threads'), MAX_THREADS_LEAST, MAX_THREADS_MOST);
-  const options: Options = {
+  const options: Omit<Options, 'dbPassword'> = {
     host,
     port: integer('port', text('port'), 0, PORT_MAX),
     db: database(text('db')),
@@ -229,12 +236,6 @@ function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): O
   return options;
 }
 
-/** The values of a list that is parted by commas. */
-function listed(text = ''): string[] {
-  const values = text.split(',').map((value) => value.trim());
-  return values.filter((value) => value !== '');
-}
-
 function processes(text: string): number {
   return text === 'auto'
     ? Math.min(availableParallelism(), PROCESSES_MOST)
@@ -243,48 +244,4 @@ function processes(text: string): number {
 
 function rateLimit(text: string): number | undefined {
   return text === 'off' ? undefined : integer('rate-limit', text, 1, RATE_LIMIT_MOST);
-}
-
-function origin(text: string): string {
-  const found = URL.canParse(text) ? new URL(text).origin : undefined;
-  if (found !== text || !/^https?:/.test(text)) {
-    throw new UsageError(`--cors-origin takes an origin such as https://example.com, not ${JSON.stringify(text)}`);
-  }
-  return text;
-}
-
-function integer(flag: Flag, text: string, least: number, most: number): number {
-  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= least && value <= most)) {
-    throw new UsageError(`--${flag} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`);
-  }
-  return value;
-}
-
-function oneOf<Choice extends string>(flag: Flag, text: string, choices: readonly Choice[]): Choice {
-  const found = choices.find((choice) => choice === text);
-  if (!found) throw new UsageError(`--${flag} takes one of ${choices.join(', ')}, not ${JSON.stringify(text)}`);
-  return found;
-}
-
-function truth(flag: Flag, text = 'false'): boolean {
-  return oneOf(flag, text.replace(/^1$/, 'true').replace(/^0$/, 'false'), ['true', 'false']) === 'true';
-}
-
-function url(flag: Flag, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const parsed = URL.canParse(text) ? new URL(text) : undefined;
-  // An empty query or fragment leaves its mark in the text alone.
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || /[?#]/.test(text) || parsed.username || parsed.password) {
-    throw new UsageError(
-      `--${flag} takes an http or https URL without user, query and fragment, not ${JSON.stringify(text)}`,
-    );
-  }
-  return parsed.href.replace(/\/+$/, '');
-}
-
-function database(text: string): string {
-  if (text === '') throw new UsageError('--db must not be empty');
-  if (/^[a-z]+:\/\//i.test(text)) throw new UsageError(`--db takes a file or :memory:, not ${JSON.stringify(text)}`);
-  return text;
 }

@@ -11,8 +11,11 @@ import { createTurn } from './turns.ts';
 export interface Siblings {
   /** Returns the limiter of that name, which counts the requests of all processes together. */
   createLimiter(name: string, quota: number): RateLimiter;
-  /** Opens the file with `open` and returns it so that the processes take turns at it, and a ping is of all of them. */
-  share(open: () => Promise<Database>): Promise<Database>;
+  /**
+   * Opens the database with `open` and returns it so that a ping is of all processes, and where it `takesTurns`, as a file
+   * does, they take turns at writing.
+   */
+  share(open: () => Promise<Database>, takesTurns: boolean): Promise<Database>;
 }
 
 /** No siblings: the process is the service. */
@@ -46,15 +49,16 @@ export function join(
       look: (client) => count({ limiter, quota, client, take: false }),
     }),
 
-    async share(open) {
+    async share(open, takesTurns) {
       // The start writes too.
-      const database = await turn.use(open);
+      const database = await (takesTurns ? turn.use(open) : open());
       own = database;
+      const shared: Database = { ...database, ping: () => supervisor.call('pingAll') };
+      if (!takesTurns) return shared;
       return {
-        ...database,
+        ...shared,
         writable: turn.come,
         transact: (batchId, statements) => turn.use(() => database.transact(batchId, statements)),
-        ping: () => supervisor.call('pingAll'),
       };
     },
   };

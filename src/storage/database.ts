@@ -12,6 +12,11 @@ export type Row = Readonly<Record<string, string | number | null>>;
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
+  /**
+   * An SQL expression over the same parameter: the JSON array of the rows that `sql` will return, where it is asked for right
+   * before. For engines that keep them with what they have done, as their answer may be lost on its way.
+   */
+  readonly rows?: string;
 }
 
 /**

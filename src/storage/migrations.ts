@@ -54,6 +54,9 @@ const FIRST = [
    END`,
 ];
 
+/** Makes the table of versions where there is none. */
+export const VERSIONS_TABLE = 'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT';
+
 /** The steps in order; step N brings a file from version N - 1 to version N. */
 const STEPS: readonly (readonly string[])[] = [FIRST];
 
@@ -96,9 +99,7 @@ export async function storedVersion(read: Database['read'], known = STEPS.length
 }
 
 function statements(step: readonly string[], version: number) {
-  return [
-    'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT',
-    `INSERT INTO notes_server_versions (version) VALUES (${version})`,
-    ...step,
-  ].map((sql) => ({ sql }));
+  return [VERSIONS_TABLE, `INSERT INTO notes_server_versions (version) VALUES (${version})`, ...step].map((sql) => ({
+    sql,
+  }));
 }

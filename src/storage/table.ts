@@ -30,9 +30,9 @@ export interface Table {
 export function createTable(shape: TableShape, database: Database, write: Write): Table {
   const sql = statementsOf(shape);
   const readPage = createPages(shape, database);
-  const creation: WriteKind<number | undefined> = { sql: sql.create, outcomes: createdIds };
-  const replacement: WriteKind<boolean> = { sql: sql.replace, outcomes: foundOrNot };
-  const removal: WriteKind<boolean> = { sql: sql.remove, outcomes: foundOrNot };
+  const creation: WriteKind<number | undefined> = { ...sql.create, outcomes: createdIds };
+  const replacement: WriteKind<boolean> = { ...sql.replace, outcomes: foundOrNot };
+  const removal: WriteKind<boolean> = { ...sql.remove, outcomes: foundOrNot };
 
   const readOne = createBatcher<RecordKey, string | undefined>({
     async run(wanted) {
@@ -99,26 +99,38 @@ function statementsOf(shape: TableShape) {
   const idAt = parent ? 1 : 0;
   const isWanted = `${name}.id = ${value(idAt)}${parent ? ` AND ${name}.${parent.column} = ${value(0)}` : ''}`;
   const isRead = parent ? isWanted : `${name}.id = value`;
+  const nextId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${name}') + key + 1`;
+  const found = `(SELECT json_group_array(json_object('id', ${name}.id)) FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
   return {
     // Ids are given explicitly (the last one ever given, plus the place in the batch), for RETURNING has no order.
-    create: `
-      INSERT INTO ${name} (id, ${stored.join(', ')})
-      SELECT (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${name}') + key + 1,
-        ${stored.map((_, index) => value(index)).join(', ')}
-      FROM json_each(?1) WHERE ${parentExistsSql(shape, value(0))}
-      RETURNING id${parent ? `, ${parent.column} AS parent` : ''}`,
+    create: {
+      sql: `
+        INSERT INTO ${name} (id, ${stored.join(', ')})
+        SELECT ${nextId}, ${stored.map((_, index) => value(index)).join(', ')}
+        FROM json_each(?1) WHERE ${parentExistsSql(shape, value(0))}
+        RETURNING id${parent ? `, ${parent.column} AS parent` : ''}`,
+      rows: `
+        (SELECT json_group_array(json_object('id', ${nextId}${parent ? `, 'parent', ${value(0)}` : ''}))
+         FROM json_each(?1) WHERE ${parentExistsSql(shape, value(0))})`,
+    },
 
     read: `
       SELECT group_concat(CASE WHEN ${name}.id IS NULL THEN '' ELSE ${recordSql(shape)} END, char(10)) AS records
       FROM json_each(?1) LEFT JOIN ${name} ON ${isRead}`,
 
-    replace: `
-      UPDATE ${name} SET ${columns.map((column, index) => `${column} = ${value(idAt + 1 + index)}`).join(', ')}
-      FROM json_each(?1) WHERE ${isWanted}
-      RETURNING ${name}.id`,
+    replace: {
+      sql: `
+        UPDATE ${name} SET ${columns.map((column, index) => `${column} = ${value(idAt + 1 + index)}`).join(', ')}
+        FROM json_each(?1) WHERE ${isWanted}
+        RETURNING ${name}.id`,
+      rows: found,
+    },
 
-    remove: parent
-      ? `DELETE FROM ${name} WHERE (${parent.column}, id) IN (SELECT ${value(0)}, ${value(1)} FROM json_each(?1)) RETURNING id`
-      : `DELETE FROM ${name} WHERE id IN (SELECT ${value(0)} FROM json_each(?1)) RETURNING id`,
+    remove: {
+      sql: parent
+        ? `DELETE FROM ${name} WHERE (${parent.column}, id) IN (SELECT ${value(0)}, ${value(1)} FROM json_each(?1)) RETURNING id`
+        : `DELETE FROM ${name} WHERE id IN (SELECT ${value(0)} FROM json_each(?1)) RETURNING id`,
+      rows: found,
+    },
   };
 }

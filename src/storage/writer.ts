@@ -13,6 +13,8 @@ export type Values = readonly (string | number)[];
  */
 export interface WriteKind<Outcome> {
   readonly sql: string;
+  /** The rows that `sql` will return, as a {@link Statement} tells them. */
+  readonly rows: string;
   readonly outcomes: (writes: readonly Values[], rows: readonly Row[]) => Outcome[];
 }
 
@@ -63,5 +65,5 @@ function inRuns(items: readonly Item[]): Run[] {
 }
 
 function toStatement({ kind, writes }: Run): Statement {
-  return { sql: kind.sql, parameter: JSON.stringify(writes) };
+  return { sql: kind.sql, rows: kind.rows, parameter: JSON.stringify(writes) };
 }

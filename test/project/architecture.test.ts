@@ -11,8 +11,9 @@ import { closureOf, codeOf, root, type Source, sources } from './sources.ts';
 /** The rooms of the house, from the door inwards. A module that stands in src/ itself is a room of its own. */
 const ROOMS: Record<string, readonly string[]> = {
   'build.ts': ['contract', 'docs'],
-  'main.ts': ['app.ts', 'log.ts', 'options.ts', 'processes', 'storage'],
-  'options.ts': ['guards', 'log.ts'],
+  'main.ts': ['app.ts', 'log.ts', 'option-values.ts', 'options.ts', 'processes', 'storage'],
+  'options.ts': ['guards', 'log.ts', 'option-values.ts'],
+  'option-values.ts': ['storage'],
   'log.ts': [],
   'app.ts': [
     ...['collections', 'concurrency', 'guards', 'http', 'storage'],
@@ -37,6 +38,7 @@ const DOORS: Record<string, readonly string[]> = {
   'app.ts -> processes': ['processes/siblings.ts'],
   'processes -> guards': ['guards/keys.ts', 'guards/rate-limit.ts'],
   'processes -> storage': ['storage/batcher.ts', 'storage/database.ts'],
+  'option-values.ts -> storage': ['storage/rqlite-address.ts'],
   'options.ts -> guards': ['guards/keys.ts'],
   'collections -> storage': ['storage/shape.ts', 'storage/table.ts'],
   'health.ts -> storage': ['storage/database.ts'],

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { helpText, isLoopback, type Options, parseCommand, UsageError } from '../../src/options.ts';
+import { UsageError } from '../../src/option-values.ts';
+import { helpText, isLoopback, type Options, parseCommand } from '../../src/options.ts';
+import { parseCluster } from '../../src/storage/rqlite-address.ts';
 
 /** An option: two texts that set it and what comes of them; a switch is set by its flag alone. */
 interface Sample {
@@ -98,7 +100,7 @@ test('these tests know every option of --help, and --help tells the default of e
 
 test('without arguments and environment every option has its default', () => {
   const defaults = Object.fromEntries(SAMPLES.map(({ key, byDefault }) => [key, byDefault]));
-  assert.deepEqual(options([]), { ...defaults, apiKeys: [] });
+  assert.deepEqual(options([]), { ...defaults, apiKeys: [], dbPassword: undefined });
 });
 
 for (const { flag, key, first, second, isSwitch } of SAMPLES) {
@@ -145,7 +147,15 @@ test('no other variable sets anything', () => {
 const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
   ['host', ''],
   ['port', '', 'http', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '٣'],
-  ['db', '', 'http://127.0.0.1:4001', 'postgres://db'],
+  ['db', '', 'http://127.0.0.1:4001', 'postgres://db', 'rqlite:', 'rqlite://', 'rqlite://host', 'rqlite://host:4001,'],
+  [
+    'db',
+    'rqlite://me:secret@host:4001',
+    'rqlite://host:4001/db',
+    'rqlite://host:4001?level=strong',
+    'rqlite://a:1?x=y',
+  ],
+  ['db', 'rqlite://host:99999', 'rqlite://host:4001#a', 'rqlite://ho st:4001', 'RQLITE://host:4001'],
   ['body-limit', '0', '268435457', '1MB', '1.5', '-1'],
   ['processes', '', '0', '-1', '65', '1.5', 'two', 'AUTO'],
   ['log-level', '', 'loud', 'INFO', 'info,debug'],
@@ -211,6 +221,29 @@ test('auto is a process for each core, and each has its share of the threads, si
   assert.equal(options(['--processes', 'auto']).processes, availableParallelism());
   const threads = (processes: string) => options(['--processes', processes, '--max-threads', '64']).maxThreads;
   assert.deepEqual(['1', '2', '3', '4', '5', '64'].map(threads), [64, 32, 21, 16, 16, 16]);
+});
+
+test('a cluster is named by its nodes, over TLS if that is asked for, its user and how fresh reads are', () => {
+  const weak = { level: 'weak', user: undefined };
+  assert.deepEqual(parseCluster('rqlite://127.0.0.1:4001'), { nodes: ['http://127.0.0.1:4001'], ...weak });
+  assert.deepEqual(parseCluster('rqlites://a.example:4001,[::1]:4003/'), {
+    nodes: ['https://a.example:4001', 'https://[::1]:4003'],
+    ...weak,
+  });
+  assert.deepEqual(parseCluster('rqlite://a:1?level=linearizable&user=b%20c'), {
+    nodes: ['http://a:1'],
+    level: 'linearizable',
+    user: 'b c',
+  });
+  for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:']) assert.equal(parseCluster(file), undefined, file);
+});
+
+test('the password of a cluster comes from the environment, and a misplaced one is not told', () => {
+  assert.equal(options([], { NOTES_DB_PASSWORD: 'secret' }).dbPassword, 'secret');
+  assert.throws(
+    () => options(['--db', 'rqlite://me:secret@host:4001']),
+    (error: Error) => !error.message.includes('secret'),
+  );
 });
 
 test('several processes need a file, for what one has in memory no other sees', () => {

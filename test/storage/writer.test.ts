@@ -19,11 +19,13 @@ const isThere: WriteKind<boolean>['outcomes'] = (writes, found) => {
 const put: WriteKind<boolean> = {
   sql: `INSERT INTO entries (id, text) SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE TRUE
         ON CONFLICT (id) DO UPDATE SET text = excluded.text RETURNING id`,
+  rows: `(SELECT json_group_array(json_object('id', value ->> 0)) FROM json_each(?1))`,
   outcomes: isThere,
 };
 
 const drop: WriteKind<boolean> = {
   sql: 'DELETE FROM entries WHERE id IN (SELECT value ->> 0 FROM json_each(?1)) RETURNING id',
+  rows: `(SELECT json_group_array(json_object('id', id)) FROM json_each(?1) JOIN entries ON id = value ->> 0)`,
   outcomes: isThere,
 };
 

@@ -1,0 +1,70 @@
+// What the values of options may be: each function takes the text of a value and returns what it stands for.
+import { parseCluster } from './storage/rqlite-address.ts';
+
+/** The command line or the environment is wrong; the message is one line for a person. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=weak or linearizable and &user=NAME';
+
+/** The values of a list that is parted by commas. */
+export function listed(text = ''): string[] {
+  const values = text.split(',').map((value) => value.trim());
+  return values.filter((value) => value !== '');
+}
+
+/** An origin, written as browsers write it. Throws {@link UsageError}, as all of these do. */
+export function origin(text: string): string {
+  const found = URL.canParse(text) ? new URL(text).origin : undefined;
+  if (found !== text || !/^https?:/.test(text)) {
+    throw new UsageError(`--cors-origin takes an origin such as https://example.com, not ${JSON.stringify(text)}`);
+  }
+  return text;
+}
+
+/** A whole number in digits. */
+export function integer(flag: string, text: string, least: number, most: number): number {
+  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most)) {
+    throw new UsageError(`--${flag} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`);
+  }
+  return value;
+}
+
+/** One of the choices. */
+export function oneOf<Choice extends string>(flag: string, text: string, choices: readonly Choice[]): Choice {
+  const found = choices.find((choice) => choice === text);
+  if (!found) throw new UsageError(`--${flag} takes one of ${choices.join(', ')}, not ${JSON.stringify(text)}`);
+  return found;
+}
+
+/** A switch: true, false, 1 or 0; false where it is not set. */
+export function truth(flag: string, text = 'false'): boolean {
+  return oneOf(flag, text.replace(/^1$/, 'true').replace(/^0$/, 'false'), ['true', 'false']) === 'true';
+}
+
+/** An http or https URL without a slash at the end. */
+export function url(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const parsed = URL.canParse(text) ? new URL(text) : undefined;
+  // An empty query or fragment leaves its mark in the text alone.
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || /[?#]/.test(text) || parsed.username || parsed.password) {
+    throw new UsageError(
+      `--${flag} takes an http or https URL without user, query and fragment, not ${JSON.stringify(text)}`,
+    );
+  }
+  return parsed.href.replace(/\/+$/, '');
+}
+
+/** A file, `:memory:` or the address of a cluster. */
+export function database(text: string): string {
+  if (text === '') throw new UsageError('--db must not be empty');
+  const isCluster = /^rqlites?:/.test(text);
+  // Not quoted: somebody may have put a password there.
+  if (isCluster && !parseCluster(text)) throw new UsageError(`--db takes ${CLUSTERS}`);
+  if (!isCluster && /^[a-z]+:\/\//i.test(text)) {
+    throw new UsageError(`--db takes a file, :memory: or ${CLUSTERS}, not ${JSON.stringify(text)}`);
+  }
+  return text;
+}

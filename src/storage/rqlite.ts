@@ -1,0 +1,102 @@
+// The distributed engine: rqlite, which is SQLite replicated by Raft and spoken to over HTTP. A batch carries its id, and
+// leaves its rows beside it in the same transaction: it may be sent again until somebody answers, and is carried out once.
+import { type Database, DatabaseUnavailable, type Row, type Statement } from './database.ts';
+import { storedVersion, VERSIONS_TABLE } from './migrations.ts';
+import { type ClusterAddress, createCluster, type Result, type Step } from './rqlite-cluster.ts';
+
+/** How fresh reads are (rqlite's read consistency): `weak` trusts a leader that has just been one, `linearizable` asks. */
+export type ReadLevel = 'weak' | 'linearizable';
+
+/** How long a batch is remembered; and how much older than the latest one a batch may be, for it may have been forgotten. */
+const REMEMBERED_MS = 600_000;
+const STALE_MS = 300_000;
+
+const BATCHES = [
+  VERSIONS_TABLE,
+  `CREATE TABLE IF NOT EXISTS notes_server_batches (id TEXT PRIMARY KEY, sent INTEGER NOT NULL, rows TEXT NOT NULL) STRICT`,
+  'CREATE INDEX IF NOT EXISTS notes_server_batches_by_time ON notes_server_batches (sent)',
+  `CREATE TRIGGER IF NOT EXISTS notes_server_batch_is_stale BEFORE INSERT ON notes_server_batches
+     WHEN new.sent < (SELECT max(sent) FROM notes_server_batches) - ${STALE_MS}
+     BEGIN SELECT RAISE(ABORT, 'the batch is stale'); END`,
+];
+
+/** Unparsed: a statement that rqlite takes for one with RETURNING is not rolled back when it fails (8.43.4). */
+const EXECUTE = '/db/execute?transaction&redirect&noparse';
+const QUERY = '/db/query?associative&redirect&noparse';
+
+const BEGIN = `INSERT INTO notes_server_batches (id, sent, rows) VALUES (?1, ?2, '[]')`;
+const FORGET = 'DELETE FROM notes_server_batches WHERE sent < ?1';
+const ROWS = 'SELECT rows FROM notes_server_batches WHERE id = ?1';
+
+/** What SQLite says of a batch that has been carried out already. */
+const DONE = 'UNIQUE constraint failed: notes_server_batches.id';
+
+/**
+ * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable when none of its nodes can serve, and as
+ * {@link storedVersion} does for one that is not ours, which stays as it is.
+ */
+export async function openRqlite(address: ClusterAddress, level: ReadLevel): Promise<Database> {
+  const cluster = createCluster(address);
+  /** The node that has answered last, of which it is known that it has what had been acknowledged before. */
+  let known: string | undefined;
+
+  /** Who has just become the leader may not have carried out yet all that was acknowledged; asked that way, it does first. */
+  const query = (node: string) => `${QUERY}&level=${node === known ? level : 'linearizable'}`;
+
+  async function read({ sql, parameter }: Statement): Promise<readonly Row[]> {
+    const { results, node } = await cluster.send(query, [parameter === undefined ? [sql] : [sql, parameter]]);
+    const [result] = checked(results);
+    known = node;
+    return result?.rows ?? [];
+  }
+
+  async function execute(steps: readonly Step[]): Promise<void> {
+    const { results, node } = await cluster.send(() => EXECUTE, steps);
+    checked(results);
+    known = node;
+  }
+
+  const database: Database = {
+    read,
+
+    async transact(batchId, statements) {
+      const sent = Date.now();
+      const steps = statements.flatMap(({ sql, parameter, rows }): Step[] => [
+        [keep(rows), parameter ?? '', batchId],
+        parameter === undefined ? [sql] : [sql, parameter],
+      ]);
+      try {
+        await execute([[BEGIN, batchId, sent], ...steps, [FORGET, sent - REMEMBERED_MS]]);
+      } catch (error) {
+        if ((error as Error).message !== DONE) throw error;
+      }
+      const [batch] = await read({ sql: ROWS, parameter: batchId });
+      return JSON.parse(String(batch?.rows));
+    },
+
+    ping: async () => void (await read({ sql: 'SELECT count(*) AS tables FROM sqlite_schema' })),
+
+    close: async () => cluster.close(),
+  };
+
+  try {
+    await storedVersion(read);
+    await execute(BATCHES.map((sql): Step => [sql]));
+    return database;
+  } catch (error) {
+    cluster.close();
+    throw error;
+  }
+}
+
+/** Keeps the rows that a statement is about to return. */
+function keep(rows = `'[]'`): string {
+  return `UPDATE notes_server_batches SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
+}
+
+/** Returns the results; throws the error of the first one that has one. */
+function checked(results: readonly Result[]): readonly Result[] {
+  const error = results.find((result) => result.error !== undefined)?.error;
+  if (error === undefined) return results;
+  throw /\b(?:full|locked|busy|stale|timeout|I\/O)\b/.test(error) ? new DatabaseUnavailable(error) : new Error(error);
+}

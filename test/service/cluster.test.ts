@@ -1,0 +1,94 @@
+// The whole service on a cluster: as on a file, whatever becomes of single requests and nodes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startStandIn } from '../storage/rqlite-stand-in.ts';
+import { assertRefused, runCommand, stop } from './command.ts';
+import { startService } from './harness.ts';
+import { askAfresh, startProcesses } from './processes.ts';
+import { until } from './until.ts';
+
+const addressOf = (nodes: readonly string[]) => `rqlite://${nodes.map((node) => new URL(node).host).join(',')}`;
+const note = { title: `x'41'`, body: 'a\u0000b 😀' };
+
+test('notes, tags and comments are kept on a cluster as in a file', async (t) => {
+  const { nodes } = await startStandIn(t, 3);
+  const { request } = await startService(t, { db: addressOf(nodes) });
+  const made = await request('POST', '/notes', { json: note });
+  assert.deepEqual([made.status, made.json], [201, { id: 1, ...note }]);
+  assert.deepEqual((await request('GET', '/notes/1')).json, { id: 1, ...note });
+  assert.equal((await request('PUT', '/notes/1', { json: { title: 'b', body: 'c' } })).status, 200);
+  assert.equal((await request('POST', '/tags', { json: { name: 'n' } })).status, 201);
+  assert.equal((await request('POST', '/notes/1/comments', { json: { body: 'd' } })).status, 201);
+  assert.equal((await request('POST', '/notes/2/comments', { json: { body: 'd' } })).status, 404);
+  assert.deepEqual((await request('GET', '/notes/1/comments')).json.items, [{ id: 1, note_id: 1, body: 'd' }]);
+  assert.equal((await request('DELETE', '/notes/1')).status, 204);
+  assert.equal((await request('GET', '/notes/1/comments')).status, 404);
+  assert.equal((await request('GET', '/health')).status, 200);
+});
+
+test('a write whose answer was lost is made once, and its client gets the answer', async (t) => {
+  const { nodes, faults } = await startStandIn(t, 2);
+  const { request } = await startService(t, { db: addressOf(nodes) });
+  faults.push({ fault: 'lost answer', of: 'execute' }, { fault: 'leadership lost, done', of: 'execute' });
+  assert.deepEqual((await request('POST', '/notes', { json: note })).json, { id: 1, ...note });
+  assert.equal((await request('GET', '/notes')).json.total, 1);
+});
+
+test('while no node leads requests wait and /health tells it, and both recover by themselves', async (t) => {
+  const standIn = await startStandIn(t, 2);
+  const { request } = await startService(t, { db: addressOf(standIn.nodes) });
+  await request('POST', '/notes', { json: note });
+  standIn.elect(undefined);
+  const health = await request('GET', '/health');
+  assert.deepEqual([health.status, health.json], [503, { status: 'ok', db: 'error' }]);
+  const waiting = [request('POST', '/notes', { json: note }), request('GET', '/notes/1')];
+  const { execute } = standIn.requests;
+  await until(() => standIn.requests.execute > execute + 2);
+  standIn.elect(1);
+  assert.deepEqual(
+    (await Promise.all(waiting)).map(({ status }) => status),
+    [201, 200],
+  );
+  await until(async () => (await request('GET', '/health')).status === 200);
+});
+
+test('a cluster that does not come back in time is a 503', async (t) => {
+  const standIn = await startStandIn(t);
+  const { request, log } = await startService(t, { db: addressOf(standIn.nodes) });
+  standIn.elect(undefined);
+  const { status, headers, text } = await request('POST', '/notes', { json: note });
+  assert.deepEqual([status, headers['retry-after']], [503, '1']);
+  assert.ok(!text.includes('leader'));
+  assert.match(String((log.at(-1)?.fields.error as Error | undefined)?.cause), /leader not found/);
+});
+
+test('several processes may serve on one cluster, and so may several services', async (t) => {
+  const { nodes } = await startStandIn(t, 2);
+  const args = ['--db', addressOf(nodes), '--log-level', 'warn'];
+  const services = await Promise.all([startProcesses(t, 2, args), startProcesses(t, 2, args)]);
+  const made = await Promise.all(
+    Array.from({ length: 60 }, (_, count) =>
+      askAfresh(services[count % 2]?.url ?? '', 'POST', '/notes', { json: { title: `${count}`, body: 'b' } }),
+    ),
+  );
+  assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
+  assert.equal(new Set(made.map(({ headers }) => headers.location)).size, 60);
+  for (const [count, { headers }] of made.entries()) {
+    // By the other one.
+    const { text } = await askAfresh(services[(count + 1) % 2]?.url ?? '', 'GET', String(headers.location));
+    assert.equal(JSON.parse(text).title, `${count}`);
+  }
+  for (const service of services)
+    assert.deepEqual(await stop(service).then(({ status, stderr }) => [status, stderr]), [0, '']);
+});
+
+test('a cluster that cannot be had is told in one line, without the password', async (t) => {
+  const { nodes } = await startStandIn(t, 1, { user: 'me', password: 'right' });
+  const [missing, refused] = await Promise.all([
+    runCommand(t, ['--port', '0', '--db', 'rqlite://127.0.0.1:1']),
+    runCommand(t, ['--port', '0', '--db', `${addressOf(nodes)}?user=me`], { env: { NOTES_DB_PASSWORD: 'secret' } }),
+  ]);
+  assertRefused(missing, 1, /cannot open the database rqlite:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/);
+  assertRefused(refused, 1, /does not let this user in/);
+  assert.ok(!refused.stderr.includes('secret'));
+});

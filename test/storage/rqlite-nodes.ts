@@ -1,0 +1,112 @@
+// Real rqlite nodes on this machine, for tests: NOTES_TEST_RQLITED names the program. Without it there are none.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../service/until.ts';
+
+/** The path of rqlited; undefined where the tests have none. */
+export const RQLITED = process.env.NOTES_TEST_RQLITED || undefined;
+
+/** A node that runs until it is stopped. */
+export interface RealNode {
+  readonly url: string;
+  /** Sends it a signal; after one that ends it, resolves when it has ended. */
+  signal(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again on the same folder and ports. */
+  restart(): Promise<void>;
+}
+
+/** A cluster of real nodes. */
+export interface RealCluster {
+  readonly nodes: readonly RealNode[];
+  stop(): Promise<void>;
+}
+
+/** Elections that take half a second, not two. */
+const FAST = ['-raft-timeout', '250ms', '-raft-election-timeout', '250ms', '-raft-leader-lease-timeout', '125ms'];
+
+/** Starts a cluster of `count` nodes; resolves when all are ready. */
+export async function startNodes(count: number): Promise<RealCluster> {
+  assert.ok(RQLITED);
+  const program = RQLITED;
+  const folder = mkdtempSync(join(tmpdir(), 'notes-server-rqlite-'));
+  const ports = await freePorts(2 * count);
+  const children = new Set<ChildProcess>();
+  const endAll = () => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  process.once('exit', endAll);
+
+  async function startNode(place: number): Promise<RealNode> {
+    const [http, raft] = [ports[2 * place], ports[2 * place + 1]];
+    const url = `http://127.0.0.1:${http}`;
+    const own = [
+      '-node-id',
+      String(place + 1),
+      '-fk',
+      '-http-addr',
+      `127.0.0.1:${http}`,
+      '-raft-addr',
+      `127.0.0.1:${raft}`,
+    ];
+    let child: ChildProcess;
+
+    async function start(others: readonly string[]): Promise<void> {
+      child = spawn(program, [...own, ...FAST, ...others, join(folder, String(place))], { stdio: 'ignore' });
+      child.unref();
+      children.add(child);
+      await until(() => isReady(url));
+    }
+    await start(place > 0 ? ['-join', `127.0.0.1:${ports[1]}`] : []);
+
+    return {
+      url,
+      async signal(signal) {
+        child.kill(signal);
+        if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended(child);
+      },
+      // It knows the others from its folder.
+      restart: () => start([]),
+    };
+  }
+
+  const nodes: RealNode[] = [];
+  for (let place = 0; place < count; place += 1) nodes.push(await startNode(place));
+  return {
+    nodes,
+    async stop() {
+      process.off('exit', endAll);
+      const running = [...children].filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+      const allEnded = Promise.all(running.map(ended));
+      endAll();
+      await allEnded;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when a process has ended, for which the tests need not go on otherwise. */
+async function ended(child: ChildProcess): Promise<void> {
+  child.ref();
+  await once(child, 'exit');
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,199 @@
+// A stand-in for an rqlite cluster, over this machine's SQLite: some nodes that share what has been committed, of which one
+// leads, with the answers, quirks and failures of rqlited 8.43.4, as they were measured on the real one.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import sqlite3 from 'sqlite3';
+
+/** What goes wrong with a request. */
+export type Fault =
+  /** Carried out, and the connection breaks before the answer. */
+  | 'lost answer'
+  /** Carried out, or not; the node says that it does not know. */
+  | 'leadership lost, done'
+  | 'leadership lost, not done'
+  /** Not carried out. */
+  | 'no leader'
+  | 'not leader'
+  | 'refused'
+  | 'broken JSON'
+  /** Neither carried out nor answered. */
+  | 'hangs';
+
+/** A cluster that runs until the end of the test. */
+export interface StandIn {
+  /** The origins of its nodes. */
+  readonly nodes: readonly string[];
+  /** What the next requests meet, one after the other; `undefined` meets nothing. Only those of that kind, if one is named. */
+  readonly faults: { readonly fault: Fault | undefined; readonly of?: 'execute' | 'query' }[];
+  /** How many requests of each kind have come. */
+  readonly requests: { execute: number; query: number };
+  /** The consistency level of each query. */
+  readonly levels: string[];
+  /** The parameters of each request. */
+  readonly parameters: unknown[];
+  /** Makes the node with that number the leader, or none. */
+  elect(node: number | undefined): void;
+  /** Lets the node with that number answer nothing any more. */
+  silence(node: number): void;
+}
+
+type Step = readonly [sql: string, ...parameters: (string | number | null)[]];
+
+const LOST = 'leadership lost while committing log';
+
+/** Starts a cluster of `count` nodes; with credentials, it asks for them. */
+export async function startStandIn(
+  test: Pick<TestContext, 'after'>,
+  count = 1,
+  credentials?: { readonly user: string; readonly password: string },
+): Promise<StandIn> {
+  const engine = await openEngine();
+  let leader: number | undefined = 0;
+  const silent = new Set<number>();
+  const origins: string[] = [];
+  const standIn: StandIn = {
+    nodes: origins,
+    faults: [],
+    requests: { execute: 0, query: 0 },
+    levels: [],
+    parameters: [],
+    elect: (node) => {
+      leader = node;
+    },
+    silence: (node) => void silent.add(node),
+  };
+
+  function nextFault(kind: 'execute' | 'query'): Fault | undefined {
+    const [next] = standIn.faults;
+    if (!next || (next.of && next.of !== kind)) return undefined;
+    standIn.faults.shift();
+    return next.fault;
+  }
+
+  async function answer(node: number, message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
+    const kind = pathname === '/db/execute' ? 'execute' : 'query';
+    const body = await textOf(message);
+    if (credentials && message.headers.authorization !== basic(credentials)) {
+      response.writeHead(401).end();
+      return;
+    }
+    standIn.requests[kind] += 1;
+    const fault = nextFault(kind);
+    if (fault === 'hangs') return;
+    if (fault === 'refused' || silent.has(node)) {
+      message.socket.destroy();
+      return;
+    }
+    if (leader === undefined || fault === 'no leader') {
+      response.writeHead(500).end('leader not found');
+      return;
+    }
+    if (leader !== node) {
+      response.writeHead(301, { location: `${origins[leader]}${pathname}${search}` }).end();
+      return;
+    }
+    const failed = (error: string) => response.end(JSON.stringify({ results: [], error }));
+    if (fault === 'not leader') return void failed('not leader');
+    if (fault === 'leadership lost, not done') return void failed(LOST);
+    const steps: Step[] = JSON.parse(body);
+    standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
+    if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
+    const results = await (kind === 'execute' ? engine.execute(steps) : engine.query(steps));
+    if (fault === 'lost answer') message.socket.destroy();
+    else if (fault === 'leadership lost, done') failed(LOST);
+    else if (fault === 'broken JSON') response.end('{"results":');
+    else response.end(JSON.stringify({ results }));
+  }
+
+  for (let node = 0; node < count; node += 1) {
+    const server = createServer((message, response) => void answer(node, message, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    origins.push(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    test.after(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+  }
+  test.after(() => engine.close());
+  return standIn;
+}
+
+function basic({ user, password }: { readonly user: string; readonly password: string }): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+async function textOf(message: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of message.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
+/** SQLite in memory, one request at a time. */
+async function openEngine() {
+  const database = await new Promise<sqlite3.Database>((resolve, reject) => {
+    const opened: sqlite3.Database = new sqlite3.Database(':memory:', (error) =>
+      error ? reject(error) : resolve(opened),
+    );
+  });
+  let lane: Promise<unknown> = Promise.resolve();
+
+  const all = (sql: string, parameters: readonly unknown[] = []) =>
+    new Promise<object[]>((resolve, reject) => {
+      // What SQLite does not ask for it refuses; rqlite lets it pass.
+      const wanted = Math.max(0, ...[...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
+      database.all<object>(sql, parameters.slice(0, wanted).map(asBlob), (error, rows) =>
+        error ? reject(error) : resolve(rows),
+      );
+    });
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = lane.then(work);
+    lane = done.catch(() => {});
+    return done;
+  };
+  const errorOf = (error: unknown) => (error as Error).message.replace(/^SQLITE_[A-Z]+: /, '');
+  await all('PRAGMA foreign_keys = ON');
+
+  return {
+    execute: (steps: readonly Step[]) =>
+      alone(async () => {
+        const results: object[] = [];
+        await all('BEGIN');
+        for (const [sql, ...parameters] of steps) {
+          try {
+            await all(sql, parameters);
+            // Rows of RETURNING are not given, nor zeros; what was done before a failure looks done.
+            results.push({});
+          } catch (error) {
+            await all('ROLLBACK');
+            return [...results, { error: errorOf(error) }];
+          }
+        }
+        await all('COMMIT');
+        return results;
+      }),
+
+    query: (steps: readonly Step[]) =>
+      alone(() =>
+        Promise.all(
+          steps.map(([sql, ...parameters]) =>
+            all(sql, parameters).then(
+              (rows) => ({ types: {}, rows }),
+              (error) => ({ rows: [], error: errorOf(error) }),
+            ),
+          ),
+        ),
+      ),
+
+    close: () => alone(() => new Promise<void>((resolve) => database.close(() => resolve()))),
+  };
+}
+
+/** A text of that form becomes a BLOB. */
+function asBlob(parameter: unknown): unknown {
+  const hex = /^\s*x'([0-9a-f]*)'\s*$/i.exec(String(parameter))?.[1];
+  return typeof parameter === 'string' && hex !== undefined ? Buffer.from(hex, 'hex') : parameter;
+}

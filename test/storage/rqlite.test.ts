@@ -1,0 +1,212 @@
+// The distributed engine on the stand-in: whatever becomes of a request or its answer, a batch is carried out once, its rows
+// come back, and reads see what was acknowledged.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { comments } from '../../src/collections/comments.ts';
+import { notes } from '../../src/collections/notes.ts';
+import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrations.ts';
+import { openRqlite, type ReadLevel } from '../../src/storage/rqlite.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { until } from '../service/until.ts';
+import { type Fault, type StandIn, startStandIn } from './rqlite-stand-in.ts';
+
+async function open(t: TestContext, standIn: StandIn, level: ReadLevel = 'weak'): Promise<Database> {
+  const database = await openRqlite({ nodes: standIn.nodes, user: undefined, password: undefined }, level);
+  t.after(() => database.close());
+  await migrate(database);
+  return database;
+}
+
+async function openTables(t: TestContext, count = 1) {
+  const standIn = await startStandIn(t, count);
+  const database = await open(t, standIn);
+  const write = createWriter(database);
+  return {
+    standIn,
+    database,
+    notes: createTable(notes.shape, database, write),
+    comments: createTable(comments.shape, database, write),
+  };
+}
+
+const titles = async (table: { page: ReturnType<typeof createTable>['page'] }) => {
+  const page = await table.page(100, 0);
+  return JSON.parse(page?.items ?? '[]').map(({ title }: { title: string }) => title);
+};
+
+test('records are made, read, replaced, listed and removed as on the embedded engine', async (t) => {
+  const tables = await openTables(t);
+  assert.deepEqual(
+    await Promise.all(['a', 'b', 'c'].map((name) => tables.notes.create([name, `${name}!`]))),
+    [1, 2, 3],
+  );
+  assert.equal(await tables.notes.read(2), '{"id":2,"title":"b","body":"b!"}');
+  assert.deepEqual(await Promise.all([tables.notes.replace(2, ['B', 'B!']), tables.notes.replace(9, ['x', 'y'])]), [
+    true,
+    false,
+  ]);
+  assert.deepEqual(await Promise.all([1, 2, 9].map((id) => tables.comments.create([`on ${id}`], id))), [
+    1,
+    2,
+    undefined,
+  ]);
+  assert.deepEqual(await Promise.all([tables.notes.remove(1), tables.notes.remove(1)]), [true, false]);
+  assert.equal(await tables.comments.read(1, 1), undefined);
+  assert.deepEqual(await titles(tables.notes), ['B', 'c']);
+  assert.equal(await tables.notes.create(['d', 'd']), 4);
+});
+
+test('texts come back to the code point, those too that rqlite would take for something else', async (t) => {
+  const { notes, standIn } = await openTables(t);
+  const texts = [`x'6162'`, ` X'41' `, 'a\u0000b', '😀 \u{10ffff}', '\ud7ff\ue000', `'"\\`, '[1]', 'null', '\u2028\n'];
+  const ids = await Promise.all(texts.map((text) => notes.create([text, text])));
+  for (const [place, id] of ids.entries()) {
+    const text = texts[place];
+    assert.deepEqual(JSON.parse((await notes.read(id ?? 0)) ?? ''), { id, title: text, body: text });
+  }
+  for (const parameter of standIn.parameters) assert.ok(!/^\s*x'/i.test(String(parameter)), String(parameter));
+});
+
+const FAULTS: readonly Fault[] = [
+  ...(['lost answer', 'leadership lost, done', 'leadership lost, not done', 'no leader'] as const),
+  ...(['not leader', 'refused', 'broken JSON', 'hangs'] as const),
+];
+for (const fault of FAULTS) {
+  for (const of of ['execute', 'query'] as const) {
+    test(`a write of which the ${of} meets "${fault}", once and again, is done once`, async (t) => {
+      const { notes, standIn } = await openTables(t, 2);
+      assert.equal(await notes.create(['before', 'b']), 1);
+      standIn.faults.push({ fault, of }, { fault, of });
+      assert.deepEqual(await Promise.all([notes.create(['one', 'b']), notes.create(['two', 'b'])]), [2, 3]);
+      assert.equal(standIn.faults.length, 0);
+      standIn.faults.push({ fault, of });
+      assert.equal(await notes.replace(2, ['ONE', 'b']), true);
+      standIn.faults.push({ fault, of });
+      assert.deepEqual(await Promise.all([notes.remove(3), notes.remove(3)]), [true, false]);
+      assert.deepEqual(await titles(notes), ['before', 'ONE']);
+    });
+  }
+}
+
+test('whatever fails at random, each write is done once and tells its own rows', async (t) => {
+  const { notes, standIn } = await openTables(t, 3);
+  const some = FAULTS.filter((fault) => fault !== 'hangs');
+  const ids: (number | undefined)[] = [];
+  for (let round = 0; round < 40; round += 1) {
+    standIn.elect(round % 3);
+    if (round % 2 === 0) standIn.faults.push({ fault: some[Math.floor(Math.random() * some.length)] });
+    ids.push(...(await Promise.all(['a', 'b', 'c'].map((name) => notes.create([`${name}${round}`, 'b'])))));
+  }
+  assert.equal(new Set(ids).size, 120);
+  for (const [place, id] of ids.entries()) {
+    const { title } = JSON.parse((await notes.read(id ?? 0)) ?? '');
+    assert.equal(title, `${'abc'[place % 3]}${Math.floor(place / 3)}`);
+  }
+  assert.equal((await notes.page(1, 0))?.total, 120);
+});
+
+test('the leader is found, remembered and found again', async (t) => {
+  const { notes, standIn } = await openTables(t, 3);
+  await notes.create(['a', 'b']);
+  const before = { ...standIn.requests };
+  await notes.create(['c', 'd']);
+  assert.deepEqual(standIn.requests, { execute: before.execute + 1, query: before.query + 1 });
+  standIn.elect(2);
+  assert.equal(await notes.create(['e', 'f']), 3);
+  standIn.elect(undefined);
+  const waiting = notes.create(['g', 'h']);
+  await until(() => standIn.requests.execute > before.execute + 6);
+  standIn.elect(1);
+  assert.equal(await waiting, 4);
+});
+
+test('a leader that is no more is left for another one', async (t) => {
+  const { notes, standIn } = await openTables(t, 3);
+  await notes.create(['a', 'b']);
+  standIn.silence(0);
+  standIn.elect(2);
+  assert.equal(await notes.create(['c', 'd']), 2);
+  assert.deepEqual(await titles(notes), ['a', 'c']);
+});
+
+test('batches are forgotten when nobody can send them again', async (t) => {
+  const { database } = await openTables(t);
+  const long = Date.now() - 700_000;
+  await database.transact('old', []);
+  await database.transact('new', [{ sql: `UPDATE notes_server_batches SET sent = ${long} WHERE id = 'old'` }]);
+  const batches = await database.read({ sql: `SELECT id FROM notes_server_batches WHERE id IN ('old', 'new')` });
+  assert.deepEqual(batches, [{ id: 'new' }]);
+});
+
+test('a read of a node that may have become the leader a moment ago waits for all that was acknowledged', async (t) => {
+  const { notes, standIn } = await openTables(t, 2);
+  await notes.create(['a', 'b']);
+  standIn.levels.length = 0;
+  await notes.read(1);
+  standIn.elect(1);
+  await notes.read(1);
+  await notes.read(1);
+  assert.deepEqual(standIn.levels, ['weak', 'linearizable', 'weak']);
+});
+
+test('with level=linearizable every read is', async (t) => {
+  const standIn = await startStandIn(t);
+  const database = await open(t, standIn, 'linearizable');
+  await database.ping();
+  assert.deepEqual([...new Set(standIn.levels)], ['linearizable']);
+});
+
+test('several services may start at one time on an empty cluster', async (t) => {
+  const standIn = await startStandIn(t, 2);
+  const databases = await Promise.all([open(t, standIn), open(t, standIn), open(t, standIn)]);
+  const versions = await Promise.all(
+    databases.map((each) => each.read({ sql: 'SELECT version FROM notes_server_versions' })),
+  );
+  assert.deepEqual(versions, Array(3).fill([{ version: 1 }]));
+});
+
+test('a batch that fails leaves nothing, and the error of SQL is told', async (t) => {
+  const { database } = await openTables(t);
+  const insert = `INSERT INTO tags (name) VALUES ('kept?')`;
+  await assert.rejects(
+    database.transact('id', [{ sql: insert }, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
+    /no such table: nowhere/,
+  );
+  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 0 }]);
+  await database.transact('id', [{ sql: insert }]);
+  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 1 }]);
+});
+
+test('a batch that comes long after others is refused: whether it was done nobody remembers', async (t) => {
+  const { database } = await openTables(t);
+  const later = Date.now() + 400_000;
+  await database.transact('later', [{ sql: `UPDATE notes_server_batches SET sent = ${later} WHERE id = 'later'` }]);
+  await assert.rejects(
+    database.transact('late', [{ sql: `INSERT INTO tags (name) VALUES ('a')` }]),
+    DatabaseUnavailable,
+  );
+  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 0 }]);
+});
+
+test('a cluster of another program is refused and stays as it is', async (t) => {
+  const standIn = await startStandIn(t);
+  const statement = JSON.stringify([['CREATE TABLE theirs (id INTEGER)']]);
+  await fetch(`${standIn.nodes[0]}/db/execute?transaction`, { method: 'POST', body: statement });
+  await assert.rejects(open(t, standIn), /it belongs to another program/);
+  assert.equal(standIn.requests.execute, 1);
+});
+
+test('credentials are sent, and wrong ones told at once', async (t) => {
+  const standIn = await startStandIn(t, 1, { user: 'me', password: 'secret' });
+  const address = { nodes: standIn.nodes, user: 'me' };
+  const database = await openRqlite({ ...address, password: 'secret' }, 'weak');
+  await database.ping();
+  await database.close();
+  await assert.rejects(openRqlite({ ...address, password: 'wrong' }, 'weak'), (error: Error) => {
+    assert.ok(error instanceof DatabaseUnavailable);
+    assert.match(error.message, /does not let this user in/);
+    return !error.message.includes('wrong');
+  });
+});
