@@ -59,6 +59,8 @@ export function join(
         ...shared,
         writable: turn.come,
         transact: (batchId, statements) => turn.use(() => database.transact(batchId, statements)),
+        // The last one folds the log into the file; of two at the same moment neither would be the last.
+        close: () => turn.use(() => database.close()),
       };
     },
   };
