@@ -18,11 +18,15 @@ import type { Log } from './log.ts';
 import { isLoopback, type Options } from './options.ts';
 import { problemRoute } from './problems.ts';
 import { ALONE, type Siblings } from './processes/siblings.ts';
-import { type Database, DatabaseDamaged, DatabaseOverloaded, DatabaseUnavailable } from './storage/database.ts';
-import { migrate } from './storage/migrations.ts';
-import { openRqlite } from './storage/rqlite.ts';
-import { type NamedCluster, parseCluster } from './storage/rqlite-address.ts';
-import { openSqlite, unusable } from './storage/sqlite.ts';
+import {
+  type Database,
+  DatabaseDamaged,
+  DatabaseOverloaded,
+  DatabaseUnavailable,
+  DatabaseUncertain,
+} from './storage/database.ts';
+import { openStorage } from './storage/open.ts';
+import { parseCluster } from './storage/rqlite-address.ts';
 import { createTable } from './storage/table.ts';
 import { createWriter } from './storage/writer.ts';
 
@@ -58,7 +62,7 @@ export function createApp(options: Options, log: Log, siblings: Siblings = ALONE
     async listen() {
       const documentation = await loadDocumentation();
       keys = await keysOf(options);
-      database = await siblings.share(() => openDatabase(options), parseCluster(options.db) === undefined);
+      database = await siblings.share(() => openStorage(options), parseCluster(options.db) === undefined);
       try {
         const address = await server.listen(options.host, options.port);
         const url = urlOf(address);
@@ -103,30 +107,6 @@ async function keysOf({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefin
   return apiKeys.length > 0 || apiKeysFile !== undefined ? loadKeys({ texts: apiKeys, file: apiKeysFile }) : undefined;
 }
 
-async function openDatabase({ db, dbPassword }: Options): Promise<Database> {
-  const cluster = parseCluster(db);
-  const database = await (cluster ? openCluster(db, cluster, dbPassword) : openSqlite(db));
-  try {
-    await migrate(database);
-    return database;
-  } catch (error) {
-    await database.close();
-    throw unusable(db, error);
-  }
-}
-
-async function openCluster(
-  db: string,
-  { nodes, user, level }: NamedCluster,
-  password: string | undefined,
-): Promise<Database> {
-  try {
-    return await openRqlite({ nodes, user, password }, level);
-  } catch (error) {
-    throw unusable(db, error);
-  }
-}
-
 function routesOf(
   database: Database,
   demonstrations: Demonstrations,
@@ -155,6 +135,9 @@ const OVERLOADED = unavailable('Too many requests wait for the database.', { hel
 
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof DatabaseOverloaded) return OVERLOADED;
+  if (error instanceof DatabaseUncertain) {
+    return unavailable('The database has not confirmed this write: it may have been carried out.', { cause: error });
+  }
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
 }

@@ -29,8 +29,9 @@ const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
 /**
- * Returns a log that writes to the file descriptor `target`, each line with the members of `always`. A pipe must be non-blocking, as Node makes standard error
- * when it is asked for it: only then a full one says so instead of waiting for a reader.
+ * Returns a log that writes to the file descriptor `target`, each line with the members of `always`. A pipe must be
+ * non-blocking, as Node makes standard error when it is asked for it: only then a full one says so instead of waiting for a
+ * reader.
  */
 export function createLog(level: LogLevel, target: number = process.stderr.fd, always: LogFields = {}): Log {
   const threshold = LOG_LEVELS.indexOf(level);

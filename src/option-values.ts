@@ -6,7 +6,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=weak or linearizable and &user=NAME';
+const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=linearizable or weak and &user=NAME';
 
 /** The values of a list that is parted by commas. */
 export function listed(text = ''): string[] {

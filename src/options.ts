@@ -13,8 +13,9 @@ export interface Options {
   readonly port: number;
   /** The path of a SQLite file, `:memory:`, or the address of a cluster. */
   readonly db: string;
-  /** The password of the cluster's user. */
+  /** The password of the cluster's user, and the file that may hold it instead. */
   readonly dbPassword: string | undefined;
+  readonly dbPasswordFile: string | undefined;
   /** Where clients reach the service, without a slash at the end; undefined: where it listens. */
   readonly baseUrl: string | undefined;
   /** What problem types start with, without a slash at the end; undefined: `{baseUrl}/problems`. */
@@ -66,6 +67,7 @@ const DECLARATIONS = [
     default: 'notes.db',
     help: 'SQLite file, made if missing; :memory: keeps nothing; or a cluster, see below',
   },
+  { flag: 'db-password-file', value: 'FILE', help: "holds the password of a cluster's user" },
   { flag: 'base-url', value: 'URL', help: 'where clients reach the service (default: where it listens)' },
   { flag: 'problem-base', value: 'URL', help: 'start of problem types (default: BASE-URL/problems)' },
   { flag: 'body-limit', value: 'BYTES', default: '1048576', help: 'largest request body' },
@@ -121,9 +123,7 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
     const text = flags[flag] ?? fromEnvironment(flag, environment) ?? declared.default;
     if (text !== undefined) texts.set(flag, String(text));
   }
-  // No flag: what stands on the command line every user of the machine can see.
-  const { NOTES_API_KEYS: keys, NOTES_DB_PASSWORD: dbPassword } = environment;
-  return { kind: 'serve', options: { ...check(texts, keys || undefined), dbPassword: dbPassword || undefined } };
+  return { kind: 'serve', options: check(texts, environment) };
 }
 
 /** Returns the text of --help. */
@@ -148,8 +148,8 @@ Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT
 parted by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
 NOTES_API_KEYS as well, parted by commas.
 
-A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=weak or linearizable
-and &user=NAME, whose password is NOTES_DB_PASSWORD.
+A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
+(the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.
 `;
 }
 
@@ -195,17 +195,23 @@ function environmentName(flag: string): string {
   return `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): Omit<Options, 'dbPassword'> {
+function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv): Options {
+  // No flags: what stands on the command line every user of the machine can see.
+  const keyList = environment.NOTES_API_KEYS || undefined;
+  const dbPassword = environment.NOTES_DB_PASSWORD || undefined;
+  const dbPasswordFile = texts.get('db-password-file');
   const text = (flag: Flag) => texts.get(flag) ?? '';
   const host = text('host');
   const apiKeysFile = texts.get('api-keys-file');
   const apiKeys = listed(keyList);
   const count = processes(text('processes'));
   const threads = integer('max-threads', text('max-threads'), MAX_THREADS_LEAST, MAX_THREADS_MOST);
-  const options: Omit<Options, 'dbPassword'> = {
+  const options: Options = {
     host,
     port: integer('port', text('port'), 0, PORT_MAX),
     db: database(text('db')),
+    dbPassword,
+    dbPasswordFile,
     baseUrl: url('base-url', texts.get('base-url')),
     problemBase: url('problem-base', texts.get('problem-base')),
     bodyLimitBytes: integer('body-limit', text('body-limit'), 1, BODY_LIMIT_MAX_BYTES),
@@ -221,6 +227,9 @@ function check(texts: ReadonlyMap<Flag, string>, keyList: string | undefined): O
   };
   if (host === '') throw new UsageError('--host must not be empty');
   if (apiKeysFile === '') throw new UsageError('--api-keys-file must not be empty');
+  if (dbPasswordFile !== undefined && (dbPasswordFile === '' || dbPassword !== undefined)) {
+    throw new UsageError('--db-password-file must not be empty, nor be given beside NOTES_DB_PASSWORD');
+  }
   if (keyList !== undefined && (apiKeys.length === 0 || !apiKeys.every(isKey))) {
     throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, parted by commas');
   }

@@ -2,7 +2,7 @@
 // timer: an idle service answers at once, and batches grow only with load.
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseOverloaded, DatabaseUnavailable } from './database.ts';
+import { DatabaseOverloaded, DatabaseUnavailable, DatabaseUncertain } from './database.ts';
 
 /** How large a batch and its queue may grow; sizes are as `size` of the batcher's options counts them. */
 export const BATCH_LIMITS = {
@@ -150,8 +150,10 @@ export function createBatcher<Item, Outcome>({
       } catch (error) {
         since = performance.now();
         // What waited behind a database that does not answer would only find that out later, one batch after the other.
-        if (error instanceof DatabaseUnavailable) rejectAll([...batch, ...takeAll()], error);
-        else if (batch.length === 1) rejectAll(batch, error);
+        if (error instanceof DatabaseUnavailable) {
+          rejectAll(batch, error);
+          rejectAll(takeAll(), certain(error));
+        } else if (batch.length === 1) rejectAll(batch, error);
         else putBack(batch);
       }
       // On one core there is nothing to gain by going on while the answers go out: those who get them ask again, and a
@@ -177,6 +179,11 @@ export function createBatcher<Item, Outcome>({
 
 /** Made once: what tells nobody where it came from need not find that out each time, which took longer than a read. */
 const OVERLOADED = new DatabaseOverloaded('the queue of waiting calls is full');
+
+/** What an error means for those whose turn had not come. */
+function certain(error: DatabaseUnavailable): DatabaseUnavailable {
+  return error instanceof DatabaseUncertain ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+}
 
 function rejectAll(failed: readonly { readonly reject: (error: unknown) => void }[], error: unknown): void {
   for (const { reject } of failed) reject(error);

@@ -42,9 +42,14 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The database cannot serve now: busy, full, gone, or overloaded. Nothing of the failed call was kept. */
+/** The database cannot serve now: busy, full, gone, or overloaded. Nothing of the failed call was kept, if it is not uncertain. */
 export class DatabaseUnavailable extends Error {
-  override readonly name = 'DatabaseUnavailable';
+  override readonly name: string = 'DatabaseUnavailable';
+}
+
+/** An engine that can be lost sight of has not told what became of a transaction: it may have been carried out. */
+export class DatabaseUncertain extends DatabaseUnavailable {
+  override readonly name = 'DatabaseUncertain';
 }
 
 /** What is stored in one place cannot be made out: the call that needs it fails, with nothing of it kept; others need not. */

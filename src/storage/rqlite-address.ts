@@ -9,13 +9,13 @@ export interface NamedCluster {
 }
 
 const ADDRESS = /^rqlite(s?):\/\/([^/?#@]+)\/?(?:\?([^#]*))?$/;
-const LEVELS: readonly ReadLevel[] = ['weak', 'linearizable'];
+const LEVELS: readonly ReadLevel[] = ['linearizable', 'weak'];
 
 /** Takes an address apart, undefined where it is none; with `rqlites` the nodes are spoken to over TLS. */
 export function parseCluster(text: string): NamedCluster | undefined {
   const [, secure = '', hosts = '', query] = ADDRESS.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
-  const level = LEVELS.find((each) => each === (parameters.get('level') ?? 'weak'));
+  const level = LEVELS.find((each) => each === (parameters.get('level') ?? 'linearizable'));
   const nodes = hosts.split(',').map((host) => originOf(`http${secure}://${host}`, host));
   const isKnown = [...parameters.keys()].every((name) => name === 'level' || name === 'user');
   if (!level || !isKnown) return undefined;

@@ -25,19 +25,13 @@ export interface Result {
   readonly error?: string;
 }
 
-/** What a node has answered, and which one it was. */
-export interface Answer {
-  readonly results: readonly Result[];
-  readonly node: string;
-}
-
 /** The way to the leader. */
 export interface Cluster {
   /**
-   * Sends statements until a node has done with them what it can; `path` may depend on the node that is asked. Rejects with
+   * Sends statements until a node has done with them what it can; resolves with their results. Rejects with
    * {@link DatabaseUnavailable} if none has in time, and it is not known then whether they have been carried out.
    */
-  send(path: (node: string) => string, steps: readonly Step[]): Promise<Answer>;
+  send(path: string, steps: readonly Step[]): Promise<readonly Result[]>;
   close(): void;
 }
 
@@ -85,10 +79,10 @@ export function createCluster({ nodes, user, password }: ClusterAddress, limits 
         const node = nextNode();
         let failure: unknown;
         try {
-          const wire = await post(`${node}${path(node)}`, body, limits.nodeMs);
+          const wire = await post(`${node}${path}`, body, limits.nodeMs);
           const results = resultsOf(wire);
           leader = results ? node : originOf(wire.location);
-          if (results) return { results, node };
+          if (results) return results;
         } catch (error) {
           if (error instanceof DatabaseUnavailable) throw error;
           failure = error;

@@ -1,11 +1,15 @@
 // The distributed engine: rqlite, which is SQLite replicated by Raft and spoken to over HTTP. A batch carries its id, and
 // leaves its rows beside it in the same transaction: it may be sent again until somebody answers, and is carried out once.
-import { type Database, DatabaseUnavailable, type Row, type Statement } from './database.ts';
+import { type Database, DatabaseUnavailable, DatabaseUncertain, type Row, type Statement } from './database.ts';
 import { storedVersion, VERSIONS_TABLE } from './migrations.ts';
 import { type ClusterAddress, createCluster, type Result, type Step } from './rqlite-cluster.ts';
 
-/** How fresh reads are (rqlite's read consistency): `weak` trusts a leader that has just been one, `linearizable` asks. */
-export type ReadLevel = 'weak' | 'linearizable';
+/**
+ * How fresh reads are (rqlite's read consistency). `linearizable`: a leader asks the others whether it still is one, and has
+ * first carried out all that was acknowledged. `weak`: it does not, so for a moment after a start or an election it may answer
+ * without the latest writes.
+ */
+export type ReadLevel = 'linearizable' | 'weak';
 
 /** How long a batch is remembered; and how much older than the latest one a batch may be, for it may have been forgotten. */
 const REMEMBERED_MS = 600_000;
@@ -37,27 +41,32 @@ const DONE = 'UNIQUE constraint failed: notes_server_batches.id';
  */
 export async function openRqlite(address: ClusterAddress, level: ReadLevel): Promise<Database> {
   const cluster = createCluster(address);
-  /** The node that has answered last, of which it is known that it has what had been acknowledged before. */
-  let known: string | undefined;
 
-  /** Who has just become the leader may not have carried out yet all that was acknowledged; asked that way, it does first. */
-  const query = (node: string) => `${QUERY}&level=${node === known ? level : 'linearizable'}`;
-
-  async function read({ sql, parameter }: Statement): Promise<readonly Row[]> {
-    const { results, node } = await cluster.send(query, [parameter === undefined ? [sql] : [sql, parameter]]);
-    const [result] = checked(results);
-    known = node;
+  async function query({ sql, parameter }: Statement, freshness = level): Promise<readonly Row[]> {
+    const step: Step = parameter === undefined ? [sql] : [sql, parameter];
+    const [result] = checked(await cluster.send(`${QUERY}&level=${freshness}`, [step]));
     return result?.rows ?? [];
   }
 
   async function execute(steps: readonly Step[]): Promise<void> {
-    const { results, node } = await cluster.send(() => EXECUTE, steps);
+    const results = await cluster.send(EXECUTE, steps).catch((error) => {
+      throw new DatabaseUncertain('the cluster has not told whether a batch was carried out', { cause: error });
+    });
     checked(results);
-    known = node;
+  }
+
+  /** What a batch returned that has been carried out: for its clients an error here is none that undid it. */
+  async function rowsOf(batchId: string): Promise<Row[][]> {
+    try {
+      const [batch] = await query({ sql: ROWS, parameter: batchId }, 'linearizable');
+      return JSON.parse(String(batch?.rows));
+    } catch (error) {
+      throw new DatabaseUncertain('a batch was carried out, but its rows cannot be read', { cause: error });
+    }
   }
 
   const database: Database = {
-    read,
+    read: (statement) => query(statement),
 
     async transact(batchId, statements) {
       const sent = Date.now();
@@ -70,17 +79,16 @@ export async function openRqlite(address: ClusterAddress, level: ReadLevel): Pro
       } catch (error) {
         if ((error as Error).message !== DONE) throw error;
       }
-      const [batch] = await read({ sql: ROWS, parameter: batchId });
-      return JSON.parse(String(batch?.rows));
+      return rowsOf(batchId);
     },
 
-    ping: async () => void (await read({ sql: 'SELECT count(*) AS tables FROM sqlite_schema' })),
+    ping: async () => void (await query({ sql: 'SELECT count(*) AS tables FROM sqlite_schema' })),
 
     close: async () => cluster.close(),
   };
 
   try {
-    await storedVersion(read);
+    await storedVersion((statement) => query(statement, 'linearizable'));
     await execute(BATCHES.map((sql): Step => [sql]));
     return database;
   } catch (error) {

@@ -1,9 +1,12 @@
 // The whole service on a cluster: as on a file, whatever becomes of single requests and nodes.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { startStandIn } from '../storage/rqlite-stand-in.ts';
 import { assertRefused, runCommand, stop } from './command.ts';
-import { startService } from './harness.ts';
+import { startService, temporaryFolder } from './harness.ts';
 import { askAfresh, startProcesses } from './processes.ts';
 import { until } from './until.ts';
 
@@ -59,7 +62,8 @@ test('a cluster that does not come back in time is a 503', async (t) => {
   const { status, headers, text } = await request('POST', '/notes', { json: note });
   assert.deepEqual([status, headers['retry-after']], [503, '1']);
   assert.ok(!text.includes('leader'));
-  assert.match(String((log.at(-1)?.fields.error as Error | undefined)?.cause), /leader not found/);
+  assert.match(text, /may have been carried out/);
+  assert.match(inspect(log.at(-1)?.fields.error), /leader not found/);
 });
 
 test('several processes may serve on one cluster, and so may several services', async (t) => {
@@ -80,6 +84,19 @@ test('several processes may serve on one cluster, and so may several services', 
   }
   for (const service of services)
     assert.deepEqual(await stop(service).then(({ status, stderr }) => [status, stderr]), [0, '']);
+});
+
+test('the password of a cluster is taken from a file, without the line feed at its end', async (t) => {
+  const { nodes } = await startStandIn(t, 1, { user: 'me', password: ' pass word ' });
+  const dbPasswordFile = join(temporaryFolder(t), 'password');
+  writeFileSync(dbPasswordFile, ' pass word \n');
+  const db = `${addressOf(nodes)}?user=me`;
+  const { request } = await startService(t, { db, dbPasswordFile });
+  assert.equal((await request('GET', '/health')).status, 200);
+  await assert.rejects(
+    startService(t, { db, dbPasswordFile: '/nowhere' }),
+    /^DatabaseUnusable: cannot read the password in \/nowhere: ENOENT$/,
+  );
 });
 
 test('a cluster that cannot be had is told in one line, without the password', async (t) => {

@@ -21,6 +21,7 @@ const SAMPLES: readonly Sample[] = [
   { flag: 'host', key: 'host', byDefault: '127.0.0.1', first: ['127.0.0.2', '127.0.0.2'], second: ['::1', '::1'] },
   { flag: 'port', key: 'port', byDefault: 3000, first: ['0', 0], second: ['65535', 65_535] },
   { flag: 'db', key: 'db', byDefault: 'notes.db', first: [':memory:', ':memory:'], second: ['a b.db', 'a b.db'] },
+  { flag: 'db-password-file', key: 'dbPasswordFile', byDefault: undefined, first: ['a', 'a'], second: ['b', 'b'] },
   {
     flag: 'base-url',
     key: 'baseUrl',
@@ -224,22 +225,33 @@ test('auto is a process for each core, and each has its share of the threads, si
 });
 
 test('a cluster is named by its nodes, over TLS if that is asked for, its user and how fresh reads are', () => {
-  const weak = { level: 'weak', user: undefined };
-  assert.deepEqual(parseCluster('rqlite://127.0.0.1:4001'), { nodes: ['http://127.0.0.1:4001'], ...weak });
+  const others = { level: 'linearizable', user: undefined };
+  assert.deepEqual(parseCluster('rqlite://127.0.0.1:4001'), { nodes: ['http://127.0.0.1:4001'], ...others });
   assert.deepEqual(parseCluster('rqlites://a.example:4001,[::1]:4003/'), {
     nodes: ['https://a.example:4001', 'https://[::1]:4003'],
-    ...weak,
+    ...others,
   });
-  assert.deepEqual(parseCluster('rqlite://a:1?level=linearizable&user=b%20c'), {
+  assert.deepEqual(parseCluster('rqlite://a:1?level=weak&user=b%20c'), {
     nodes: ['http://a:1'],
-    level: 'linearizable',
+    level: 'weak',
     user: 'b c',
   });
   for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:']) assert.equal(parseCluster(file), undefined, file);
 });
 
-test('the password of a cluster comes from the environment, and a misplaced one is not told', () => {
-  assert.equal(options([], { NOTES_DB_PASSWORD: 'secret' }).dbPassword, 'secret');
+test('the password of a cluster comes from the environment or a file, and a misplaced one is not told', () => {
+  const { dbPassword, dbPasswordFile } = options([], { NOTES_DB_PASSWORD: 'secret' });
+  assert.deepEqual([dbPassword, dbPasswordFile], ['secret', undefined]);
+  assert.equal(options(['--db-password-file', 'file']).dbPasswordFile, 'file');
+  for (const [file, password] of [
+    ['', ''],
+    ['file', 'secret'],
+  ] as const) {
+    assert.throws(
+      () => options(['--db-password-file', file], { NOTES_DB_PASSWORD: password }),
+      (error: Error) => error instanceof UsageError && !error.message.includes('secret'),
+    );
+  }
   assert.throws(
     () => options(['--db', 'rqlite://me:secret@host:4001']),
     (error: Error) => !error.message.includes('secret'),

@@ -18,7 +18,7 @@ export interface Engine {
 }
 
 async function openCluster(test: Pick<TestContext, 'after'>, nodes: readonly string[]): Promise<Database> {
-  const database = await openRqlite({ nodes, user: undefined, password: undefined }, 'weak');
+  const database = await openRqlite({ nodes, user: undefined, password: undefined }, 'linearizable');
   test.after(() => database.close());
   await migrate(database);
   return database;
@@ -48,7 +48,7 @@ async function wipe(nodes: readonly string[]): Promise<void> {
   const drops = [...tables, 'notes_server_versions', 'notes_server_batches'].map(
     (table) => `DROP TABLE IF EXISTS ${table}`,
   );
-  await cluster.send(() => '/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);
+  await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);
   cluster.close();
 }
 

@@ -19,7 +19,9 @@ export type Fault =
   | 'refused'
   | 'broken JSON'
   /** Neither carried out nor answered. */
-  | 'hangs';
+  | 'hangs'
+  /** A query is answered as if nothing had been written. */
+  | 'stale';
 
 /** A cluster that runs until the end of the test. */
 export interface StandIn {
@@ -104,6 +106,7 @@ export async function startStandIn(
     const results = await (kind === 'execute' ? engine.execute(steps) : engine.query(steps));
     if (fault === 'lost answer') message.socket.destroy();
     else if (fault === 'leadership lost, done') failed(LOST);
+    else if (fault === 'stale') response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
     else if (fault === 'broken JSON') response.end('{"results":');
     else response.end(JSON.stringify({ results }));
   }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { comments } from '../../src/collections/comments.ts';
 import { notes } from '../../src/collections/notes.ts';
-import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
+import { type Database, DatabaseUnavailable, DatabaseUncertain } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite, type ReadLevel } from '../../src/storage/rqlite.ts';
 import { createTable } from '../../src/storage/table.ts';
@@ -12,7 +12,7 @@ import { createWriter } from '../../src/storage/writer.ts';
 import { until } from '../service/until.ts';
 import { type Fault, type StandIn, startStandIn } from './rqlite-stand-in.ts';
 
-async function open(t: TestContext, standIn: StandIn, level: ReadLevel = 'weak'): Promise<Database> {
+async function open(t: TestContext, standIn: StandIn, level: ReadLevel = 'linearizable'): Promise<Database> {
   const database = await openRqlite({ nodes: standIn.nodes, user: undefined, password: undefined }, level);
   t.after(() => database.close());
   await migrate(database);
@@ -140,22 +140,37 @@ test('batches are forgotten when nobody can send them again', async (t) => {
   assert.deepEqual(batches, [{ id: 'new' }]);
 });
 
-test('a read of a node that may have become the leader a moment ago waits for all that was acknowledged', async (t) => {
-  const { notes, standIn } = await openTables(t, 2);
-  await notes.create(['a', 'b']);
-  standIn.levels.length = 0;
-  await notes.read(1);
-  standIn.elect(1);
-  await notes.read(1);
-  await notes.read(1);
-  assert.deepEqual(standIn.levels, ['weak', 'linearizable', 'weak']);
+test('reads are linearizable unless weak ones are asked for, and those of the rows of a batch always', async (t) => {
+  for (const level of ['linearizable', 'weak'] as const) {
+    const standIn = await startStandIn(t);
+    const database = await open(t, standIn, level);
+    standIn.levels.length = 0;
+    await database.transact('batch', []);
+    await database.read({ sql: 'SELECT 1' });
+    assert.deepEqual(standIn.levels, ['linearizable', level]);
+  }
 });
 
-test('with level=linearizable every read is', async (t) => {
-  const standIn = await startStandIn(t);
-  const database = await open(t, standIn, 'linearizable');
-  await database.ping();
-  assert.deepEqual([...new Set(standIn.levels)], ['linearizable']);
+test('a write whose rows are not there is not done again, and its client hears that it may be done', async (t) => {
+  const { notes, standIn } = await openTables(t);
+  standIn.faults.push({ fault: 'stale', of: 'query' });
+  const refused = await Promise.allSettled([notes.create(['a', 'b']), notes.create(['c', 'd'])]);
+  for (const each of refused) assert.ok(each.status === 'rejected' && each.reason instanceof DatabaseUncertain);
+  assert.deepEqual(await titles(notes), ['a', 'c']);
+});
+
+test('a write is uncertain when nobody has answered, and what waited behind it was not done', async (t) => {
+  const { notes, standIn } = await openTables(t);
+  standIn.elect(undefined);
+  const first = notes.create(['a', 'b']);
+  const { execute } = standIn.requests;
+  await until(() => standIn.requests.execute > execute);
+  const second = notes.create(['c', 'd']);
+  await assert.rejects(first, DatabaseUncertain);
+  await assert.rejects(
+    second,
+    (error) => error instanceof DatabaseUnavailable && !(error instanceof DatabaseUncertain),
+  );
 });
 
 test('several services may start at one time on an empty cluster', async (t) => {
@@ -201,10 +216,10 @@ test('a cluster of another program is refused and stays as it is', async (t) => 
 test('credentials are sent, and wrong ones told at once', async (t) => {
   const standIn = await startStandIn(t, 1, { user: 'me', password: 'secret' });
   const address = { nodes: standIn.nodes, user: 'me' };
-  const database = await openRqlite({ ...address, password: 'secret' }, 'weak');
+  const database = await openRqlite({ ...address, password: 'secret' }, 'linearizable');
   await database.ping();
   await database.close();
-  await assert.rejects(openRqlite({ ...address, password: 'wrong' }, 'weak'), (error: Error) => {
+  await assert.rejects(openRqlite({ ...address, password: 'wrong' }, 'linearizable'), (error: Error) => {
     assert.ok(error instanceof DatabaseUnavailable);
     assert.match(error.message, /does not let this user in/);
     return !error.message.includes('wrong');
