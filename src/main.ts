@@ -2,9 +2,12 @@
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { type App, createApp } from './app.ts';
+import { helpText, parseCommand } from './command-line.ts';
+import { copy } from './commands/copy.ts';
+import type { Screen } from './commands/progress.ts';
 import { createLog, type Log } from './log.ts';
 import { UsageError } from './option-values.ts';
-import { helpText, type Options, parseCommand } from './options.ts';
+import type { Options } from './options.ts';
 import { join } from './processes/siblings.ts';
 import { createSupervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { checkFile } from './storage/check.ts';
@@ -25,6 +28,7 @@ export async function main(): Promise<void> {
     if (command.kind === 'help') process.stdout.write(helpText());
     else if (command.kind === 'version') process.stdout.write(`${version()}\n`);
     else if (command.kind === 'check') await check(command.file);
+    else if (command.kind === 'copy') process.stdout.write(`${await copy(command.from, command.to, screen())}\n`);
     else if (command.options.processes > 1 && cluster.isWorker) serveAsMember(command.options);
     else await serve(command.options);
   } catch (error) {
@@ -40,6 +44,11 @@ async function check(file: string): Promise<void> {
   const lines = faults.length === 0 ? ['ok'] : faults;
   process.stdout.write(lines.map((line) => `${file}: ${line}\n`).join(''));
   if (faults.length > 0) process.exitCode = EXIT_FAILURE;
+}
+
+/** Where progress is told: standard error, for the result goes to standard output. */
+function screen(): Screen {
+  return { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) };
 }
 
 async function serve(options: Options): Promise<void> {

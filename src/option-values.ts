@@ -1,4 +1,5 @@
-// What the values of options may be: each function takes the text of a value and returns what it stands for.
+// What options and their values may be: most functions take the text of a value and return what it stands for.
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { parseCluster } from './storage/rqlite-address.ts';
 
 /** The command line or the environment is wrong; the message is one line for a person. */
@@ -8,13 +9,30 @@ export class UsageError extends Error {
 
 const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=linearizable or weak and &user=NAME';
 
+/** The flags among the arguments, --help (-h) and --version beside the `known`. Throws {@link UsageError}. */
+export function parseFlags(
+  args: readonly string[],
+  known: ParseArgsConfig['options'],
+): ReturnType<typeof parseArgs>['values'] {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { ...known, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
+    });
+    return values;
+  } catch (error) {
+    const [sentence] = (error as Error).message.split(/\.\s/);
+    throw new UsageError(sentence ?? 'wrong options');
+  }
+}
+
 /** The values of a list that is parted by commas. */
 export function listed(text = ''): string[] {
   const values = text.split(',').map((value) => value.trim());
   return values.filter((value) => value !== '');
 }
 
-/** An origin, written as browsers write it. Throws {@link UsageError}, as all of these do. */
+/** An origin, written as browsers write it. Throws {@link UsageError}, as all that follow do. */
 export function origin(text: string): string {
   const found = URL.canParse(text) ? new URL(text).origin : undefined;
   if (found !== text || !/^https?:/.test(text)) {

@@ -1,10 +1,9 @@
-// The command line and the environment become one checked value. Nothing else reads process.env.
+// The options of the service: flags and the environment become one checked value.
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { isKey } from './guards/keys.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
-import { database, integer, listed, oneOf, origin, truth, UsageError, url } from './option-values.ts';
+import { database, integer, listed, oneOf, origin, parseFlags, truth, UsageError, url } from './option-values.ts';
 
 /** Everything that can be set. */
 export interface Options {
@@ -36,13 +35,6 @@ export interface Options {
   readonly maxThreads: number;
   readonly logLevel: LogLevel;
 }
-
-/** What the command line asks for. */
-export type Command =
-  | { readonly kind: 'serve'; readonly options: Options }
-  | { readonly kind: 'check'; readonly file: string }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'version' };
 
 /** An option: its flag, the name of its value (a switch has none), its default as a text, and what --help says. */
 interface Declaration {
@@ -109,79 +101,40 @@ const MAX_THREADS_LEAST = 16;
 const MAX_THREADS_MOST = 1_024;
 
 /**
- * Reads the command line (without node and script) and the environment: a flag wins over `NOTES_…`, that over the
- * default. Throws {@link UsageError}.
+ * Reads the arguments and the environment: a flag wins over `NOTES_…`, that over the default. Returns what is asked for
+ * instead, if it is help or the version. Throws {@link UsageError}.
  */
-export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
-  const [first, ...others] = args;
-  if (first === 'check') return parseCheck(others);
-  const flags = parseFlags(args);
-  if (flags.help) return { kind: 'help' };
-  if (flags.version) return { kind: 'version' };
+export function parseOptions(args: readonly string[], environment: NodeJS.ProcessEnv): Options | 'help' | 'version' {
+  const flags = parseFlags(
+    args,
+    Object.fromEntries(
+      (DECLARATIONS as readonly Declaration[]).map(({ flag, value, repeatable = false }) => [
+        flag,
+        { type: value ? 'string' : 'boolean', multiple: repeatable } as const,
+      ]),
+    ),
+  );
+  if (flags.help) return 'help';
+  if (flags.version) return 'version';
   const texts = new Map<Flag, string>();
   for (const { flag, ...declared } of DECLARATIONS as readonly (Declaration & { flag: Flag })[]) {
     const text = flags[flag] ?? fromEnvironment(flag, environment) ?? declared.default;
     if (text !== undefined) texts.set(flag, String(text));
   }
-  return { kind: 'serve', options: check(texts, environment) };
+  return check(texts, environment);
 }
 
-/** Returns the text of --help. */
-export function helpText(): string {
-  const rows: [string, string][] = (DECLARATIONS as readonly Declaration[]).map((declaration) => {
-    const { flag, value, help } = declaration;
-    const byDefault = declaration.default === undefined ? '' : ` (default: ${declaration.default})`;
-    return [`--${flag}${value ? ` ${value}` : ''}`, `${help}${byDefault}`];
-  });
-  rows.push(['--help', 'print this and exit'], ['--version', 'print the version and exit']);
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return `Usage: notes-server [options]
-       notes-server check FILE
-
-Keeps notes, tags and comments in SQLite and serves them as JSON over HTTP.
-With check, looks for damage in a database; changes nothing, and a service may be using it.
-
-Options:
-${rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')}
-
-Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
-parted by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
-NOTES_API_KEYS as well, parted by commas.
-
-A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
-(the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.
-`;
+/** What --help says of each option: the flag with its value, and what it means. */
+export function optionsHelp(): [left: string, right: string][] {
+  return (DECLARATIONS as readonly Declaration[]).map(({ flag, value, help, default: byDefault }) => [
+    `--${flag}${value ? ` ${value}` : ''}`,
+    `${help}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
+  ]);
 }
 
 /** Whether `host` is reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
-function parseCheck(args: readonly string[]): Command {
-  if (args.some((each) => each === '--help' || each === '-h')) return { kind: 'help' };
-  const [file, ...others] = args;
-  if (!file || file.startsWith('-') || others.length > 0) throw new UsageError('check takes one FILE and nothing else');
-  return { kind: 'check', file };
-}
-
-function parseFlags(args: readonly string[]): ReturnType<typeof parseArgs>['values'] {
-  const known = Object.fromEntries(
-    (DECLARATIONS as readonly Declaration[]).map(({ flag, value, repeatable = false }) => [
-      flag,
-      { type: value ? 'string' : 'boolean', multiple: repeatable } as const,
-    ]),
-  );
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { ...known, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
-    });
-    return values;
-  } catch (error) {
-    const [sentence] = (error as Error).message.split(/\.\s/);
-    throw new UsageError(sentence ?? 'wrong options');
-  }
 }
 
 function fromEnvironment(flag: Flag, environment: NodeJS.ProcessEnv): string | undefined {
@@ -196,10 +149,9 @@ function environmentName(flag: string): string {
 }
 
 function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv): Options {
-  // No flags: what stands on the command line every user of the machine can see.
+  // No flag: what stands on the command line every user of the machine can see.
   const keyList = environment.NOTES_API_KEYS || undefined;
-  const dbPassword = environment.NOTES_DB_PASSWORD || undefined;
-  const dbPasswordFile = texts.get('db-password-file');
+  const { dbPassword, dbPasswordFile } = password(texts.get('db-password-file'), environment);
   const text = (flag: Flag) => texts.get(flag) ?? '';
   const host = text('host');
   const apiKeysFile = texts.get('api-keys-file');
@@ -227,9 +179,6 @@ function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv)
   };
   if (host === '') throw new UsageError('--host must not be empty');
   if (apiKeysFile === '') throw new UsageError('--api-keys-file must not be empty');
-  if (dbPasswordFile !== undefined && (dbPasswordFile === '' || dbPassword !== undefined)) {
-    throw new UsageError('--db-password-file must not be empty, nor be given beside NOTES_DB_PASSWORD');
-  }
   if (keyList !== undefined && (apiKeys.length === 0 || !apiKeys.every(isKey))) {
     throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, parted by commas');
   }
@@ -243,6 +192,17 @@ function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv)
     );
   }
   return options;
+}
+
+/** Where the password of a cluster's user comes from, given what is said of its file. Throws {@link UsageError}. */
+export function password(
+  file: string | undefined,
+  { NOTES_DB_PASSWORD: text }: NodeJS.ProcessEnv,
+): Pick<Options, 'dbPassword' | 'dbPasswordFile'> {
+  if (file !== undefined && (file === '' || text)) {
+    throw new UsageError('--db-password-file must not be empty, nor be given beside NOTES_DB_PASSWORD');
+  }
+  return { dbPassword: text || undefined, dbPasswordFile: file };
 }
 
 function processes(text: string): number {

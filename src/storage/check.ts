@@ -15,8 +15,8 @@ const TABLES = [
   { name: 'comments', blocks: 'comment_blocks', parent: 'note_id' },
 ];
 
-/** Queries that find nothing where what this program takes for granted holds, and else describe each fault. */
-const QUERIES = [
+/** Queries that find nothing where what this program takes for granted holds, and else describe each fault in a row. */
+export const SOUNDNESS_QUERIES = [
   `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent) FROM pragma_foreign_key_check`,
   ...TABLES.flatMap(({ name, blocks, parent }) => [
     `SELECT format('${blocks}: block %d%s says %d records, there are %d',
@@ -46,7 +46,8 @@ async function inspect(path: string, atRest: boolean): Promise<string[]> {
   try {
     const faults = await faultsFound(connection, 'PRAGMA integrity_check(1)');
     // Asked for more at once, SQLite may tell none: it gives up where it cannot read on.
-    const queries = faults.length > 0 ? [`PRAGMA integrity_check(${FAULTS_OF_A_KIND})`, ...QUERIES] : QUERIES;
+    const queries =
+      faults.length > 0 ? [`PRAGMA integrity_check(${FAULTS_OF_A_KIND})`, ...SOUNDNESS_QUERIES] : SOUNDNESS_QUERIES;
     for (const sql of queries) faults.push(...(await faultsFound(connection, sql)));
     return [...new Set(faults)];
   } catch (error) {

@@ -33,6 +33,9 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 /** Waits for the right to write, uses it (BEGIN alone does not mind a read-only file) and gives it back. */
 const WRITE_NOTHING = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK';
 
+/** With this mode the first statement takes the file, or finds it in use. */
+const ALONE = `PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -${CACHE_KIB}; ${WRITE_NOTHING}`;
+
 /**
  * Commits without changing anything. A commit that failed only when it was to be made durable stands whole in the
  * write-ahead log, and would be there after a crash; the next one is written in its place, durable or not.
@@ -99,13 +102,25 @@ async function openReaders(path: string, connections: Connection[]): Promise<Con
  * beside it, without making the companions that a reader of a log needs and could not take away again. Rejects with
  * {@link DatabaseUnusable} when it is missing, no SQLite file, empty, of another program or a newer version.
  */
-export async function openToInspect(path: string, atRest: boolean): Promise<Connection> {
+export function openToInspect(path: string, atRest: boolean): Promise<Connection> {
+  const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
+  return openExisting(path, address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI, FOR_READING);
+}
+
+/**
+ * Opens a file of this program so that nobody else can use it until it is closed. Rejects with {@link DatabaseUnusable} when
+ * somebody does, and where {@link openToInspect} does.
+ */
+export function openAlone(path: string): Promise<Connection> {
+  return openExisting(path, path, sqlite3.OPEN_READWRITE, ALONE);
+}
+
+async function openExisting(path: string, address: string, mode: number, pragmas: string): Promise<Connection> {
   let connection: Connection | undefined;
   try {
     if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new DatabaseUnusable('there is no such file');
-    const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
-    connection = await openConnection(address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI);
-    await connection.execute(FOR_READING);
+    connection = await openConnection(address, mode);
+    await connection.execute(pragmas);
     if ((await storedVersion(connection.run)) === 0) throw new DatabaseUnusable('it is empty');
     return connection;
   } catch (error) {

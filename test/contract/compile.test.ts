@@ -11,7 +11,7 @@ import { compileContract } from '../../src/contract/compile.ts';
 import { operations, type SchemaError, type Validate } from '../../src/contract/generated.js';
 import { closureOf, root, sourceAt, sources } from '../project/sources.ts';
 import { at, resolve, validatorAt } from '../service/contract.ts';
-import { temporaryFolder } from '../service/harness.ts';
+import { temporaryFolder } from '../service/engine.ts';
 
 const CONTRACT = new URL('schemas/openapi.json', root);
 const GENERATED = new URL('dist/src/contract/generated.js', root);

@@ -5,13 +5,16 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { temporaryFolder } from '../service/harness.ts';
+import { temporaryFolder } from '../service/engine.ts';
 import { closureOf, codeOf, root, type Source, sources } from './sources.ts';
 
 /** The rooms of the house, from the door inwards. A module that stands in src/ itself is a room of its own. */
 const ROOMS: Record<string, readonly string[]> = {
   'build.ts': ['contract', 'docs'],
-  'main.ts': ['app.ts', 'log.ts', 'option-values.ts', 'options.ts', 'processes', 'storage'],
+  'main.ts': [
+    ...['app.ts', 'command-line.ts', 'commands', 'log.ts', 'option-values.ts', 'options.ts', 'processes', 'storage'],
+  ],
+  'command-line.ts': ['option-values.ts', 'options.ts', 'storage'],
   'options.ts': ['guards', 'log.ts', 'option-values.ts'],
   'option-values.ts': ['storage'],
   'log.ts': [],
@@ -22,6 +25,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'docs.ts': ['contract', 'docs', 'http'],
   'health.ts': ['contract', 'http', 'storage'],
   'problems.ts': ['contract', 'docs', 'http'],
+  commands: ['collections', 'storage'],
   collections: ['contract', 'http', 'storage'],
   concurrency: ['contract', 'http'],
   guards: ['http'],
@@ -38,6 +42,7 @@ const DOORS: Record<string, readonly string[]> = {
   'app.ts -> processes': ['processes/siblings.ts'],
   'processes -> guards': ['guards/keys.ts', 'guards/rate-limit.ts'],
   'processes -> storage': ['storage/batcher.ts', 'storage/database.ts'],
+  'command-line.ts -> storage': ['storage/open.ts'],
   'option-values.ts -> storage': ['storage/rqlite-address.ts'],
   'options.ts -> guards': ['guards/keys.ts'],
   'collections -> storage': ['storage/shape.ts', 'storage/table.ts'],
@@ -109,11 +114,11 @@ test('packages are imported where they belong and nowhere else', () => {
   }
 });
 
-test('the environment is read by options.ts alone, which is handed it by main.ts', () => {
+test('the environment is read by the options alone, which are handed it by main.ts', () => {
   assert.deepEqual(modulesWith(/\benv\b/), ['main.ts']);
   assert.deepEqual(modulesWith(/process\.env\b(?!\);)/), []);
   assert.deepEqual(modulesWith(/parseCommand\(process\.argv\.slice\(2\), process\.env\)/), ['main.ts']);
-  assert.deepEqual(modulesWith(/: NodeJS\.ProcessEnv\b/), ['options.ts']);
+  assert.deepEqual(modulesWith(/: NodeJS\.ProcessEnv\b/), ['command-line.ts', 'options.ts']);
 });
 
 test('main.ts alone ends the process, minds its signals and writes to its streams', () => {

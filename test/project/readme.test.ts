@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { helpText } from '../../src/command-line.ts';
 import { DISPATCH_LIMITS } from '../../src/http/dispatch.ts';
 import { problemTypes } from '../../src/http/problem.ts';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
-import { helpText } from '../../src/options.ts';
 import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
 import { startService } from '../service/harness.ts';
 

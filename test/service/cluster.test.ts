@@ -6,16 +6,16 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { startStandIn } from '../storage/rqlite-stand-in.ts';
 import { assertRefused, runCommand, stop } from './command.ts';
-import { startService, temporaryFolder } from './harness.ts';
+import { clusterAddress, temporaryFolder } from './engine.ts';
+import { startService } from './harness.ts';
 import { askAfresh, startProcesses } from './processes.ts';
 import { until } from './until.ts';
 
-const addressOf = (nodes: readonly string[]) => `rqlite://${nodes.map((node) => new URL(node).host).join(',')}`;
 const note = { title: `x'41'`, body: 'a\u0000b 😀' };
 
 test('notes, tags and comments are kept on a cluster as in a file', async (t) => {
   const { nodes } = await startStandIn(t, 3);
-  const { request } = await startService(t, { db: addressOf(nodes) });
+  const { request } = await startService(t, { db: clusterAddress(nodes) });
   const made = await request('POST', '/notes', { json: note });
   assert.deepEqual([made.status, made.json], [201, { id: 1, ...note }]);
   assert.deepEqual((await request('GET', '/notes/1')).json, { id: 1, ...note });
@@ -31,7 +31,7 @@ test('notes, tags and comments are kept on a cluster as in a file', async (t) =>
 
 test('a write whose answer was lost is made once, and its client gets the answer', async (t) => {
   const { nodes, faults } = await startStandIn(t, 2);
-  const { request } = await startService(t, { db: addressOf(nodes) });
+  const { request } = await startService(t, { db: clusterAddress(nodes) });
   faults.push({ fault: 'lost answer', of: 'execute' }, { fault: 'leadership lost, done', of: 'execute' });
   assert.deepEqual((await request('POST', '/notes', { json: note })).json, { id: 1, ...note });
   assert.equal((await request('GET', '/notes')).json.total, 1);
@@ -39,7 +39,7 @@ test('a write whose answer was lost is made once, and its client gets the answer
 
 test('while no node leads requests wait and /health tells it, and both recover by themselves', async (t) => {
   const standIn = await startStandIn(t, 2);
-  const { request } = await startService(t, { db: addressOf(standIn.nodes) });
+  const { request } = await startService(t, { db: clusterAddress(standIn.nodes) });
   await request('POST', '/notes', { json: note });
   standIn.elect(undefined);
   const health = await request('GET', '/health');
@@ -57,7 +57,7 @@ test('while no node leads requests wait and /health tells it, and both recover b
 
 test('a cluster that does not come back in time is a 503', async (t) => {
   const standIn = await startStandIn(t);
-  const { request, log } = await startService(t, { db: addressOf(standIn.nodes) });
+  const { request, log } = await startService(t, { db: clusterAddress(standIn.nodes) });
   standIn.elect(undefined);
   const { status, headers, text } = await request('POST', '/notes', { json: note });
   assert.deepEqual([status, headers['retry-after']], [503, '1']);
@@ -68,7 +68,7 @@ test('a cluster that does not come back in time is a 503', async (t) => {
 
 test('several processes may serve on one cluster, and so may several services', async (t) => {
   const { nodes } = await startStandIn(t, 2);
-  const args = ['--db', addressOf(nodes), '--log-level', 'warn'];
+  const args = ['--db', clusterAddress(nodes), '--log-level', 'warn'];
   const services = await Promise.all([startProcesses(t, 2, args), startProcesses(t, 2, args)]);
   const made = await Promise.all(
     Array.from({ length: 60 }, (_, count) =>
@@ -90,7 +90,7 @@ test('the password of a cluster is taken from a file, without the line feed at i
   const { nodes } = await startStandIn(t, 1, { user: 'me', password: ' pass word ' });
   const dbPasswordFile = join(temporaryFolder(t), 'password');
   writeFileSync(dbPasswordFile, ' pass word \n');
-  const db = `${addressOf(nodes)}?user=me`;
+  const db = `${clusterAddress(nodes)}?user=me`;
   const { request } = await startService(t, { db, dbPasswordFile });
   assert.equal((await request('GET', '/health')).status, 200);
   await assert.rejects(
@@ -103,7 +103,9 @@ test('a cluster that cannot be had is told in one line, without the password', a
   const { nodes } = await startStandIn(t, 1, { user: 'me', password: 'right' });
   const [missing, refused] = await Promise.all([
     runCommand(t, ['--port', '0', '--db', 'rqlite://127.0.0.1:1']),
-    runCommand(t, ['--port', '0', '--db', `${addressOf(nodes)}?user=me`], { env: { NOTES_DB_PASSWORD: 'secret' } }),
+    runCommand(t, ['--port', '0', '--db', `${clusterAddress(nodes)}?user=me`], {
+      env: { NOTES_DB_PASSWORD: 'secret' },
+    }),
   ]);
   assertRefused(missing, 1, /cannot open the database rqlite:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/);
   assertRefused(refused, 1, /does not let this user in/);

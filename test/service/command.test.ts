@@ -4,10 +4,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { helpText } from '../../src/options.ts';
+import { helpText } from '../../src/command-line.ts';
 import { ask, assertRefused, runCommand, startCommand, stop } from './command.ts';
 import { contract } from './contract.ts';
-import { openSocket, startService, temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
+import { openSocket, startService } from './harness.ts';
 import { skipLoudly } from './skip.ts';
 import { until } from './until.ts';
 

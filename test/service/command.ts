@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Answer, assertFitsContract } from './contract.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 
 /** The launcher of this tree. */
 export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', import.meta.url));

@@ -1,16 +1,15 @@
 // Starts the real service on a free port with a real SQLite file in a temporary folder, and speaks HTTP to it.
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { createApp } from '../../src/app.ts';
+import { parseCommand } from '../../src/command-line.ts';
 import type { Log } from '../../src/log.ts';
-import { type Options, parseCommand } from '../../src/options.ts';
+import type { Options } from '../../src/options.ts';
 import { type Answer, assertFitsContract } from './contract.ts';
+import { emptyDatabase } from './engine.ts';
 import { until } from './until.ts';
 
 /** What a request of a test may carry beside method and path. `json` is sent as JSON, `body` as it is. */
@@ -37,20 +36,13 @@ export interface LogLine {
 export interface Service {
   readonly url: string;
   readonly port: number;
-  /** The path of its database. */
+  /** Its database, as `--db` names it: the path of a file, if the tests are not run on a cluster. */
   readonly file: string;
   readonly log: readonly LogLine[];
   /** Sends a request and resolves with the answer, which has been held against the contract. */
   request(method: string, path: string, parts?: RequestParts): Promise<JsonAnswer>;
   /** Stops the service; happens by itself at the end of the test. */
   close(): Promise<void>;
-}
-
-/** Returns the path of a fresh temporary folder that goes with the test. */
-export function temporaryFolder(test: Pick<TestContext, 'after'>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'notes-server-test-'));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Returns the options the command line `args` would give, with a free port. */
@@ -60,12 +52,12 @@ export function optionsFor(...args: string[]): Options {
   return command.options;
 }
 
-/** Starts a service with `overrides`; without a `db` among them it gets a fresh file. */
+/** Starts a service with `overrides`; without a `db` among them it gets a fresh one. */
 export async function startService(
   test: Pick<TestContext, 'after'>,
   overrides: Partial<Options> = {},
 ): Promise<Service> {
-  const file = overrides.db ?? join(temporaryFolder(test), 'notes.db');
+  const { db: file, release } = overrides.db ? { db: overrides.db, release() {} } : await emptyDatabase(test);
   const lines: LogLine[] = [];
   const log: Log = {
     write: (level, message, fields = {}) => lines.push({ level, message, fields }),
@@ -92,7 +84,7 @@ export async function startService(
       return closed;
     },
   };
-  test.after(() => service.close());
+  test.after(() => service.close().then(release));
   return service;
 }
 

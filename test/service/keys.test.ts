@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertRefused, runCommand, startCommand, stop } from './command.ts';
 import { contract } from './contract.ts';
-import { sendRaw, startService, temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
+import { sendRaw, startService } from './harness.ts';
 import { until } from './until.ts';
 
 const KEYED = { apiKeys: ['secret-one', 'secret-two'] };

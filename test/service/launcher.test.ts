@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ask, assertRefused, LAUNCHER, runCommand, startCommand, stop } from './command.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createLog, type Log } from '../../src/log.ts';
 import { ask, startCommand } from './command.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 import { until } from './until.ts';
 
 /** What a pipe holds on Linux before it takes no more. */

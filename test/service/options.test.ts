@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { helpText, parseCommand } from '../../src/command-line.ts';
 import { UsageError } from '../../src/option-values.ts';
-import { helpText, isLoopback, type Options, parseCommand } from '../../src/options.ts';
+import { isLoopback, type Options } from '../../src/options.ts';
 import { parseCluster } from '../../src/storage/rqlite-address.ts';
 
 /** An option: two texts that set it and what comes of them; a switch is set by its flag alone. */

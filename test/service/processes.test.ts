@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { checkFile } from '../../src/storage/check.ts';
 import { holdLock } from '../storage/databases.ts';
 import { assertRefused, runCommand, stop } from './command.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 import { askAfresh, isAlive, type Processes, startProcesses } from './processes.ts';
 import { converse } from './raw.ts';
 import { until } from './until.ts';

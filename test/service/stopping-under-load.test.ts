@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { startCommand, stop } from './command.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 import { type Conversation, converse, requestText } from './raw.ts';
 import { beside } from './stored-data.ts';
 import { until } from './until.ts';

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { holdLock } from '../storage/databases.ts';
+import { needsFile } from './engine.ts';
 import { startService } from './harness.ts';
 import { assertUnavailable, isHealthy, NOTE } from './storage-faults.ts';
 import { assertSound } from './stored-data.ts';
 import { until } from './until.ts';
 
-describe('when another program locks the file', { concurrency: 3 }, () => {
+describe('when another program locks the file', { concurrency: 3, skip: needsFile }, () => {
   test('writes are 503 and reads go on, and all is well once it lets go', async (t) => {
     const service = await startService(t);
     await service.request('POST', '/notes', { json: NOTE });

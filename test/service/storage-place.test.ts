@@ -5,7 +5,8 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync,
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { ask, startCommand, stop } from './command.ts';
-import { startService, temporaryFolder } from './harness.ts';
+import { needsFile, temporaryFolder } from './engine.ts';
+import { startService } from './harness.ts';
 import { assertUnavailable, isHealthy, NOTE } from './storage-faults.ts';
 import { assertSound } from './stored-data.ts';
 
@@ -46,7 +47,7 @@ for (const [what, placeOf] of Object.entries(PLACES)) {
   });
 }
 
-test('a copy in the place of the file is another file', async (t) => {
+test('a copy in the place of the file is another file', { skip: needsFile }, async (t) => {
   const service = await startService(t);
   await service.request('POST', '/notes', { json: NOTE });
   copyFileSync(service.file, `${service.file}.copy`);
@@ -54,7 +55,7 @@ test('a copy in the place of the file is another file', async (t) => {
   assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
 });
 
-test('where the path is a link, the companions are those of the file it leads to', async (t) => {
+test('where the path is a link, the companions are those of the file it leads to', { skip: needsFile }, async (t) => {
   const service = await startService(t);
   await service.close();
   const link = join(temporaryFolder(t), 'link.db');

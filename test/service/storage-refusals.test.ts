@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/storage/check.ts';
 import { ask, type Command, type CommandParts, startCommand, stop } from './command.ts';
 import type { Answer } from './contract.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 import { skipLoudly } from './skip.ts';
 import { NOTE } from './storage-faults.ts';
 import { unprivileged } from './unprivileged.ts';

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { change, contentsOf, holdLock, openDatabase, writeForeignFile } from '../storage/databases.ts';
 import { ask, assertRefused, type CommandParts, runCommand, startCommand, stop } from './command.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 import { skipLoudly } from './skip.ts';
 import { unprivileged } from './unprivileged.ts';
 

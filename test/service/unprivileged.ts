@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type CommandParts, LAUNCHER } from './command.ts';
-import { temporaryFolder } from './harness.ts';
+import { temporaryFolder } from './engine.ts';
 
 /**
  * How to run a command as a user whom file modes bind, and a folder that this user may enter: root, whom they do not

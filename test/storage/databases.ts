@@ -12,7 +12,7 @@ import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
-import { temporaryFolder } from '../service/harness.ts';
+import { temporaryFolder } from '../service/engine.ts';
 
 type Test = Pick<TestContext, 'after'>;
 

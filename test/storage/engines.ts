@@ -4,9 +4,8 @@ import { after, type TestContext } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite } from '../../src/storage/rqlite.ts';
-import { createCluster } from '../../src/storage/rqlite-cluster.ts';
 import { openDatabase } from './databases.ts';
-import { type RealCluster, RQLITED, startNodes } from './rqlite-nodes.ts';
+import { type RealCluster, RQLITED, startNodes, wipe } from './rqlite-nodes.ts';
 import { startStandIn } from './rqlite-stand-in.ts';
 
 /** An engine, and how a test gets a fresh database on it, with the tables of the service. */
@@ -39,17 +38,6 @@ function realEngine(count: number): Engine {
       return openCluster(test, urls);
     },
   };
-}
-
-/** Takes away all that is stored. */
-async function wipe(nodes: readonly string[]): Promise<void> {
-  const cluster = createCluster({ nodes, user: undefined, password: undefined });
-  const tables = ['comments', 'notes', 'tags', 'comment_blocks', 'note_blocks', 'tag_blocks'];
-  const drops = [...tables, 'notes_server_versions', 'notes_server_batches'].map(
-    (table) => `DROP TABLE IF EXISTS ${table}`,
-  );
-  await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);
-  cluster.close();
 }
 
 const real = RQLITED ? [1, 3].map(realEngine) : [];

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createCluster } from '../../src/storage/rqlite-cluster.ts';
 import { until } from '../service/until.ts';
 
 /** The path of rqlited; undefined where the tests have none. */
@@ -88,6 +89,17 @@ export async function startNodes(count: number): Promise<RealCluster> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Takes away all that is stored on a cluster. */
+export async function wipe(nodes: readonly string[]): Promise<void> {
+  const cluster = createCluster({ nodes, user: undefined, password: undefined });
+  const tables = ['comments', 'notes', 'tags', 'comment_blocks', 'note_blocks', 'tag_blocks'];
+  const drops = [...tables, 'notes_server_versions', 'notes_server_batches'].map(
+    (table) => `DROP TABLE IF EXISTS ${table}`,
+  );
+  await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);
+  cluster.close();
 }
 
 /** Resolves when a process has ended, for which the tests need not go on otherwise. */

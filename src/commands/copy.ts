@@ -1,0 +1,33 @@
+// The command that copies a database: from one engine to another, or into another file.
+import { comments } from '../collections/comments.ts';
+import { notes } from '../collections/notes.ts';
+import { tags } from '../collections/tags.ts';
+import { copyDatabase } from '../storage/copy.ts';
+import { DatabaseUnusable } from '../storage/database.ts';
+import { openStorage, openToCopy, type StorageOptions } from '../storage/open.ts';
+import { createProgress, inDigits, type Screen } from './progress.ts';
+
+/** Parents before their children. */
+const TABLES = [notes, tags, comments].map(({ shape }) => shape);
+
+/**
+ * Copies what `from` names to what `to` names, telling `screen` how far it is; resolves with a line that says what both hold
+ * then. Rejects with {@link DatabaseUnusable}; what has been copied until then stays, and the next call goes on from there.
+ */
+export async function copy(from: StorageOptions, to: StorageOptions, screen: Screen): Promise<string> {
+  const source = await openToCopy(from);
+  try {
+    const target = await openStorage(to, { halfCopied: true });
+    try {
+      const progress = { copy: createProgress(screen, 'copied'), check: createProgress(screen, 'compared') };
+      const counts = await copyDatabase(source, target, TABLES, (phase, done, total) => progress[phase](done, total));
+      return `${from.db} and ${to.db} hold the same: ${counts.map(({ name, count }) => `${inDigits(count)} ${name}`).join(', ')}`;
+    } catch (error) {
+      throw new DatabaseUnusable(`cannot copy to ${to.db}: ${(error as Error).message}`, { cause: error });
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}

@@ -1,0 +1,45 @@
+// Progress as people see it: a bar on a terminal, and elsewhere a line now and then.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createProgress } from '../../src/commands/progress.ts';
+
+/** What is written of a work of `total` parts of 10 ms each. */
+function written(isTerminal: boolean, total: number, parts = total): string[] {
+  const texts: string[] = [];
+  let time = 0;
+  const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied', () => time);
+  for (let done = 0; done <= parts; done += 1) {
+    progress(done, total);
+    time += 10;
+  }
+  progress(total, total);
+  return texts;
+}
+
+test('on a terminal a bar moves in its line, ten times a second at most, and ends with the work', () => {
+  const texts = written(true, 1_000);
+  assert.equal(texts.length, 101);
+  for (const text of texts) assert.match(text.slice(2), /^\[Kcopied \[#*-*\] \d+ % of 1,000/);
+  assert.equal(texts[50], `\r\u001b[Kcopied [${'#'.repeat(15)}${'-'.repeat(15)}] 50 % of 1,000, 100/s, 0:05 left`);
+  assert.equal(texts.at(-1), `\r\u001b[Kcopied [${'#'.repeat(30)}] 100 % of 1,000, 100/s\n`);
+});
+
+test('elsewhere a line is written for each tenth', () => {
+  const texts = written(false, 100);
+  assert.equal(texts.length, 10);
+  assert.equal(texts[4], 'copied 50 % of 100, 100/s, 0:01 left\n');
+  assert.equal(texts.at(-1), 'copied 100 % of 100, 100/s\n');
+});
+
+test('where there is nothing to do, that is said once', () => {
+  for (const isTerminal of [true, false]) {
+    const [line, ...others] = written(isTerminal, 0);
+    assert.match(line ?? '', /100 % of 0\n$/);
+    assert.deepEqual(others, []);
+  }
+});
+
+test('a work that turns out larger than it was said to be ends its line once', () => {
+  const texts = written(true, 10, 20);
+  assert.equal(texts.join('').split('\n').length, 2);
+});
