@@ -60,6 +60,9 @@ export const VERSIONS_TABLE = 'CREATE TABLE IF NOT EXISTS notes_server_versions 
 /** The steps in order; step N brings a file from version N - 1 to version N. */
 const STEPS: readonly (readonly string[])[] = [FIRST];
 
+/** The version of the tables that this program knows. */
+export const SCHEMA_VERSION = STEPS.length;
+
 /**
  * Brings the database to this program's version. Safe to run from several processes at once: the step that comes
  * second fails on the version's primary key, and finds the work done. Rejects as {@link storedVersion} does.
@@ -81,7 +84,7 @@ export async function migrate(database: Database, steps: readonly (readonly stri
  * Resolves with the version of the stored data, 0 where there is none yet; changes nothing. Rejects with
  * {@link DatabaseUnusable} for a version beyond `known`, or the database of another program.
  */
-export async function storedVersion(read: Database['read'], known = STEPS.length): Promise<number> {
+export async function storedVersion(read: Database['read'], known = SCHEMA_VERSION): Promise<number> {
   const tables = await read({
     sql: `SELECT count(*) AS count, coalesce(max(name = 'notes_server_versions'), 0) AS ours
           FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,

@@ -21,7 +21,7 @@ export type Step = readonly [sql: string, ...parameters: (string | number)[]];
 
 /** The result of one statement. */
 export interface Result {
-  readonly rows?: readonly Row[];
+  readonly rows?: readonly Row[] | null;
   readonly error?: string;
 }
 

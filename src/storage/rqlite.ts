@@ -1,7 +1,8 @@
 // The distributed engine: rqlite, which is SQLite replicated by Raft and spoken to over HTTP. A batch carries its id, and
 // leaves its rows beside it in the same transaction: it may be sent again until somebody answers, and is carried out once.
+// Where nothing goes wrong, one request does it all.
 import { type Database, DatabaseUnavailable, DatabaseUncertain, type Row, type Statement } from './database.ts';
-import { storedVersion, VERSIONS_TABLE } from './migrations.ts';
+import { SCHEMA_VERSION, storedVersion, VERSIONS_TABLE } from './migrations.ts';
 import { type ClusterAddress, createCluster, type Result, type Step } from './rqlite-cluster.ts';
 
 /**
@@ -24,11 +25,18 @@ const BATCHES = [
      BEGIN SELECT RAISE(ABORT, 'the batch is stale'); END`,
 ];
 
-/** Unparsed: a statement that rqlite takes for one with RETURNING is not rolled back when it fails (8.43.4). */
+/**
+ * Unparsed: a statement that rqlite takes for one with RETURNING is not rolled back when it fails (8.43.4). Nor is, where rows
+ * are asked for as well, a transaction with a statement that SQLite does not understand: only what knows its tables goes there.
+ */
 const EXECUTE = '/db/execute?transaction&redirect&noparse';
+const EXECUTE_AND_QUERY = '/db/request?transaction&associative&redirect&noparse';
 const QUERY = '/db/query?associative&redirect&noparse';
 
-const BEGIN = `INSERT INTO notes_server_batches (id, sent, rows) VALUES (?1, ?2, '[]')`;
+/** Fails, and all that follows with it, where the tables are not those any more that this program knows. */
+const BEGIN = `
+  INSERT INTO notes_server_batches (id, sent, rows)
+  VALUES (?1, ?2, iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION}, NULL, '[]'))`;
 const FORGET = 'DELETE FROM notes_server_batches WHERE sent < ?1';
 const ROWS = 'SELECT rows FROM notes_server_batches WHERE id = ?1';
 
@@ -48,20 +56,21 @@ export async function openRqlite(address: ClusterAddress, level: ReadLevel): Pro
     return result?.rows ?? [];
   }
 
-  async function execute(steps: readonly Step[]): Promise<void> {
-    const results = await cluster.send(EXECUTE, steps).catch((error) => {
+  async function execute(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
+    const results = await cluster.send(path, steps).catch((error) => {
       throw new DatabaseUncertain('the cluster has not told whether a batch was carried out', { cause: error });
     });
-    checked(results);
+    return checked(results);
   }
 
-  /** What a batch returned that has been carried out: for its clients an error here is none that undid it. */
-  async function rowsOf(batchId: string): Promise<Row[][]> {
+  /** The rows that are kept beside a batch, undefined where it has not been carried out. */
+  async function keptRows(batchId: string): Promise<Row[][] | undefined> {
     try {
-      const [batch] = await query({ sql: ROWS, parameter: batchId }, 'linearizable');
-      return JSON.parse(String(batch?.rows));
+      const rows = await query({ sql: ROWS, parameter: batchId }, 'linearizable');
+      return rows.length === 0 ? undefined : rowsIn(rows);
     } catch (error) {
-      throw new DatabaseUncertain('a batch was carried out, but its rows cannot be read', { cause: error });
+      // As if nothing had been done it must not look.
+      throw new DatabaseUncertain('what became of a batch cannot be read', { cause: error });
     }
   }
 
@@ -70,16 +79,27 @@ export async function openRqlite(address: ClusterAddress, level: ReadLevel): Pro
 
     async transact(batchId, statements) {
       const sent = Date.now();
+      const hasRows = statements.some(({ rows }) => rows !== undefined);
       const steps = statements.flatMap(({ sql, parameter, rows }): Step[] => [
-        [keep(rows), parameter ?? '', batchId],
+        ...(hasRows ? [[keep(rows), parameter ?? '', batchId] as const] : []),
         parameter === undefined ? [sql] : [sql, parameter],
       ]);
+      const batch: Step[] = [[BEGIN, batchId, sent], ...steps, [FORGET, sent - REMEMBERED_MS]];
       try {
-        await execute([[BEGIN, batchId, sent], ...steps, [FORGET, sent - REMEMBERED_MS]]);
+        if (hasRows) return rowsIn((await execute(EXECUTE_AND_QUERY, [...batch, [ROWS, batchId]])).at(-1)?.rows);
+        await execute(EXECUTE, batch);
       } catch (error) {
-        if ((error as Error).message !== DONE) throw error;
+        if (error instanceof DatabaseUncertain) throw error;
+        const isDone = (error as Error).message === DONE;
+        if (hasRows) {
+          const kept = await keptRows(batchId);
+          if (isDone && kept) return kept;
+          if (isDone || kept)
+            throw new DatabaseUncertain('a batch may have been carried out in part', { cause: error });
+        }
+        if (!isDone) throw error;
       }
-      return rowsOf(batchId);
+      return statements.map(() => []);
     },
 
     ping: async () => void (await query({ sql: 'SELECT count(*) AS tables FROM sqlite_schema' })),
@@ -89,12 +109,20 @@ export async function openRqlite(address: ClusterAddress, level: ReadLevel): Pro
 
   try {
     await storedVersion((statement) => query(statement, 'linearizable'));
-    await execute(BATCHES.map((sql): Step => [sql]));
+    await execute(
+      EXECUTE,
+      BATCHES.map((sql): Step => [sql]),
+    );
     return database;
   } catch (error) {
     cluster.close();
     throw error;
   }
+}
+
+/** The rows that were kept. */
+function rowsIn(batches: readonly Row[] | null | undefined): Row[][] {
+  return JSON.parse(String(batches?.[0]?.rows));
 }
 
 /** Keeps the rows that a statement is about to return. */

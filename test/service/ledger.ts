@@ -9,7 +9,12 @@ export type Input = Readonly<Record<string, string>>;
 /** The states a record may be in, as the JSON of its texts (undefined: it is not there); two while a write is in doubt. */
 type States = readonly (string | undefined)[];
 
-/** What a service must have kept. Every write rejects as `ask` does, and leaves its record in doubt. */
+/** A write was answered 503. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+}
+
+/** What a service must have kept. Every write rejects as `ask` does, or as {@link Refused}, and leaves its record in doubt. */
 export interface Ledger {
   /** Creates a record in the list at the path `list`; resolves with its path. */
   create(url: string, list: string, input: Input): Promise<string>;
@@ -89,7 +94,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
       const text = JSON.stringify(input);
       unanswered.set(text, list);
       const { status, headers } = await ask(url, 'POST', list, input);
-      assert.equal(status, 201);
+      assertStatus(status, 201);
       const path = String(headers.location);
       const [itsList, id] = partsOf(path);
       assert.equal(itsList, list);
@@ -103,7 +108,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
     async replace(url, path, input) {
       const text = JSON.stringify(input);
       enter(path, (known) => [...known, text]);
-      assert.equal((await ask(url, 'PUT', path, input)).status, 200);
+      assertStatus((await ask(url, 'PUT', path, input)).status, 200);
       enter(path, () => [text]);
       acknowledge();
     },
@@ -112,7 +117,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
       const orGone = (known: States) => (known.includes(undefined) ? known : [...known, undefined]);
       enter(path, orGone);
       enterBelow(path, orGone);
-      assert.equal((await ask(url, 'DELETE', path)).status, 204);
+      assertStatus((await ask(url, 'DELETE', path)).status, 204);
       enter(path, () => [undefined]);
       enterBelow(path, () => [undefined]);
       acknowledge();
@@ -146,6 +151,11 @@ export async function writeOnce(url: string, ledger: Ledger, name: string, turn:
   if (turn % 2 === 0) await ledger.remove(url, tag);
   if (turn % 3 === 0) await ledger.remove(url, comment);
   if (turn % 3 === 1) await ledger.remove(url, kept);
+}
+
+function assertStatus(status: number, wanted: number): void {
+  if (status === 503) throw new Refused();
+  assert.equal(status, wanted);
 }
 
 function partsOf(path: string): [list: string, id: number] {

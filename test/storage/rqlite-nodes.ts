@@ -13,6 +13,9 @@ import { until } from '../service/until.ts';
 /** The path of rqlited; undefined where the tests have none. */
 export const RQLITED = process.env.NOTES_TEST_RQLITED || undefined;
 
+/** Why a test of real nodes is skipped; false where there are some. */
+export const needsRqlited = RQLITED ? false : 'NOTES_TEST_RQLITED names no rqlited';
+
 /** A node that runs until it is stopped. */
 export interface RealNode {
   readonly url: string;
@@ -20,6 +23,8 @@ export interface RealNode {
   signal(signal: NodeJS.Signals): Promise<void>;
   /** Starts it again on the same folder and ports. */
   restart(): Promise<void>;
+  /** What Raft says of it, as Leader or Follower; undefined if it does not answer. */
+  state(): Promise<string | undefined>;
 }
 
 /** A cluster of real nodes. */
@@ -31,8 +36,8 @@ export interface RealCluster {
 /** Elections that take half a second, not two. */
 const FAST = ['-raft-timeout', '250ms', '-raft-election-timeout', '250ms', '-raft-leader-lease-timeout', '125ms'];
 
-/** Starts a cluster of `count` nodes; resolves when all are ready. */
-export async function startNodes(count: number): Promise<RealCluster> {
+/** Starts a cluster of `count` nodes, which elect quickly or as rqlite does by default; resolves when all are ready. */
+export async function startNodes(count: number, elections: 'fast' | 'default' = 'fast'): Promise<RealCluster> {
   assert.ok(RQLITED);
   const program = RQLITED;
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-rqlite-'));
@@ -58,7 +63,9 @@ export async function startNodes(count: number): Promise<RealCluster> {
     let child: ChildProcess;
 
     async function start(others: readonly string[]): Promise<void> {
-      child = spawn(program, [...own, ...FAST, ...others, join(folder, String(place))], { stdio: 'ignore' });
+      child = spawn(program, [...own, ...(elections === 'fast' ? FAST : []), ...others, join(folder, String(place))], {
+        stdio: 'ignore',
+      });
       child.unref();
       children.add(child);
       await until(() => isReady(url));
@@ -73,6 +80,7 @@ export async function startNodes(count: number): Promise<RealCluster> {
       },
       // It knows the others from its folder.
       restart: () => start([]),
+      state: () => stateOf(url),
     };
   }
 
@@ -106,6 +114,15 @@ export async function wipe(nodes: readonly string[]): Promise<void> {
 async function ended(child: ChildProcess): Promise<void> {
   child.ref();
   await once(child, 'exit');
+}
+
+async function stateOf(url: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch(`${url}/status`, { signal: AbortSignal.timeout(1_000) });
+    return ((await answer.json()) as { store: { raft: { state: string } } }).store.raft.state;
+  } catch {
+    return undefined;
+  }
 }
 
 async function isReady(url: string): Promise<boolean> {

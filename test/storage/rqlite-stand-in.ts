@@ -76,7 +76,7 @@ export async function startStandIn(
 
   async function answer(node: number, message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
-    const kind = pathname === '/db/execute' ? 'execute' : 'query';
+    const kind = pathname === '/db/query' ? 'query' : 'execute';
     const body = await textOf(message);
     if (credentials && message.headers.authorization !== basic(credentials)) {
       response.writeHead(401).end();
@@ -103,7 +103,8 @@ export async function startStandIn(
     const steps: Step[] = JSON.parse(body);
     standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
     if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
-    const results = await (kind === 'execute' ? engine.execute(steps) : engine.query(steps));
+    const works = { '/db/execute': engine.execute, '/db/request': engine.request, '/db/query': engine.query };
+    const results = await works[pathname as keyof typeof works](steps);
     if (fault === 'lost answer') message.socket.destroy();
     else if (fault === 'leadership lost, done') failed(LOST);
     else if (fault === 'stale') response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
@@ -157,6 +158,13 @@ async function openEngine() {
     lane = done.catch(() => {});
     return done;
   };
+  const isUnderstood = (sql: string) =>
+    new Promise<boolean>((resolve) => {
+      const statement: sqlite3.Statement = database.prepare(sql, (error: Error | null) => {
+        if (error) resolve(false);
+        else statement.finalize(() => resolve(true));
+      });
+    });
   const errorOf = (error: unknown) => (error as Error).message.replace(/^SQLITE_[A-Z]+: /, '');
   await all('PRAGMA foreign_keys = ON');
 
@@ -173,6 +181,27 @@ async function openEngine() {
           } catch (error) {
             await all('ROLLBACK');
             return [...results, { error: errorOf(error) }];
+          }
+        }
+        await all('COMMIT');
+        return results;
+      }),
+
+    /** Goes on after a statement that SQLite does not understand, and commits the others. */
+    request: (steps: readonly Step[]) =>
+      alone(async () => {
+        const results: object[] = [];
+        await all('BEGIN');
+        for (const [sql, ...parameters] of steps) {
+          try {
+            const rows = await all(sql, parameters);
+            results.push(/^\s*SELECT\b/i.test(sql) ? { types: {}, rows } : { rows: null });
+          } catch (error) {
+            results.push({ error: errorOf(error) });
+            if (await isUnderstood(sql)) {
+              await all('ROLLBACK');
+              return results;
+            }
           }
         }
         await all('COMMIT');

@@ -77,13 +77,18 @@ for (const fault of FAULTS) {
   for (const of of ['execute', 'query'] as const) {
     test(`a write of which the ${of} meets "${fault}", once and again, is done once`, async (t) => {
       const { notes, standIn } = await openTables(t, 2);
+      const goWrong = (times: number) => {
+        // What was done is asked for where the answer was lost.
+        if (of === 'query') standIn.faults.push({ fault: 'lost answer', of: 'execute' });
+        standIn.faults.push(...Array.from({ length: times }, () => ({ fault, of })));
+      };
       assert.equal(await notes.create(['before', 'b']), 1);
-      standIn.faults.push({ fault, of }, { fault, of });
+      goWrong(2);
       assert.deepEqual(await Promise.all([notes.create(['one', 'b']), notes.create(['two', 'b'])]), [2, 3]);
       assert.equal(standIn.faults.length, 0);
-      standIn.faults.push({ fault, of });
+      goWrong(1);
       assert.equal(await notes.replace(2, ['ONE', 'b']), true);
-      standIn.faults.push({ fault, of });
+      goWrong(1);
       assert.deepEqual(await Promise.all([notes.remove(3), notes.remove(3)]), [true, false]);
       assert.deepEqual(await titles(notes), ['before', 'ONE']);
     });
@@ -112,7 +117,7 @@ test('the leader is found, remembered and found again', async (t) => {
   await notes.create(['a', 'b']);
   const before = { ...standIn.requests };
   await notes.create(['c', 'd']);
-  assert.deepEqual(standIn.requests, { execute: before.execute + 1, query: before.query + 1 });
+  assert.deepEqual(standIn.requests, { execute: before.execute + 1, query: before.query });
   standIn.elect(2);
   assert.equal(await notes.create(['e', 'f']), 3);
   standIn.elect(undefined);
@@ -145,7 +150,8 @@ test('reads are linearizable unless weak ones are asked for, and those of the ro
     const standIn = await startStandIn(t);
     const database = await open(t, standIn, level);
     standIn.levels.length = 0;
-    await database.transact('batch', []);
+    standIn.faults.push({ fault: 'lost answer', of: 'execute' });
+    await database.transact('batch', [{ sql: 'DELETE FROM notes', rows: `'[]'` }]);
     await database.read({ sql: 'SELECT 1' });
     assert.deepEqual(standIn.levels, ['linearizable', level]);
   }
@@ -153,7 +159,7 @@ test('reads are linearizable unless weak ones are asked for, and those of the ro
 
 test('a write whose rows are not there is not done again, and its client hears that it may be done', async (t) => {
   const { notes, standIn } = await openTables(t);
-  standIn.faults.push({ fault: 'stale', of: 'query' });
+  standIn.faults.push({ fault: 'lost answer', of: 'execute' }, { fault: 'stale', of: 'query' });
   const refused = await Promise.allSettled([notes.create(['a', 'b']), notes.create(['c', 'd'])]);
   for (const each of refused) assert.ok(each.status === 'rejected' && each.reason instanceof DatabaseUncertain);
   assert.deepEqual(await titles(notes), ['a', 'c']);
@@ -192,6 +198,24 @@ test('a batch that fails leaves nothing, and the error of SQL is told', async (t
   assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 0 }]);
   await database.transact('id', [{ sql: insert }]);
   assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 1 }]);
+});
+
+test('a batch with rows of which a statement is not understood is not repeated piece by piece: it may be done in part', async (t) => {
+  const { database } = await openTables(t);
+  const insert = { sql: `INSERT INTO tags (name) VALUES ('a')`, rows: `'[]'` };
+  await assert.rejects(database.transact('id', [insert, { sql: 'INSERT INTO nowhere VALUES (1)' }]), DatabaseUncertain);
+  // One that fails while it runs takes the others back.
+  const fails = { sql: `INSERT INTO tags (id, name) VALUES (1, 'b')` };
+  await assert.rejects(database.transact('other', [insert, fails]), /UNIQUE constraint failed: tags.id/);
+  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 1 }]);
+});
+
+test('a program that is older than the tables writes nothing', async (t) => {
+  const { database, notes } = await openTables(t);
+  await database.transact('newer', [{ sql: 'INSERT INTO notes_server_versions (version) VALUES (99)' }]);
+  await assert.rejects(notes.create(['a', 'b']), /NOT NULL constraint failed: notes_server_batches.rows/);
+  await assert.rejects(database.transact('id', [{ sql: 'DELETE FROM notes' }]), /NOT NULL constraint failed/);
+  assert.deepEqual(await titles(notes), []);
 });
 
 test('a batch that comes long after others is refused: whether it was done nobody remembers', async (t) => {
