@@ -10,9 +10,10 @@ export const BATCH_LIMITS = {
   batchSize: 4_194_304,
   queueItems: 8_192,
   queueSize: 67_108_864,
-  /** So many items may wait at any time, and as many as go in `waitMs`, as it went lately. */
+  /** So many items may wait at any time, and as many as go in `waitMs` or in so many batches, as it went lately. */
   shortItems: 128,
   waitMs: 50,
+  waitBatches: 2,
   /** So many more are taken in now and then, for a burst is what a queue is for; one of them comes back in so many ms. */
   burstItems: 4_096,
   burstItemMs: 4,
@@ -62,8 +63,8 @@ export function createBatcher<Item, Outcome>({
   let busyLanes = 0;
   /** How many at the head of the queue go one by one, for together they failed. */
   let alone = 0;
-  /** How many items went lately and how many ms that took, from batch to batch and whatever they were spent on. */
-  const lately = { items: 1, ms: 0 };
+  /** How much went lately and how many ms that took, from batch to batch and whatever they were spent on. */
+  const lately = { items: 1, batches: 1, ms: 0 };
   let lastDone = 0;
   let burst = limits.burstItems;
   let lastBurst = 0;
@@ -72,7 +73,8 @@ export function createBatcher<Item, Outcome>({
   function isFull(itemSize: number): boolean {
     const { length } = queue;
     if (length >= limits.queueItems || queuedSize + itemSize > limits.queueSize) return true;
-    if (length < limits.shortItems || length * lately.ms < limits.waitMs * lately.items) {
+    const waitMs = Math.max(limits.waitMs, (limits.waitBatches * lately.ms) / lately.batches);
+    if (length < limits.shortItems || length * lately.ms < waitMs * lately.items) {
       wasShort = true;
       return false;
     }
@@ -91,6 +93,7 @@ export function createBatcher<Item, Outcome>({
   function measure(since: number, items: number): void {
     const now = performance.now();
     lately.items += items - lately.items / 8;
+    lately.batches += 1 - lately.batches / 8;
     lately.ms += now - Math.max(since, lastDone) - lately.ms / 8;
     lastDone = now;
   }

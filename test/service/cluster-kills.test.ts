@@ -23,7 +23,7 @@ const BETWEEN = 100;
 const RESUMED_MS = 5_000;
 
 test(`nothing is lost or done twice when the leader is killed ${KILLS} times`, { skip }, async (t) => {
-  const cluster = await startNodes(3, ELECTIONS);
+  const cluster = await startNodes(3, { elections: ELECTIONS });
   t.after(() => cluster.stop());
   const db = clusterAddress(cluster.nodes.map(({ url }) => url));
   const services = [1, 2].map(() => startCommand(t, ['--port', '0', '--db', db, '--log-level', 'silent']));

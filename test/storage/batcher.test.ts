@@ -151,7 +151,10 @@ for (const [name, limits] of [
 }
 
 /** Limits under which every queue of more than two is too long, and three may be at a time all the same, once. */
-const BUSY = { batchItems: 8, shortItems: 2, waitMs: 0, burstItems: 3, burstItemMs: Number.POSITIVE_INFINITY };
+const BUSY = {
+  ...{ batchItems: 8, shortItems: 2, waitMs: 0, waitBatches: 0 },
+  ...{ burstItems: 3, burstItemMs: Number.POSITIVE_INFINITY },
+};
 
 test('a long queue is taken in as long as it is a burst; then what comes on top is refused, and what waits is not', async () => {
   const { submit, runAll } = heldBatcher(BUSY);
@@ -252,6 +255,29 @@ test('a batch that takes long is no slow one if it is large', async () => {
   const outcomes = Promise.allSettled(answers);
   await runAll([outcomes]);
   assert.ok((await outcomes).every(({ status }) => status === 'fulfilled'));
+});
+
+test('what goes with the next two batches may wait, however long one takes', async () => {
+  const { submit, batch, runAll } = heldBatcher({
+    ...BUSY,
+    burstItems: 0,
+    waitMs: 1,
+    waitBatches: 2,
+    batchItems: 100,
+    shortItems: 100,
+  });
+  for (let number = 1; number <= 20; number += 1) {
+    const answers = Array.from({ length: 100 }, () => submit('a'));
+    const { succeed } = await batch(number);
+    const started = performance.now();
+    await until(() => performance.now() - started > 5);
+    succeed();
+    await Promise.all(answers);
+  }
+  const answers = Promise.allSettled(Array.from({ length: 300 }, () => submit('a')));
+  await runAll([answers]);
+  const taken = (await answers).filter(({ status }) => status === 'fulfilled').length;
+  assert.ok(taken >= 195 && taken <= 205, `${taken}`);
 });
 
 for (const [name, beside, next] of [

@@ -36,12 +36,24 @@ export interface RealCluster {
 /** Elections that take half a second, not two. */
 const FAST = ['-raft-timeout', '250ms', '-raft-election-timeout', '250ms', '-raft-leader-lease-timeout', '125ms'];
 
-/** Starts a cluster of `count` nodes, which elect quickly or as rqlite does by default; resolves when all are ready. */
-export async function startNodes(count: number, elections: 'fast' | 'default' = 'fast'): Promise<RealCluster> {
+/** How a cluster is started. */
+export interface ClusterParts {
+  /** Whether nodes elect quickly or as rqlite does by default. */
+  readonly elections?: 'fast' | 'default';
+  /** Returns the port by which nodes reach the one that listens to them on `port`. Default: that port itself. */
+  readonly wayTo?: (port: number) => Promise<number>;
+}
+
+/** Starts a cluster of `count` nodes; resolves when all are ready. */
+export async function startNodes(
+  count: number,
+  { elections = 'fast', wayTo }: ClusterParts = {},
+): Promise<RealCluster> {
   assert.ok(RQLITED);
   const program = RQLITED;
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-rqlite-'));
   const ports = await freePorts(2 * count);
+  const ways = await Promise.all(ports.map((port, place) => (place % 2 === 1 && wayTo ? wayTo(port) : port)));
   const children = new Set<ChildProcess>();
   const endAll = () => {
     for (const child of children) child.kill('SIGKILL');
@@ -52,13 +64,8 @@ export async function startNodes(count: number, elections: 'fast' | 'default' = 
     const [http, raft] = [ports[2 * place], ports[2 * place + 1]];
     const url = `http://127.0.0.1:${http}`;
     const own = [
-      '-node-id',
-      String(place + 1),
-      '-fk',
-      '-http-addr',
-      `127.0.0.1:${http}`,
-      '-raft-addr',
-      `127.0.0.1:${raft}`,
+      ...['-node-id', String(place + 1), '-fk', '-http-addr', `127.0.0.1:${http}`],
+      ...['-raft-addr', `127.0.0.1:${raft}`, '-raft-adv-addr', `127.0.0.1:${ways[2 * place + 1]}`],
     ];
     let child: ChildProcess;
 
@@ -70,7 +77,7 @@ export async function startNodes(count: number, elections: 'fast' | 'default' = 
       children.add(child);
       await until(() => isReady(url));
     }
-    await start(place > 0 ? ['-join', `127.0.0.1:${ports[1]}`] : []);
+    await start(place > 0 ? ['-join', `127.0.0.1:${ways[1]}`] : []);
 
     return {
       url,

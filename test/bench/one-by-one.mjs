@@ -1,0 +1,4 @@
+// Loaded before the service: a batch is never more than one call.
+import { BATCH_LIMITS } from '../../dist/src/storage/batcher.js';
+
+BATCH_LIMITS.batchItems = 1;
