@@ -2,6 +2,7 @@
 import { database, parseFlags, UsageError } from './option-values.ts';
 import { type Options, optionsHelp, parseOptions, password } from './options.ts';
 import type { StorageOptions } from './storage/open.ts';
+import { parseCluster } from './storage/rqlite-address.ts';
 
 /** What the command line asks for. */
 export type Command =
@@ -61,7 +62,10 @@ function parseCopy(args: readonly string[], environment: NodeJS.ProcessEnv): Com
   if (from === to || from === ':memory:' || to === ':memory:') {
     throw new UsageError('copy goes from one database into another, and neither can be in memory');
   }
-  const passwords = password(file, environment);
+  if ([from, to].every((db) => parseCluster(db)?.user !== undefined)) {
+    throw new UsageError('copy has one password: go from one cluster with a user to another by way of a file');
+  }
+  const passwords = password(file ?? (environment.NOTES_DB_PASSWORD_FILE || undefined), environment);
   return {
     kind: 'copy',
     from: { db: database(from), ...passwords },

@@ -22,7 +22,8 @@ export function parseFlags(
     return values;
   } catch (error) {
     const [sentence] = (error as Error).message.split(/\.\s/);
-    throw new UsageError(sentence ?? 'wrong options');
+    // Somebody may have put a password there.
+    throw new UsageError(sentence?.replace(/'[^']*@[^']*'/g, "'...'") ?? 'wrong options');
   }
 }
 
@@ -78,11 +79,12 @@ export function url(flag: string, text: string | undefined): string | undefined 
 /** A file, `:memory:` or the address of a cluster. */
 export function database(text: string): string {
   if (text === '') throw new UsageError('--db must not be empty');
-  const isCluster = /^rqlites?:/.test(text);
+  const isCluster = /^rqlites?:/i.test(text);
   // Not quoted: somebody may have put a password there.
   if (isCluster && !parseCluster(text)) throw new UsageError(`--db takes ${CLUSTERS}`);
   if (!isCluster && /^[a-z]+:\/\//i.test(text)) {
-    throw new UsageError(`--db takes a file, :memory: or ${CLUSTERS}, not ${JSON.stringify(text)}`);
+    const told = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`;
+    throw new UsageError(`--db takes a file, :memory: or ${CLUSTERS}${told}`);
   }
   return text;
 }

@@ -4,7 +4,7 @@ import { notes } from '../collections/notes.ts';
 import { tags } from '../collections/tags.ts';
 import { copyDatabase } from '../storage/copy.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { openStorage, openToCopy, type StorageOptions } from '../storage/open.ts';
+import { openSource, openTarget, type StorageOptions } from '../storage/open.ts';
 import { createProgress, inDigits, type Screen } from './progress.ts';
 
 /** Parents before their children. */
@@ -15,9 +15,9 @@ const TABLES = [notes, tags, comments].map(({ shape }) => shape);
  * then. Rejects with {@link DatabaseUnusable}; what has been copied until then stays, and the next call goes on from there.
  */
 export async function copy(from: StorageOptions, to: StorageOptions, screen: Screen): Promise<string> {
-  const source = await openToCopy(from);
+  const source = await openSource(from);
   try {
-    const target = await openStorage(to, { halfCopied: true });
+    const target = await openTarget(to);
     try {
       const progress = { copy: createProgress(screen, 'copied'), check: createProgress(screen, 'compared') };
       const counts = await copyDatabase(source, target, TABLES, (phase, done, total) => progress[phase](done, total));

@@ -21,10 +21,13 @@ const END = Number.MAX_SAFE_INTEGER;
 
 const UNFINISHED = 'notes_server_copy';
 
+/** SQL that tells whether a copy into the database was begun and has not been finished. */
+export const HALF_COPIED = `SELECT count(*) > 0 FROM sqlite_schema WHERE name = '${UNFINISHED}'`;
+
 /** Whether a copy into the database was begun and has not been finished. */
 export async function isHalfCopied({ read }: Source): Promise<boolean> {
-  const rows = await read({ sql: `SELECT 1 AS half FROM sqlite_schema WHERE name = '${UNFINISHED}'` });
-  return rows.length > 0;
+  const [row] = await read({ sql: `SELECT (${HALF_COPIED}) AS half` });
+  return row?.half === 1;
 }
 
 /**
@@ -85,11 +88,15 @@ export async function copyDatabase(
   }
 }
 
-/** Counts the records of each table, by the counts of their blocks. */
+/** Counts the records of each table. Rejects with {@link DatabaseUnusable} where an id is none that JSON can carry. */
 async function countsOf({ read }: Source, tables: readonly TableShape[]): Promise<Counts> {
   return Promise.all(
-    tables.map(async ({ name, blocks }) => {
-      const [row] = await read({ sql: `SELECT coalesce(sum(count), 0) AS count FROM ${blocks}` });
+    tables.map(async ({ name }) => {
+      const [row] = await read({
+        sql: `SELECT count(*) AS count, coalesce(max(id), 0) > ${END} AS beyond FROM ${name}`,
+      });
+      if (row?.beyond === 1)
+        throw new DatabaseUnusable(`${name} has an id beyond ${END}, which is none of this program`);
       return { name, count: Number(row?.count) };
     }),
   );
@@ -97,12 +104,12 @@ async function countsOf({ read }: Source, tables: readonly TableShape[]): Promis
 
 /** Whether the database has ever given an id. */
 async function isUsed({ read }: Source): Promise<boolean> {
-  return (await read({ sql: 'SELECT 1 AS used FROM sqlite_sequence' })).length > 0;
+  return (await read({ sql: 'SELECT 1 AS used FROM sqlite_sequence WHERE seq > 0' })).length > 0;
 }
 
 /** The last id given in each table, as JSON. */
 async function lastIdsOf({ read }: Source): Promise<string> {
-  const sql = 'SELECT json_group_array(json_array(name, seq) ORDER BY name) AS ids FROM sqlite_sequence';
+  const sql = 'SELECT json_group_array(json_array(name, seq) ORDER BY name) AS ids FROM sqlite_sequence WHERE seq > 0';
   return String((await read({ sql }))[0]?.ids);
 }
 

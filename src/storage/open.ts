@@ -16,17 +16,47 @@ export interface StorageOptions {
   readonly dbPasswordFile: string | undefined;
 }
 
+/** Opens what is named and brings it to this program's version. Rejects with {@link DatabaseUnusable}. */
+export async function openStorage(options: StorageOptions): Promise<Database> {
+  const cluster = parseCluster(options.db);
+  const database = await prepared(cluster ? openCluster(cluster, options) : openSqlite(options.db), options);
+  if (!(await isHalfCopied(database))) return database;
+  await database.close();
+  throw unusable(options.db, new Error(NOT_FINISHED));
+}
+
 /**
- * Opens what is named and brings it to this program's version. Rejects with {@link DatabaseUnusable}, also for one that was
- * only half copied, if that is not what it is opened for.
+ * Opens what is named to copy into it, as {@link openStorage} does; a file so that nobody else can use it. One that has been
+ * copied half is what it is for.
  */
-export async function openStorage(options: StorageOptions, { halfCopied = false } = {}): Promise<Database> {
-  const { db } = options;
-  const cluster = parseCluster(db);
-  const database = await (cluster ? openCluster(cluster, options) : openSqlite(db));
+export function openTarget(options: StorageOptions): Promise<Database> {
+  const cluster = parseCluster(options.db);
+  const opened = cluster
+    ? openCluster({ ...cluster, level: 'linearizable' }, options)
+    : openSqlite(options.db, { alone: true });
+  return prepared(opened, options);
+}
+
+/**
+ * Opens what is named to copy it: a file so that nobody else can use it, a cluster that others can change. Rejects with
+ * {@link DatabaseUnusable}, also where there is nothing.
+ */
+export async function openSource(options: StorageOptions): Promise<Pick<Database, 'read' | 'close'>> {
+  const cluster = parseCluster(options.db);
+  const source = cluster
+    ? await openCluster({ ...cluster, level: 'linearizable' }, options, { toRead: true })
+    : await openFileToRead(options.db);
+  if (!(await isHalfCopied(source))) return source;
+  await source.close();
+  throw unusable(options.db, new Error(NOT_FINISHED));
+}
+
+const NOT_FINISHED = 'a copy into it was not finished: run it again';
+
+async function prepared(opened: Promise<Database>, { db }: StorageOptions): Promise<Database> {
+  const database = await opened;
   try {
     await migrate(database);
-    if (!halfCopied && (await isHalfCopied(database))) throw new Error('a copy into it was not finished: run it again');
     return database;
   } catch (error) {
     await database.close();
@@ -34,25 +64,20 @@ export async function openStorage(options: StorageOptions, { halfCopied = false 
   }
 }
 
-/**
- * Opens what is named to be copied: a file so that nobody changes it meanwhile; a cluster that others may change. Rejects
- * with {@link DatabaseUnusable}.
- */
-export async function openToCopy(options: StorageOptions): Promise<Pick<Database, 'read' | 'close'>> {
-  if (parseCluster(options.db)) return openStorage(options);
-  const connection = await openAlone(options.db);
+async function openFileToRead(path: string): Promise<Pick<Database, 'read' | 'close'>> {
+  const connection = await openAlone(path);
   return {
     read: (statement) => connection.exclusively(() => connection.run(statement)),
     close: () => connection.close(),
   };
 }
 
-async function openCluster(cluster: NamedCluster, options: StorageOptions): Promise<Database> {
+async function openCluster(cluster: NamedCluster, options: StorageOptions, parts = {}): Promise<Database> {
   const { nodes, user, level } = cluster;
   const { db, dbPassword, dbPasswordFile } = options;
   const password = dbPasswordFile === undefined ? dbPassword : await passwordIn(dbPasswordFile);
   try {
-    return await openRqlite({ nodes, user, password }, level);
+    return await openRqlite({ nodes, user, password }, level, parts);
   } catch (error) {
     throw unusable(db, error);
   }

@@ -13,8 +13,17 @@ export interface ClusterAddress {
   readonly password: string | undefined;
 }
 
-/** How long a node has for an answer, how long nodes are asked for one, and how long it takes until the next one is. */
-export const CLUSTER_LIMITS = { nodeMs: 2_000, clusterMs: 10_000, firstPauseMs: 20, longestPauseMs: 400 };
+/**
+ * How long a node has for an answer, how long nodes are asked for one, how fast what they are sent gets there at least (both
+ * times are longer by that), and how long it takes until the next one is asked.
+ */
+export const CLUSTER_LIMITS = {
+  nodeMs: 2_000,
+  clusterMs: 10_000,
+  bytesPerMs: 256,
+  firstPauseMs: 20,
+  longestPauseMs: 400,
+};
 
 /** A statement of SQL and its parameters. */
 export type Step = readonly [sql: string, ...parameters: (string | number)[]];
@@ -73,14 +82,15 @@ export function createCluster({ nodes, user, password }: ClusterAddress, limits 
   return {
     async send(path, steps) {
       const body = JSON.stringify(steps);
-      const deadline = performance.now() + limits.clusterMs;
+      const sendMs = Math.ceil(Buffer.byteLength(body) / limits.bytesPerMs);
+      const deadline = performance.now() + limits.clusterMs + sendMs;
       let pauseMs = limits.firstPauseMs;
       for (;;) {
         const node = nextNode();
         let failure: unknown;
         try {
-          const wire = await post(`${node}${path}`, body, limits.nodeMs);
-          const results = resultsOf(wire);
+          const wire = await post(`${node}${path}`, body, limits.nodeMs + sendMs);
+          const results = resultsOf(wire, steps.length);
           leader = results ? node : originOf(wire.location);
           if (results) return results;
         } catch (error) {
@@ -108,12 +118,15 @@ async function receive(response: IncomingMessage): Promise<Wire> {
 }
 
 /** The results in an answer, undefined where it names another node. Throws where that node could not do what was asked. */
-function resultsOf({ status, text }: Wire): readonly Result[] | undefined {
+function resultsOf({ status, text }: Wire, count: number): readonly Result[] | undefined {
   if (status === 301) return undefined;
   if (status === 401) throw new DatabaseUnavailable('the cluster does not let this user in');
   if (status !== 200) throw new Error(`status ${status}: ${text.slice(0, 200)}`);
   const { results, error }: { results?: readonly Result[]; error?: string } = JSON.parse(text);
   if (error !== undefined || !results) throw new Error(error ?? 'an answer without results');
+  // After an error the others are missing.
+  if (results.length !== count && !results.some((result) => result.error))
+    throw new Error('an answer with too few results');
   return results;
 }
 

@@ -1,7 +1,15 @@
 // The distributed engine: rqlite, which is SQLite replicated by Raft and spoken to over HTTP. A batch carries its id, and
 // leaves its rows beside it in the same transaction: it may be sent again until somebody answers, and is carried out once.
 // Where nothing goes wrong, one request does it all.
-import { type Database, DatabaseUnavailable, DatabaseUncertain, type Row, type Statement } from './database.ts';
+import { HALF_COPIED } from './copy.ts';
+import {
+  type Database,
+  DatabaseUnavailable,
+  DatabaseUncertain,
+  DatabaseUnusable,
+  type Row,
+  type Statement,
+} from './database.ts';
 import { SCHEMA_VERSION, storedVersion, VERSIONS_TABLE } from './migrations.ts';
 import { type ClusterAddress, createCluster, type Result, type Step } from './rqlite-cluster.ts';
 
@@ -12,17 +20,12 @@ import { type ClusterAddress, createCluster, type Result, type Step } from './rq
  */
 export type ReadLevel = 'linearizable' | 'weak';
 
-/** How long a batch is remembered; and how much older than the latest one a batch may be, for it may have been forgotten. */
-const REMEMBERED_MS = 600_000;
-const STALE_MS = 300_000;
+/** A batch is sent again for some seconds at most; so many later ones do not come in that time. No clock has a say in it. */
+const REMEMBERED = 20_000;
 
 const BATCHES = [
   VERSIONS_TABLE,
-  `CREATE TABLE IF NOT EXISTS notes_server_batches (id TEXT PRIMARY KEY, sent INTEGER NOT NULL, rows TEXT NOT NULL) STRICT`,
-  'CREATE INDEX IF NOT EXISTS notes_server_batches_by_time ON notes_server_batches (sent)',
-  `CREATE TRIGGER IF NOT EXISTS notes_server_batch_is_stale BEFORE INSERT ON notes_server_batches
-     WHEN new.sent < (SELECT max(sent) FROM notes_server_batches) - ${STALE_MS}
-     BEGIN SELECT RAISE(ABORT, 'the batch is stale'); END`,
+  'CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT',
 ];
 
 /**
@@ -33,21 +36,33 @@ const EXECUTE = '/db/execute?transaction&redirect&noparse';
 const EXECUTE_AND_QUERY = '/db/request?transaction&associative&redirect&noparse';
 const QUERY = '/db/query?associative&redirect&noparse';
 
-/** Fails, and all that follows with it, where the tables are not those any more that this program knows. */
-const BEGIN = `
-  INSERT INTO notes_server_batches (id, sent, rows)
-  VALUES (?1, ?2, iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION}, NULL, '[]'))`;
-const FORGET = 'DELETE FROM notes_server_batches WHERE sent < ?1';
-const ROWS = 'SELECT rows FROM notes_server_batches WHERE id = ?1';
+const begin = (rows: string) => `INSERT INTO notes_server_done (id, rows) VALUES (?1, ${rows})`;
+const BEGIN = begin(`'[]'`);
+
+/** Fails, and all that follows with it, where a program must not write that knows other tables, or while they are copied. */
+const BEGIN_TO_SERVE = begin(`
+  iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION} OR (${HALF_COPIED}), NULL, '[]')`);
+
+const FORGET = `DELETE FROM notes_server_done WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${REMEMBERED}`;
+const ROWS = 'SELECT rows FROM notes_server_done WHERE id = ?1';
 
 /** What SQLite says of a batch that has been carried out already. */
-const DONE = 'UNIQUE constraint failed: notes_server_batches.id';
+const DONE = 'UNIQUE constraint failed: notes_server_done.id';
+
+/** And of one that must not be carried out. */
+const MUST_NOT = 'NOT NULL constraint failed: notes_server_done.rows';
+
+const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS minded FROM pragma_foreign_keys' };
 
 /**
  * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable when none of its nodes can serve, and as
- * {@link storedVersion} does for one that is not ours, which stays as it is.
+ * {@link storedVersion} does for one that is not ours, which stays as it is; also for an empty one, if it is only `toRead`.
  */
-export async function openRqlite(address: ClusterAddress, level: ReadLevel): Promise<Database> {
+export async function openRqlite(
+  address: ClusterAddress,
+  level: ReadLevel,
+  { toRead = false } = {},
+): Promise<Database> {
   const cluster = createCluster(address);
 
   async function query({ sql, parameter }: Statement, freshness = level): Promise<readonly Row[]> {
@@ -78,13 +93,13 @@ export async function openRqlite(address: ClusterAddress, level: ReadLevel): Pro
     read: (statement) => query(statement),
 
     async transact(batchId, statements) {
-      const sent = Date.now();
+      // The service's own writes have; what makes the tables, or fills them before it serves, has not.
       const hasRows = statements.some(({ rows }) => rows !== undefined);
       const steps = statements.flatMap(({ sql, parameter, rows }): Step[] => [
         ...(hasRows ? [[keep(rows), parameter ?? '', batchId] as const] : []),
         parameter === undefined ? [sql] : [sql, parameter],
       ]);
-      const batch: Step[] = [[BEGIN, batchId, sent], ...steps, [FORGET, sent - REMEMBERED_MS]];
+      const batch: Step[] = [[hasRows ? BEGIN_TO_SERVE : BEGIN, batchId], ...steps, [FORGET]];
       try {
         if (hasRows) return rowsIn((await execute(EXECUTE_AND_QUERY, [...batch, [ROWS, batchId]])).at(-1)?.rows);
         await execute(EXECUTE, batch);
@@ -108,11 +123,14 @@ export async function openRqlite(address: ClusterAddress, level: ReadLevel): Pro
   };
 
   try {
-    await storedVersion((statement) => query(statement, 'linearizable'));
-    await execute(
-      EXECUTE,
-      BATCHES.map((sql): Step => [sql]),
-    );
+    const version = await storedVersion((statement) => query(statement, 'linearizable'));
+    if (toRead && version === 0) throw new DatabaseUnusable('it is empty');
+    const [foreignKeys] = await query(FOREIGN_KEYS);
+    if (foreignKeys?.minded !== 1) throw new DatabaseUnusable('its nodes must be started with -fk');
+    if (!toRead) {
+      const steps = BATCHES.map((sql): Step => [sql]);
+      await execute(EXECUTE, steps);
+    }
     return database;
   } catch (error) {
     cluster.close();
@@ -127,12 +145,13 @@ function rowsIn(batches: readonly Row[] | null | undefined): Row[][] {
 
 /** Keeps the rows that a statement is about to return. */
 function keep(rows = `'[]'`): string {
-  return `UPDATE notes_server_batches SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
+  return `UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
 }
 
 /** Returns the results; throws the error of the first one that has one. */
 function checked(results: readonly Result[]): readonly Result[] {
   const error = results.find((result) => result.error !== undefined)?.error;
   if (error === undefined) return results;
-  throw /\b(?:full|locked|busy|stale|timeout|I\/O)\b/.test(error) ? new DatabaseUnavailable(error) : new Error(error);
+  if (error === MUST_NOT) throw new DatabaseUnavailable('a newer program or a copy has taken the database over');
+  throw /\b(?:full|locked|busy|timeout|I\/O)\b/.test(error) ? new DatabaseUnavailable(error) : new Error(error);
 }

@@ -45,15 +45,17 @@ const WRITE_OVER = 'PRAGMA user_version = 0';
 /**
  * Opens the SQLite file at `path` (made when it does not exist) or a fresh database in memory (`:memory:`).
  * Rejects with {@link DatabaseUnusable} when it cannot be opened, is locked, read-only, no SQLite file, of another
- * program or a newer version, or when the linked SQLite is too old; such a file stays as it is.
+ * program or a newer version, or when the linked SQLite is too old; such a file stays as it is. Opened `alone`, nobody else can
+ * use it until it is closed.
  */
-export async function openSqlite(path: string): Promise<Database> {
+export async function openSqlite(path: string, { alone = false } = {}): Promise<Database> {
   const connections: Connection[] = [];
   try {
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
+    if (alone) await writer.execute('PRAGMA locking_mode = EXCLUSIVE');
     await prepareWriter(writer, path);
-    const readers = path === ':memory:' ? [writer] : await openReaders(path, connections);
+    const readers = alone || path === ':memory:' ? [writer] : await openReaders(path, connections);
     return database(writer, readers, placeOf(path));
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});

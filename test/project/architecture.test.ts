@@ -42,7 +42,7 @@ const DOORS: Record<string, readonly string[]> = {
   'app.ts -> processes': ['processes/siblings.ts'],
   'processes -> guards': ['guards/keys.ts', 'guards/rate-limit.ts'],
   'processes -> storage': ['storage/batcher.ts', 'storage/database.ts'],
-  'command-line.ts -> storage': ['storage/open.ts'],
+  'command-line.ts -> storage': ['storage/open.ts', 'storage/rqlite-address.ts'],
   'option-values.ts -> storage': ['storage/rqlite-address.ts'],
   'options.ts -> guards': ['guards/keys.ts'],
   'collections -> storage': ['storage/shape.ts', 'storage/table.ts'],

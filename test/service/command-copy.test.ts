@@ -1,6 +1,6 @@
 // `notes-server copy` as its users meet it: from a file to a cluster and back, after a break, and where it must not.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { newFile, openDatabase, writeForeignFile } from '../storage/databases.ts';
@@ -64,6 +64,7 @@ test('after a break no service starts on what is there, and another run finishes
 
   const half = /^notes-server: cannot open the database rqlite:\S+: a copy into it was not finished: run it again\n$/;
   assertRefused(await runCommand(t, ['--port', '0', '--db', db]), 1, half);
+  assertRefused(await runCommand(t, ['copy', '--from', db, '--to', newFile(t)]), 1, half);
   const { status, stdout } = await runCommand(t, args);
   assert.deepEqual([status, /20,000 notes/.test(stdout)], [0, true]);
   assert.equal((await runCommand(t, args)).status, 0);
@@ -86,6 +87,44 @@ test('a file that a service uses is not copied, and the service does not mind', 
   assert.equal((await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } })).status, 201);
   await service.close();
   assert.equal((await runCommand(t, ['copy', '--from', db, '--to', to])).status, 0);
+});
+
+test('a file that a service uses is not copied into either, and a half copied one is no source', async (t) => {
+  const [from, to] = [await fileWith(t, 20_000), newFile(t)];
+  const service = await startService(t, { db: to });
+  const args = ['copy', '--from', from, '--to', to];
+  assertRefused(await runCommand(t, args), 1, /another process holds a lock on it/);
+  assert.equal((await service.request('GET', '/health')).status, 200);
+  await service.close();
+  const { ended, says, process } = startCommand(t, args);
+  await says('copied 10 %');
+  process.kill('SIGINT');
+  await ended;
+  const half = /a copy into it was not finished/;
+  assertRefused(await runCommand(t, ['--port', '0', '--db', to]), 1, half);
+  assertRefused(await runCommand(t, ['copy', '--from', to, '--to', newFile(t)]), 1, half);
+  assert.equal((await runCommand(t, args)).status, 0);
+});
+
+test('a cluster that is empty is no source, and stays as it is', async (t) => {
+  const standIn = await startStandIn(t);
+  assertRefused(
+    await runCommand(t, ['copy', '--from', clusterAddress(standIn.nodes), '--to', newFile(t)]),
+    1,
+    /it is empty/,
+  );
+  assert.equal(standIn.requests.execute, 0);
+});
+
+test('the password may stand in a file that the environment names, and goes to one cluster alone', async (t) => {
+  const { nodes } = await startStandIn(t, 1, { user: 'me', password: 'secret' });
+  const [from, password] = [await fileWith(t, 1), join(temporaryFolder(t), 'password')];
+  writeFileSync(password, 'secret\n');
+  const db = `${clusterAddress(nodes)}?user=me`;
+  const env = { NOTES_DB_PASSWORD_FILE: password };
+  assert.equal((await runCommand(t, ['copy', '--from', from, '--to', db], { env })).status, 0);
+  const both = ['copy', '--from', db, '--to', 'rqlite://127.0.0.1:1?user=other'];
+  assertRefused(await runCommand(t, both, { env }), 2, /one password/);
 });
 
 test('what cannot be copied, or not there, is told in one line', async (t) => {

@@ -253,10 +253,14 @@ test('the password of a cluster comes from the environment or a file, and a misp
       (error: Error) => error instanceof UsageError && !error.message.includes('secret'),
     );
   }
-  assert.throws(
-    () => options(['--db', 'rqlite://me:secret@host:4001']),
-    (error: Error) => !error.message.includes('secret'),
-  );
+  for (const db of ['rqlite://me:secret@host:4001', 'RQLITE://me:secret@host:4001', 'http://me:secret@host:4001']) {
+    for (const args of [['--db', db], [db], ['copy', '--from', 'a', db], ['copy', '--from', 'a', '--to', db]]) {
+      assert.throws(
+        () => parseCommand(args, {}),
+        (error: Error) => error instanceof UsageError && !error.message.includes('secret'),
+      );
+    }
+  }
 });
 
 test('several processes need a file, for what one has in memory no other sees', () => {

@@ -146,6 +146,16 @@ test('who writes while it is copied is found out by the comparison, and the copy
   assert.deepEqual(await contentOf(target), await contentOf(source));
 });
 
+test('ids that were only asked for, and counts that are wrong, do not matter; ids beyond all are told', async (t) => {
+  const [source, target] = [await openDatabase(t), await openDatabase(t)];
+  await change(target, `INSERT INTO sqlite_sequence (name, seq) VALUES ('comments', 0)`);
+  await change(source, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
+  await change(source, 'UPDATE note_blocks SET count = 500');
+  assert.equal((await copyDatabase(source, target, TABLES, quietly))[0]?.count, 1);
+  await change(source, `INSERT INTO notes (id, title, body) VALUES (9007199254740993, 'a', 'b')`);
+  await assert.rejects(copyDatabase(source, await openDatabase(t), TABLES, quietly), /notes has an id beyond/);
+});
+
 test('nothing is copied as well as anything', async (t) => {
   const [source, target] = [await openDatabase(t), await openDatabase(t)];
   const told: unknown[] = [];

@@ -110,7 +110,7 @@ export async function startNodes(
 export async function wipe(nodes: readonly string[]): Promise<void> {
   const cluster = createCluster({ nodes, user: undefined, password: undefined });
   const tables = ['comments', 'notes', 'tags', 'comment_blocks', 'note_blocks', 'tag_blocks'];
-  const drops = [...tables, 'notes_server_versions', 'notes_server_batches'].map(
+  const drops = [...tables, 'notes_server_versions', 'notes_server_done', 'notes_server_copy'].map(
     (table) => `DROP TABLE IF EXISTS ${table}`,
   );
   await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);

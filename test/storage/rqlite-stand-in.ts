@@ -21,7 +21,9 @@ export type Fault =
   /** Neither carried out nor answered. */
   | 'hangs'
   /** A query is answered as if nothing had been written. */
-  | 'stale';
+  | 'stale'
+  /** Carried out, and answered without results. */
+  | 'empty';
 
 /** A cluster that runs until the end of the test. */
 export interface StandIn {
@@ -33,6 +35,8 @@ export interface StandIn {
   readonly requests: { execute: number; query: number };
   /** The consistency level of each query. */
   readonly levels: string[];
+  /** What nodes say of foreign keys. */
+  foreignKeys: number;
   /** The parameters of each request. */
   readonly parameters: unknown[];
   /** Makes the node with that number the leader, or none. */
@@ -60,6 +64,7 @@ export async function startStandIn(
     faults: [],
     requests: { execute: 0, query: 0 },
     levels: [],
+    foreignKeys: 1,
     parameters: [],
     elect: (node) => {
       leader = node;
@@ -108,6 +113,9 @@ export async function startStandIn(
     if (fault === 'lost answer') message.socket.destroy();
     else if (fault === 'leadership lost, done') failed(LOST);
     else if (fault === 'stale') response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
+    else if (fault === 'empty') response.end('{"results":[]}');
+    else if (body.includes('pragma_foreign_keys'))
+      response.end(JSON.stringify({ results: [{ rows: [{ minded: standIn.foreignKeys }] }] }));
     else if (fault === 'broken JSON') response.end('{"results":');
     else response.end(JSON.stringify({ results }));
   }

@@ -7,6 +7,7 @@ import { notes } from '../../src/collections/notes.ts';
 import { type Database, DatabaseUnavailable, DatabaseUncertain } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite, type ReadLevel } from '../../src/storage/rqlite.ts';
+import { CLUSTER_LIMITS, createCluster } from '../../src/storage/rqlite-cluster.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { until } from '../service/until.ts';
@@ -136,13 +137,14 @@ test('a leader that is no more is left for another one', async (t) => {
   assert.deepEqual(await titles(notes), ['a', 'c']);
 });
 
-test('batches are forgotten when nobody can send them again', async (t) => {
+test('batches are forgotten when twenty thousand others came after them, whatever clocks say', async (t) => {
   const { database } = await openTables(t);
-  const long = Date.now() - 700_000;
   await database.transact('old', []);
-  await database.transact('new', [{ sql: `UPDATE notes_server_batches SET sent = ${long} WHERE id = 'old'` }]);
-  const batches = await database.read({ sql: `SELECT id FROM notes_server_batches WHERE id IN ('old', 'new')` });
-  assert.deepEqual(batches, [{ id: 'new' }]);
+  await database.transact('new', [{ sql: `UPDATE notes_server_done SET rowid = rowid + 19998 WHERE id = 'new'` }]);
+  const ids = () => database.read({ sql: `SELECT id FROM notes_server_done WHERE id IN ('old', 'new', 'newest')` });
+  assert.deepEqual(await ids(), [{ id: 'new' }, { id: 'old' }]);
+  await database.transact('newest', []);
+  assert.deepEqual(await ids(), [{ id: 'new' }, { id: 'newest' }]);
 });
 
 test('reads are linearizable unless weak ones are asked for, and those of the rows of a batch always', async (t) => {
@@ -210,23 +212,47 @@ test('a batch with rows of which a statement is not understood is not repeated p
   assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 1 }]);
 });
 
-test('a program that is older than the tables writes nothing', async (t) => {
+test('a program that is older than the tables writes nothing, nor does one on a copy that is not finished', async (t) => {
   const { database, notes } = await openTables(t);
-  await database.transact('newer', [{ sql: 'INSERT INTO notes_server_versions (version) VALUES (99)' }]);
-  await assert.rejects(notes.create(['a', 'b']), /NOT NULL constraint failed: notes_server_batches.rows/);
-  await assert.rejects(database.transact('id', [{ sql: 'DELETE FROM notes' }]), /NOT NULL constraint failed/);
-  assert.deepEqual(await titles(notes), []);
+  for (const [begin, end] of [
+    ['INSERT INTO notes_server_versions (version) VALUES (99)', 'DELETE FROM notes_server_versions WHERE version = 99'],
+    ['CREATE TABLE notes_server_copy (begun INTEGER)', 'DROP TABLE notes_server_copy'],
+  ] as const) {
+    await database.transact(begin, [{ sql: begin }]);
+    await assert.rejects(
+      notes.create(['a', 'b']),
+      (error) => error instanceof DatabaseUnavailable && !(error instanceof DatabaseUncertain),
+    );
+    assert.deepEqual(await titles(notes), []);
+    await database.transact(end, [{ sql: end }]);
+  }
+  assert.equal(await notes.create(['a', 'b']), 1);
 });
 
-test('a batch that comes long after others is refused: whether it was done nobody remembers', async (t) => {
-  const { database } = await openTables(t);
-  const later = Date.now() + 400_000;
-  await database.transact('later', [{ sql: `UPDATE notes_server_batches SET sent = ${later} WHERE id = 'later'` }]);
-  await assert.rejects(
-    database.transact('late', [{ sql: `INSERT INTO tags (name) VALUES ('a')` }]),
-    DatabaseUnavailable,
-  );
-  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 0 }]);
+test('an answer with too few results is none', async (t) => {
+  const { notes, standIn } = await openTables(t, 2);
+  standIn.faults.push({ fault: 'empty', of: 'execute' }, { fault: 'empty', of: 'execute' });
+  assert.deepEqual(await Promise.all([notes.create(['a', 'b']), notes.create(['c', 'd'])]), [1, 2]);
+  standIn.faults.push({ fault: 'empty', of: 'query' });
+  assert.deepEqual(await titles(notes), ['a', 'c']);
+});
+
+test('nodes that do not mind foreign keys are refused', async (t) => {
+  const standIn = await startStandIn(t);
+  standIn.foreignKeys = 0;
+  await assert.rejects(open(t, standIn), /its nodes must be started with -fk/);
+});
+
+test('a large batch has the time that it takes to get to a node', async (t) => {
+  const standIn = await startStandIn(t);
+  standIn.silence(0);
+  const limits = { ...CLUSTER_LIMITS, clusterMs: 5, bytesPerMs: 10, longestPauseMs: 20 };
+  const cluster = createCluster({ nodes: standIn.nodes, user: undefined, password: undefined }, limits);
+  t.after(() => cluster.close());
+  const begun = performance.now();
+  await assert.rejects(cluster.send('/db/query', [['SELECT 1', 'x'.repeat(5_000)]]), DatabaseUnavailable);
+  // But for the last pause.
+  assert.ok(performance.now() - begun > 500 - limits.longestPauseMs);
 });
 
 test('a cluster of another program is refused and stays as it is', async (t) => {
