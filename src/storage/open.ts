@@ -19,22 +19,20 @@ export interface StorageOptions {
 /** Opens what is named and brings it to this program's version. Rejects with {@link DatabaseUnusable}. */
 export async function openStorage(options: StorageOptions): Promise<Database> {
   const cluster = parseCluster(options.db);
-  const database = await prepared(cluster ? openCluster(cluster, options) : openSqlite(options.db), options);
-  if (!(await isHalfCopied(database))) return database;
-  await database.close();
-  throw unusable(options.db, new Error(NOT_FINISHED));
+  const database = await (cluster ? openCluster(cluster, options) : openSqlite(options.db));
+  return prepared(database, options, [migrate, refuseHalfCopied]);
 }
 
 /**
  * Opens what is named to copy into it, as {@link openStorage} does; a file so that nobody else can use it. One that has been
  * copied half is what it is for.
  */
-export function openTarget(options: StorageOptions): Promise<Database> {
+export async function openTarget(options: StorageOptions): Promise<Database> {
   const cluster = parseCluster(options.db);
-  const opened = cluster
-    ? openCluster({ ...cluster, level: 'linearizable' }, options)
-    : openSqlite(options.db, { alone: true });
-  return prepared(opened, options);
+  const database = cluster
+    ? await openCluster({ ...cluster, level: 'linearizable' }, options)
+    : await openSqlite(options.db, { alone: true });
+  return prepared(database, options, [migrate]);
 }
 
 /**
@@ -46,22 +44,26 @@ export async function openSource(options: StorageOptions): Promise<Pick<Database
   const source = cluster
     ? await openCluster({ ...cluster, level: 'linearizable' }, options, { toRead: true })
     : await openFileToRead(options.db);
-  if (!(await isHalfCopied(source))) return source;
-  await source.close();
-  throw unusable(options.db, new Error(NOT_FINISHED));
+  return prepared(source, options, [refuseHalfCopied]);
 }
 
-const NOT_FINISHED = 'a copy into it was not finished: run it again';
-
-async function prepared(opened: Promise<Database>, { db }: StorageOptions): Promise<Database> {
-  const database = await opened;
+/** Takes the steps that come before `database` can be used; if one cannot be taken, nothing stays open. */
+async function prepared<Opened extends Pick<Database, 'close'>>(
+  database: Opened,
+  { db }: StorageOptions,
+  steps: readonly ((database: Opened) => Promise<void>)[],
+): Promise<Opened> {
   try {
-    await migrate(database);
+    for (const step of steps) await step(database);
     return database;
   } catch (error) {
     await database.close();
     throw unusable(db, error);
   }
+}
+
+async function refuseHalfCopied(database: Pick<Database, 'read'>): Promise<void> {
+  if (await isHalfCopied(database)) throw new Error('a copy into it was not finished: run it again');
 }
 
 async function openFileToRead(path: string): Promise<Pick<Database, 'read' | 'close'>> {
