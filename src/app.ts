@@ -9,7 +9,7 @@ import { createDemonstrations, type Demonstrations } from './concurrency/demonst
 import { type Bases, basePath, type Documentation, docsRoutes, loadDocumentation } from './docs.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
-import { healthRoute } from './health.ts';
+import { healthRoutes } from './health.ts';
 import { createDispatcher, type Outcome, type Route } from './http/dispatch.ts';
 import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import { createRouter } from './http/router.ts';
@@ -123,7 +123,7 @@ function routesOf(
     ...collectionRoutes(notes, noteTable, undefined, prefix),
     ...collectionRoutes(tags, tagTable, undefined, prefix),
     ...collectionRoutes(comments, commentTable, noteTable, prefix),
-    healthRoute(database, isStopping),
+    ...healthRoutes(database, isStopping),
     ...docsRoutes(documentation, bases),
     problemRoute(),
     ...demonstrations.routes,

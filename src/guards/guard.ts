@@ -27,11 +27,12 @@ export interface GuardOptions {
   readonly createLimiter: (name: string, quota: number) => RateLimiter;
 }
 
-/** What is open to everybody: the entrance, the health record and the description, and two with all that is below. */
-const OPEN: ReadonlySet<string> = new Set(['', 'health', 'openapi.json']);
-const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
+/** Who asks how the service is needs no key, and may ask as often as they like. */
+const NEVER_LIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 
-const NEVER_LIMITED = 'health';
+/** What is open to everybody: that, the entrance and the description, and two with all that is below. */
+const OPEN: ReadonlySet<string> = new Set([...NEVER_LIMITED, '', 'openapi.json']);
+const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
 /** What the limiters are called, in the answers as well. */
 const DEFAULT = 'default';
@@ -88,7 +89,7 @@ export function createGuard(options: GuardOptions): Guard {
     const [first = ''] = path;
     const isWhole = path.length === 1;
     const isOpen = (isWhole && OPEN.has(first)) || OPEN_BELOW.has(first);
-    const isLimited = !(isWhole && first === NEVER_LIMITED);
+    const isLimited = !(isWhole && NEVER_LIMITED.has(first));
     return after(keys && !isOpen ? holderOf(message, keys, headers) : undefined, (holder) => {
       if (rateLimit === undefined || !limiter || !isLimited) return undefined;
       return countRequest(holder ?? clientAddress(message, trustProxy), rateLimit, limiter, headers);

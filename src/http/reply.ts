@@ -9,10 +9,16 @@ export interface Reply {
 }
 
 const JSON_HEADERS = ['content-type', 'application/json'];
+const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
 
 /** The answer with `text`, which is JSON already. */
 export function jsonReply(status: number, text: string, headers?: readonly string[]): Reply {
   return { status, headers: headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS, body: text };
+}
+
+/** The answer with `text`, which is plain. */
+export function textReply(status: number, text: string, headers: readonly string[]): Reply {
+  return { status, headers: [...TEXT_HEADERS, ...headers], body: text };
 }
 
 /** All headers of an answer: its own, and those that every answer carries. */

@@ -23,6 +23,8 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
   listNotes: { limit: LIMIT, offset: OFFSET },
   listTags: { limit: LIMIT, offset: OFFSET },
   listComments: { limit: LIMIT, offset: OFFSET },
+  getLivez: { verbose: { enum: ['', '1', 'true'] } },
+  getReadyz: { verbose: { enum: ['', '1', 'true'] } },
   runCounter: { workers: { minimum: 1, maximum: 16 }, count: { minimum: 1, maximum: 1_000 } },
   runSemaphore: {
     task_ids: { maxItems: 50 },
@@ -48,7 +50,18 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
   },
 };
 
-const RULES = ['minimum', 'maximum', 'minLength', 'maxLength', 'maxItems', 'minItems', 'pattern', 'format', 'default'];
+const RULES = [
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'maxItems',
+  'minItems',
+  'pattern',
+  'format',
+  'default',
+  'enum',
+];
 
 /** The rules of a schema, with those that stand where its reference leads. */
 function rulesAt(pointer: string): Schema {
@@ -133,7 +146,7 @@ function boundsOfInput(): Set<number> {
 function numbersIn(line: string): number[] {
   const code = codeOf(line)
     .replace(/\w*(?:_MS|_BYTES|Ms|Bytes)\b\s*[=:]\s*[\d_]+/g, '')
-    .replace(/\b(?:status\b[^,\d]*|jsonReply\([^,\d]*)\d+/g, '');
+    .replace(/\b(?:status\b[^,\d]*|\w+Reply\([^,\d]*)\d+/g, '');
   const numbers = code.matchAll(
     /((?<![<>-])[<>]=?|(?<![=!<>+-])=|\?\?|:)?\s*(?<![\w.$]|[a-z]-)(\d[\d_]*)(?![\w.]|-[a-z])/g,
   );

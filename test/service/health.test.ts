@@ -1,16 +1,18 @@
-// GET /health: the service and a real query through every connection it uses.
+// How the service is: GET /health with a real query through every connection, and the probes /livez and /readyz.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { healthRoute } from '../../src/health.ts';
-import type { Database } from '../../src/storage/database.ts';
+import { healthRoutes } from '../../src/health.ts';
+import type { Reply } from '../../src/http/reply.ts';
 import { EMPTY_CALL } from './bare-server.ts';
 import { needsFile } from './engine.ts';
 import { type JsonAnswer, startService } from './harness.ts';
 import { whileLocked } from './stored-data.ts';
 
-function databaseWhosePing(ping: () => Promise<void>): Database {
-  const unused = () => Promise.reject(new Error('not asked for'));
-  return { read: unused, transact: unused, close: unused, ping };
+/** Asks the route at `path` of a service whose database answers as `ping` does. */
+async function replyAt(path: string, ping: () => Promise<void>, isStopping = false): Promise<Reply> {
+  const route = healthRoutes({ ping }, () => isStopping).find(({ template }) => template === path);
+  assert.ok(route, path);
+  return route.handle(EMPTY_CALL);
 }
 
 test('a healthy service says so', async (t) => {
@@ -54,11 +56,54 @@ for (const [name, ping] of [
 ] as const) {
   test(`a database that ${name} is an error within about a second`, async () => {
     const started = performance.now();
-    const reply = await healthRoute(databaseWhosePing(ping), () => false).handle(EMPTY_CALL);
+    const replies = await Promise.all([replyAt('/health', ping), replyAt('/readyz', ping)]);
     assert.ok(performance.now() - started < 3_000);
-    assert.equal(reply.status, 503);
-    assert.equal(reply.body, '{"status":"ok","db":"error"}');
-    assert.ok(reply.headers?.includes('application/json'));
-    assert.ok(reply.headers?.includes('retry-after'));
+    for (const [index, [type, body]] of [
+      ['application/json', '{"status":"ok","db":"error"}'],
+      ['text/plain; charset=utf-8', '[+]shutdown ok\n[-]database failed\nreadyz check failed\n'],
+    ].entries()) {
+      assert.deepEqual([replies[index]?.status, replies[index]?.body], [503, body]);
+      assert.ok(replies[index]?.headers?.includes(type ?? ''));
+      assert.ok(replies[index]?.headers?.includes('retry-after'));
+    }
+    assert.deepEqual((await replyAt('/livez', ping)).status, 200, 'to start it again would not mend the database');
   });
 }
+
+test('the probes say ok, and list their checks when asked to', async (t) => {
+  const service = await startService(t);
+  for (const [path, checks] of [
+    ['/livez', '[+]ping ok\nlivez check passed\n'],
+    ['/readyz', '[+]shutdown ok\n[+]database ok\nreadyz check passed\n'],
+  ] as const) {
+    for (const [query, text] of [
+      ['', 'ok\n'],
+      ['?', 'ok\n'],
+      ['?other=1', 'ok\n'],
+      ['?verbose', checks],
+      ['?verbose=', checks],
+      ['?verbose=1', checks],
+      ['?other&verbose=true', checks],
+    ]) {
+      const answer = await service.request('GET', `${path}${query}`);
+      assert.deepEqual([answer.status, answer.text], [200, text], `${path}${query}`);
+      assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8');
+      assert.equal(answer.headers['cache-control'], 'no-store');
+      const head = await service.request('HEAD', `${path}${query}`);
+      assert.deepEqual([head.status, head.headers['content-length']], [200, String(text?.length)]);
+    }
+    for (const query of ['?verbose=no', '?verbose=2', '?verbose&verbose', '?verbose=TRUE']) {
+      const { status, json } = await service.request('GET', `${path}${query}`);
+      assert.deepEqual([status, json.errors.length, json.errors[0].field], [422, 1, 'verbose'], query);
+    }
+    assert.equal((await service.request('POST', path)).status, 405);
+    assert.equal((await service.request('GET', `${path}/shutdown`)).status, 404);
+  }
+});
+
+test('who stops is alive and not ready, which /readyz tells without being asked for details', async () => {
+  const ping = () => Promise.resolve();
+  assert.equal((await replyAt('/livez', ping, true)).status, 200);
+  const { status, body } = await replyAt('/readyz', ping, true);
+  assert.deepEqual([status, body], [503, '[-]shutdown failed\n[+]database ok\nreadyz check failed\n']);
+});

@@ -14,7 +14,7 @@ const BEARER = { authorization: 'Bearer secret-one' };
 const WRONG = { authorization: 'Bearer secret-three' };
 const NOTE = { title: 'a', body: 'b' };
 
-const isOpen = (path: string) => /^\/(?:$|health|docs|openapi\.json|problems)/.test(path);
+const isOpen = (path: string) => /^\/(?:$|health$|livez$|readyz$|docs|openapi\.json|problems)/.test(path);
 
 test('without keys every operation is open, and a key that is sent does not matter', async (t) => {
   const service = await startService(t);
@@ -66,6 +66,8 @@ test('without a key a path says nothing of itself: not that it is there, nor wha
     ['GET', '/healthy'],
     ['GET', '/health/x'],
     ['GET', '/health/'],
+    ['GET', '/livez/ping'],
+    ['GET', '/readyz2'],
     ['GET', '/openapi.json/x'],
     ['GET', '//x'],
     ['GET', '/%64ocs2'],
@@ -74,7 +76,7 @@ test('without a key a path says nothing of itself: not that it is there, nor wha
     const answer = await service.request(method, path);
     assert.deepEqual([answer.status, answer.headers.allow], [401, undefined], `${method} ${path}`);
   }
-  for (const path of ['/', '/health', '/problems/x', '/docs/x'])
+  for (const path of ['/', '/health', '/livez', '/readyz', '/problems/x', '/docs/x'])
     assert.notEqual((await service.request('GET', path)).status, 401, path);
 });
 

@@ -47,8 +47,10 @@ test('every answer tells what is left, errors too, and beyond the quota all but 
   ] as const)
     assertLimited(await service.request(method, path, method === 'POST' ? { json: NOTE } : {}), 6);
   for (let asked = 0; asked < 20; asked += 1) {
-    const health = await service.request('GET', '/health');
-    assert.deepEqual([health.status, health.headers.ratelimit], [200, undefined]);
+    for (const path of ['/health', '/livez', '/readyz?verbose']) {
+      const health = await service.request('GET', path);
+      assert.deepEqual([health.status, health.headers.ratelimit], [200, undefined], path);
+    }
   }
 });
 

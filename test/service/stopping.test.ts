@@ -243,6 +243,7 @@ test('who sends on after a long answer from before the stop is answered as well'
 test('from the stop on the health check is told to go elsewhere, whatever the database says', SOON, async (t) => {
   const service = await startService(t);
   const checks = [await converse(service), await converse(service)];
+  const [probe, alive] = [await converse(service), await converse(service)];
   assert.equal((await service.request('GET', '/health')).status, 200);
   const closed = service.close();
   for (const { socket, answer } of checks) {
@@ -251,6 +252,12 @@ test('from the stop on the health check is told to go elsewhere, whatever the da
     assert.equal(assertProblem(told, 'service-unavailable').detail, 'The service is shutting down.');
     assert.deepEqual([told.headers['retry-after'], told.headers.connection], ['1', 'close']);
   }
+  probe.socket.write(requestText('GET /readyz'));
+  const told = await probe.answer();
+  assert.deepEqual([told.status, told.headers['retry-after']], [503, '1']);
+  assert.match(told.body, /^\[-\]shutdown failed$/m);
+  alive.socket.write(requestText('GET /livez'));
+  assert.deepEqual((await alive.answer()).status, 200);
   await closed;
 });
 
