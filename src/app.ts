@@ -15,6 +15,7 @@ import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import { createRouter } from './http/router.ts';
 import { createHttpServer, type RequestListener } from './http/server.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import { isLoopback, type Options } from './options.ts';
 import { problemRoute } from './problems.ts';
 import { ALONE, type Siblings } from './processes/siblings.ts';
@@ -25,6 +26,7 @@ import {
   DatabaseUnavailable,
   DatabaseUncertain,
 } from './storage/database.ts';
+import { fileSizes } from './storage/file-sizes.ts';
 import { openStorage } from './storage/open.ts';
 import { parseCluster } from './storage/rqlite-address.ts';
 import { createTable } from './storage/table.ts';
@@ -49,12 +51,19 @@ export function createApp(options: Options, log: Log, siblings: Siblings = ALONE
   let keys: Keys | undefined;
   let bases: Bases = { baseUrl: '', problemBase: '' };
   let dispatch: RequestListener | undefined;
+  let metrics: Metrics | undefined;
   let stopping = false;
   const demonstrations = createDemonstrations(options.maxThreads);
 
   const server = createHttpServer({
-    onRequest: (message, response, awaitsContinue) => dispatch?.(message, response, awaitsContinue),
-    onRefused: (requestId, problem) => logRefusal(log, requestId, problem),
+    onRequest(message, response, awaitsContinue) {
+      metrics?.begun();
+      dispatch?.(message, response, awaitsContinue);
+    },
+    onRefused(requestId, problem) {
+      metrics?.refused(problemTypes[problem.slug].status);
+      logRefusal(log, requestId, problem);
+    },
     problemBase: () => bases.problemBase,
   });
 
@@ -64,12 +73,13 @@ export function createApp(options: Options, log: Log, siblings: Siblings = ALONE
       keys = await keysOf(options);
       database = await siblings.share(() => openStorage(options), parseCluster(options.db) === undefined);
       try {
+        metrics = await metricsOf(options, demonstrations, siblings);
         const address = await server.listen(options.host, options.port);
         const url = urlOf(address);
         bases = basesOf(options, url);
         // From here to the end there is no pause in which a request could arrive.
         dispatch = createDispatcher({
-          router: createRouter(routesOf(database, demonstrations, documentation, bases, () => stopping)),
+          router: createRouter(routesOf(database, demonstrations, documentation, bases, metrics, () => stopping)),
           guard: createGuard({
             ...options,
             keys,
@@ -79,7 +89,10 @@ export function createApp(options: Options, log: Log, siblings: Siblings = ALONE
           }),
           bodyLimitBytes: options.bodyLimitBytes,
           problemBase: bases.problemBase,
-          onOutcome: (outcome) => logOutcome(log, outcome),
+          onOutcome(outcome) {
+            metrics?.ended(outcome);
+            logOutcome(log, outcome);
+          },
           toProblem,
         });
         return url;
@@ -107,17 +120,31 @@ async function keysOf({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefin
   return apiKeys.length > 0 || apiKeysFile !== undefined ? loadKeys({ texts: apiKeys, file: apiKeysFile }) : undefined;
 }
 
+/** Loaded only where they are wanted, for that takes a while. */
+async function metricsOf(
+  { metrics, db }: Options,
+  { threads }: Demonstrations,
+  { shareCounts }: Siblings,
+): Promise<Metrics | undefined> {
+  if (!metrics) return undefined;
+  const { createMetrics } = await import('./metrics.ts');
+  const isFile = db !== ':memory:' && parseCluster(db) === undefined;
+  return createMetrics({ threads, fileSizes: async () => (isFile ? fileSizes(db) : {}) }, shareCounts);
+}
+
 function routesOf(
   database: Database,
   demonstrations: Demonstrations,
   documentation: Documentation,
   bases: Bases,
+  metrics: Metrics | undefined,
   isStopping: () => boolean,
 ): Route[] {
-  const write = createWriter(database);
-  const noteTable = createTable(notes.shape, database, write);
-  const tagTable = createTable(tags.shape, database, write);
-  const commentTable = createTable(comments.shape, database, write);
+  const meters = metrics?.meters;
+  const write = createWriter(database, meters?.write);
+  const noteTable = createTable(notes.shape, database, write, meters);
+  const tagTable = createTable(tags.shape, database, write, meters);
+  const commentTable = createTable(comments.shape, database, write, meters);
   const prefix = basePath(bases);
   return [
     ...collectionRoutes(notes, noteTable, undefined, prefix),
@@ -126,6 +153,7 @@ function routesOf(
     ...healthRoutes(database, isStopping),
     ...docsRoutes(documentation, bases),
     problemRoute(),
+    ...(metrics ? [metrics.route] : []),
     ...demonstrations.routes,
   ];
 }

@@ -33,6 +33,8 @@ export interface Options {
   readonly processes: number;
   /** How many threads of demonstrations may be alive at one time in each process: its share of `--max-threads`. */
   readonly maxThreads: number;
+  /** Whether the service tells what it counts and measures. */
+  readonly metrics: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -84,6 +86,7 @@ const DECLARATIONS = [
     help: 'processes that serve, on one port and file; auto: one for each core',
   },
   { flag: 'max-threads', value: 'N', default: '64', help: 'threads that demonstrations may have at one time, from 16' },
+  { flag: 'no-metrics', help: 'count nothing, and have no /metrics' },
   { flag: 'log-level', value: 'LEVEL', default: 'info', help: `one of ${LOG_LEVELS.join(', ')}` },
 ] as const satisfies readonly Declaration[];
 
@@ -175,6 +178,7 @@ function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv)
     corsOrigins: listed(texts.get('cors-origin')).map(origin),
     processes: count,
     maxThreads: Math.max(MAX_THREADS_LEAST, Math.floor(threads / count)),
+    metrics: !truth('no-metrics', texts.get('no-metrics')),
     logLevel: oneOf('log-level', text('log-level'), LOG_LEVELS),
   };
   if (host === '') throw new UsageError('--host must not be empty');

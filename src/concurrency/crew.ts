@@ -54,8 +54,8 @@ export interface Crews {
     inputFor: (index: number) => unknown,
     signal?: AbortSignal,
   ): Promise<readonly unknown[]>;
-  /** How many threads are alive. */
-  threads(): { readonly alive: number; readonly parked: number };
+  /** How many threads are alive, how many of them are parked, and how many requests wait for theirs. */
+  threads(): { readonly alive: number; readonly parked: number; readonly waiting: number };
   /** Refuses who waits and whoever comes, and lets the parked threads go. Crews that are at work go on. */
   shutDown(): void;
   /** Shuts down, and ends the threads at work as well; resolves when all are gone. */
@@ -277,7 +277,7 @@ export function createCrews({ tasks, maxThreads, limits = CREW_LIMITS }: CrewsOp
       }
     },
 
-    threads: () => ({ alive: alive.size, parked: parked.size }),
+    threads: () => ({ alive: alive.size, parked: parked.size, waiting: queue.size }),
 
     shutDown,
 

@@ -4,6 +4,7 @@ import { endpoint } from '../contract/endpoint.ts';
 import type { Route } from '../http/dispatch.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
+import type { Crews } from './crew.ts';
 import type { DemonstrationPath } from './demonstration.ts';
 
 /** The demonstrations. */
@@ -11,6 +12,8 @@ export interface Demonstrations {
   readonly routes: readonly Route[];
   /** Refuses with service-unavailable who waits for threads and whoever comes; what is at work goes on. */
   shutDown(): Promise<void>;
+  /** How many threads there are. */
+  threads(): Promise<ReturnType<Crews['threads']>>;
   /** Ends what is at work as well; resolves when all threads are gone. */
   close(): Promise<void>;
 }
@@ -59,6 +62,8 @@ export function createDemonstrations(maxThreads: number): Demonstrations {
       closing = true;
       (await loaded)?.crews.shutDown();
     },
+
+    threads: async () => (await loaded)?.crews.threads() ?? { alive: 0, parked: 0, waiting: 0 },
 
     close: async () => (await loaded)?.crews.close(),
   };

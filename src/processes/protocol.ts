@@ -1,6 +1,7 @@
 // What the processes of a service ask of each other. One supervises: it starts the others, which serve, and keeps what they
 // have in common.
 import type { Quota } from '../guards/rate-limit.ts';
+import type { Snapshot } from '../metrics.ts';
 
 /** A request that is to be counted, or only looked at, by the limiter of that name and quota. */
 export interface Count {
@@ -20,6 +21,8 @@ export type SupervisorFunctions = {
   readonly count: (counts: readonly Count[]) => readonly Quota[];
   /** Resolves when the databases of all members have answered; rejects if one does not. */
   readonly pingAll: () => Promise<void>;
+  /** Resolves with what each member has counted, but for those that do not answer in time. */
+  readonly countsOfAll: () => Promise<readonly Snapshot[]>;
 };
 
 /** What a member does for the supervisor. */
@@ -32,4 +35,6 @@ export type MemberFunctions = {
   /** Another member waits for the turn. */
   readonly turnWanted: () => void;
   readonly ping: () => Promise<void>;
+  /** Resolves with what it has counted. */
+  readonly counts: () => Promise<Snapshot>;
 };

@@ -1,6 +1,7 @@
-// What the processes of one service have in common, as one of them sees it: the turn at writing, the counts of requests,
-// the health. A process that is alone has all of it to itself.
+// What the processes of one service have in common, as one of them sees it: the turn at writing, the counts of requests
+// and all others, the health. A process that is alone has all of it to itself.
 import { createRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
+import type { Snapshot } from '../metrics.ts';
 import { createBatcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { openChannel, type Port } from './channel.ts';
@@ -16,12 +17,15 @@ export interface Siblings {
    * does, they take turns at writing.
    */
   share(open: () => Promise<Database>, takesTurns: boolean): Promise<Database>;
+  /** Takes what resolves with the counts of this process, and returns what resolves with those of each. */
+  shareCounts(own: () => Promise<Snapshot>): () => Promise<readonly Snapshot[]>;
 }
 
 /** No siblings: the process is the service. */
 export const ALONE: Siblings = {
   createLimiter: (_name, quota) => createRateLimiter(quota),
   share: (open) => open(),
+  shareCounts: (own) => async () => [await own()],
 };
 
 /** Joins the processes whose supervisor is at the other end of `port`, and does what it says with `functions`. */
@@ -30,10 +34,12 @@ export function join(
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
 ): Siblings {
   let own: Database | undefined;
+  let counts: () => Promise<Snapshot> = async () => [];
   const supervisor = openChannel<SupervisorFunctions>(port, {
     ...functions,
     turnWanted: () => turn.wanted(),
     ping: () => own?.ping(),
+    counts: () => counts(),
   } satisfies Record<keyof MemberFunctions, unknown>);
   supervisor.tell('begun');
   const turn = createTurn({
@@ -48,6 +54,11 @@ export function join(
       take: (client) => count({ limiter, quota, client, take: true }),
       look: (client) => count({ limiter, quota, client, take: false }),
     }),
+
+    shareCounts(own) {
+      counts = own;
+      return () => supervisor.call('countsOfAll');
+    },
 
     async share(open, takesTurns) {
       // The start writes too.

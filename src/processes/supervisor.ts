@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type KeySource, type Keys, loadKeys } from '../guards/keys.ts';
 import { createRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { Log } from '../log.ts';
+import type { Snapshot } from '../metrics.ts';
 import { type Child, startChild } from './child.ts';
 import type { Count } from './protocol.ts';
 import { createTurns } from './turns.ts';
@@ -38,6 +39,9 @@ const REPLACEMENT = { soonMs: 1_000, firstDelayMs: 100, longestDelayMs: 5_000 };
 /** How long a process may take to end: longer than an app does that waits for requests and for the database. */
 const CLOSE_MS = 20_000;
 
+/** How long a process may take to tell what it has counted. */
+const COUNTS_MS = 1_000;
+
 /** Returns the supervisor of `processes` processes, which run the same command as this one. */
 export function createSupervisor(options: SupervisorOptions, log: Log): Supervisor {
   /** All there are, and those of them that serve. */
@@ -60,6 +64,7 @@ export function createSupervisor(options: SupervisorOptions, log: Log): Supervis
         passTurn: () => turns.pass(member),
         count: (counts) => counts.map(count),
         pingAll,
+        countsOfAll,
       },
       () => {
         members.delete(member);
@@ -133,6 +138,14 @@ export function createSupervisor(options: SupervisorOptions, log: Log): Supervis
         member.channel.call('ping').catch((error) => serving.has(member) && Promise.reject(error)),
       ),
     );
+  }
+
+  /** One that hangs, or has died meanwhile, is left out. */
+  async function countsOfAll(): Promise<readonly Snapshot[]> {
+    const counts = [...serving].map(({ channel }) =>
+      Promise.race([channel.call('counts').catch(() => []), delay(COUNTS_MS, [])]),
+    );
+    return Promise.all(counts);
   }
 
   /** What cannot read the keys now has others than the rest, or none: it is ended, and another one begins with them. */

@@ -19,6 +19,14 @@ export const BATCH_LIMITS = {
   burstItemMs: 4,
 };
 
+/** What is told of the batches of one kind, as it happens. */
+export interface BatchMeter {
+  /** Given once by each batcher of the kind: tells how many items wait for their batch. */
+  watch(waiting: () => number): void;
+  /** A batch of so many items was done, in so many milliseconds. */
+  done(items: number, milliseconds: number): void;
+}
+
 /** What a batcher needs to know. */
 export interface BatcherOptions<Item, Outcome> {
   /** Does the work of one batch; resolves with the outcome of each item in order. If it rejects, nothing was done. */
@@ -34,6 +42,7 @@ export interface BatcherOptions<Item, Outcome> {
   /** Whether the engine works beside the event loop, on another core. Default: whether there is one. */
   readonly beside?: boolean;
   readonly limits?: typeof BATCH_LIMITS;
+  readonly meter?: BatchMeter | undefined;
 }
 
 interface Waiting<Item, Outcome> {
@@ -57,6 +66,7 @@ export function createBatcher<Item, Outcome>({
   lanes = 1,
   beside = availableParallelism() > 1,
   limits = BATCH_LIMITS,
+  meter,
 }: BatcherOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   let queue: Waiting<Item, Outcome>[] = [];
   let queuedSize = 0;
@@ -69,6 +79,7 @@ export function createBatcher<Item, Outcome>({
   let burst = limits.burstItems;
   let lastBurst = 0;
   let wasShort = true;
+  meter?.watch(() => queue.length);
 
   function isFull(itemSize: number): boolean {
     const { length } = queue;
@@ -145,7 +156,9 @@ export function createBatcher<Item, Outcome>({
       const batch = nextBatch().filter(isWanted);
       if (batch.length === 0) continue;
       try {
+        const started = performance.now();
         const outcomes = await run(batch.map(({ item }) => item));
+        meter?.done(batch.length, performance.now() - started);
         measure(since, batch.length);
         batch.forEach(({ resolve }, index) => {
           resolve(outcomes[index] as Outcome);

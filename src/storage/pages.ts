@@ -1,6 +1,6 @@
 // The pages of a table: those that are asked for while others are being read travel together, in one statement, for a
 // trip to the engine and back costs as much as making a page.
-import { BATCH_LIMITS, createBatcher } from './batcher.ts';
+import { BATCH_LIMITS, type BatchMeter, createBatcher } from './batcher.ts';
 import type { Database, Row } from './database.ts';
 import { BLOCK_BITS } from './migrations.ts';
 import { parentExistsSql, recordSql, type TableShape } from './shape.ts';
@@ -34,14 +34,17 @@ const NO_PAGE: PageWanted = { limit: 0, offset: 0, parent: undefined, check: und
 /** As many batches as the database reads at one time: a page need not wait for a large one before it. */
 const LANES = 2;
 
-/** Returns what reads a page from `database`: resolves with it, or with undefined if the parent is missing. */
-export function createPages(shape: TableShape, database: Database): (wanted: PageWanted) => Promise<Page | undefined> {
-  const near = createReader(statements(shape, false), database);
-  const deep = createReader(statements(shape, true), database);
+/** What reads a page: resolves with it, or with undefined if the parent is missing. */
+type ReadPage = (wanted: PageWanted) => Promise<Page | undefined>;
+
+/** Returns what reads a page from `database`, measured by `meter`. */
+export function createPages(shape: TableShape, database: Database, meter?: BatchMeter): ReadPage {
+  const near = createReader(statements(shape, false), database, meter);
+  const deep = createReader(statements(shape, true), database, meter);
   return (wanted) => (wanted.offset < DEEP_OFFSET ? near(wanted) : deep(wanted));
 }
 
-function createReader(statement: (count: number) => string, database: Database) {
+function createReader(statement: (count: number) => string, database: Database, meter: BatchMeter | undefined) {
   // As long as nobody knows how large the records are, each page travels alone.
   const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
 
@@ -61,6 +64,7 @@ function createReader(statement: (count: number) => string, database: Database) 
     check: ({ check }) => check?.(),
     lanes: LANES,
     limits,
+    meter,
   });
 }
 

@@ -1,6 +1,6 @@
 // A table of records: what the create/read/update/delete pattern needs of storage, generated from the table's shape.
 // Records leave here as JSON text made by SQLite, ready to be sent; nothing builds row objects on the way.
-import { createBatcher } from './batcher.ts';
+import { type BatchMeter, createBatcher } from './batcher.ts';
 import type { Database, Row } from './database.ts';
 import { createPages, type Page } from './pages.ts';
 import { parentExistsSql, recordSql, storedColumns, type TableShape } from './shape.ts';
@@ -26,15 +26,22 @@ export interface Table {
   page(limit: number, offset: number, parent?: number, check?: () => void): Promise<Page | undefined>;
 }
 
-/** Returns the table of `shape` in `database`, whose writes all go through `write`. */
-export function createTable(shape: TableShape, database: Database, write: Write): Table {
+/** What measures the reads of tables: single records and pages. */
+export interface TableMeters {
+  readonly read: BatchMeter;
+  readonly page: BatchMeter;
+}
+
+/** Returns the table of `shape` in `database`, whose writes all go through `write`; its reads are measured by `meters`. */
+export function createTable(shape: TableShape, database: Database, write: Write, meters?: TableMeters): Table {
   const sql = statementsOf(shape);
-  const readPage = createPages(shape, database);
+  const readPage = createPages(shape, database, meters?.page);
   const creation: WriteKind<number | undefined> = { ...sql.create, outcomes: createdIds };
   const replacement: WriteKind<boolean> = { ...sql.replace, outcomes: foundOrNot };
   const removal: WriteKind<boolean> = { ...sql.remove, outcomes: foundOrNot };
 
   const readOne = createBatcher<RecordKey, string | undefined>({
+    meter: meters?.read,
     async run(wanted) {
       // A table without parents is asked with bare ids: to take them out of arrays is a third of the work.
       const keys = wanted.map(({ id, parent }) => (shape.parent ? withParent([id], parent) : id));

@@ -1,7 +1,7 @@
 // All writes of the service pass here: a batch becomes one transaction, made of runs. A run is the consecutive writes
 // of one kind and is ONE set-based statement; order is kept, and everyone is answered after the commit.
 import { randomUUID } from 'node:crypto';
-import { createBatcher } from './batcher.ts';
+import { type BatchMeter, createBatcher } from './batcher.ts';
 import type { Database, Row, Statement } from './database.ts';
 
 /** What a write carries: the members of one element of the JSON array its statement unpacks. */
@@ -33,11 +33,12 @@ interface Run {
   readonly writes: Values[];
 }
 
-/** Returns the one way to write to `database`. Rejects as its batcher does; nothing was written then. */
-export function createWriter(database: Database): Write {
+/** Returns the one way to write to `database`, measured by `meter`. Rejects as its batcher does; nothing was written then. */
+export function createWriter(database: Database, meter?: BatchMeter): Write {
   const submit = createBatcher<Item, unknown>({
     run: (items) => commit(database, items),
     ready: database.writable,
+    meter,
     size: ({ values }) => values.reduce<number>((sum, value) => sum + String(value).length, 0),
   });
   return <Outcome>(kind: WriteKind<Outcome>, key: number | undefined, values: Values) =>

@@ -108,7 +108,7 @@ test('a request that is aborted after its answer is not touched', async (t) => {
 /** Asserts that closing ends every thread and leaves no timer; it may be done twice. */
 async function assertCloses(crews: Supply, pending: () => number[]): Promise<void> {
   await Promise.all([crews.close(), crews.close()]);
-  assert.deepEqual([crews.threads(), crews.living.size], [{ alive: 0, parked: 0 }, 0]);
+  assert.deepEqual([crews.threads(), crews.living.size], [{ alive: 0, parked: 0, waiting: 0 }, 0]);
   const started = crews.started.length;
   await assertUnavailable(identities(crews, 1), /shutting down/);
   await nextTurn();
@@ -142,7 +142,7 @@ test('a supply can be closed while threads are starting, and sends away who wait
   const crews = startSupply(t, { standbys: 3, starting: 4 });
   const { signal, listeners } = abortable();
   const waiting = [ask(crews, 3, signal), ask(crews, 1)];
-  assert.deepEqual(crews.threads(), { alive: 4, parked: 0 });
+  assert.deepEqual(crews.threads(), { alive: 4, parked: 0, waiting: 0 });
   const closed = assertCloses(crews, pending);
   for (const { answer } of waiting) await assertUnavailable(answer, /shutting down/);
   assert.equal(listeners(), 0);
@@ -259,7 +259,7 @@ test('200 threads that are killed at random cost no more than their requests', a
   // The system takes a moment longer to forget a thread that has ended.
   if (!CANNOT_LOOK) await until(() => threadsOf(process.pid) <= base + STANDBYS);
   await crews.close();
-  assert.deepEqual([crews.threads(), crews.living.size], [{ alive: 0, parked: 0 }, 0]);
+  assert.deepEqual([crews.threads(), crews.living.size], [{ alive: 0, parked: 0, waiting: 0 }, 0]);
   await until(() => openHandles() === handles);
   if (!CANNOT_LOOK) await until(() => threadsOf(process.pid) <= base);
 });

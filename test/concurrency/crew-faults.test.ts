@@ -38,7 +38,7 @@ for (const [deed, message] of FAULTS) {
     });
     // Its mates are ended, although they would wait for ever.
     await until(() => crews.living.size === 2);
-    assert.deepEqual(crews.threads(), { alive: 2, parked: 0 });
+    assert.deepEqual(crews.threads(), { alive: 2, parked: 0, waiting: 0 });
     assert.equal((await other.finish()).length, 2);
     await assertServes(crews, 3);
   });
@@ -76,7 +76,7 @@ for (const [name, inputFor, message] of INPUTS) {
     assert.deepEqual(clock.pending(), [crews.limits.idleMs]);
     assert.equal(getEventListeners(signal, 'abort').length, 0);
     await until(() => crews.living.size === 0);
-    assert.deepEqual(crews.threads(), { alive: 0, parked: 0 });
+    assert.deepEqual(crews.threads(), { alive: 0, parked: 0, waiting: 0 });
     await assertServes(crews, 3);
   });
 }

@@ -32,7 +32,7 @@ test('there is no thread and no timer before the first use', async (t) => {
   assert.deepEqual(clock.pending(), []);
   clock.tick(10_000);
   await nextTurn();
-  assert.deepEqual([crews.threads(), crews.started.length], [{ alive: 0, parked: 0 }, 0]);
+  assert.deepEqual([crews.threads(), crews.started.length], [{ alive: 0, parked: 0, waiting: 0 }, 0]);
 });
 
 test('standbys are started one by one after the first use, and no more than there may be', async (t) => {
@@ -53,7 +53,7 @@ test('standbys are started one by one after the first use, and no more than ther
   assert.deepEqual(clock.pending(), [LIMITS.idleMs]);
   clock.tick(LIMITS.refillMs * 5);
   await nextTurn();
-  assert.deepEqual([crews.threads(), crews.started.length], [{ alive: 3, parked: 3 }, 4]);
+  assert.deepEqual([crews.threads(), crews.started.length], [{ alive: 3, parked: 3, waiting: 0 }, 4]);
 });
 
 test('no standby is started while the event loop is busy', async (t) => {
@@ -88,7 +88,7 @@ test('the next request has the standbys, and they are replaced', async (t) => {
   const { crews, clock } = await withStandbys(t);
   const ids = crews.started.slice(-3).map(({ threadId }) => threadId);
   const held = ask(crews, 2);
-  assert.deepEqual(crews.threads(), { alive: 3, parked: 1 });
+  assert.deepEqual(crews.threads(), { alive: 3, parked: 1, waiting: 0 });
   const answers = await held.finish();
   for (const { threadId } of answers) assert.ok(ids.includes(threadId));
   assert.equal(crews.started.length, 4);
@@ -109,7 +109,7 @@ test('a standby that is killed is given to nobody, and is replaced', async (t) =
   const { threadId } = killed ?? assert.fail();
   await killed?.terminate();
   await until(() => crews.threads().alive === 2);
-  assert.deepEqual(crews.threads(), { alive: 2, parked: 2 });
+  assert.deepEqual(crews.threads(), { alive: 2, parked: 2, waiting: 0 });
   const answers = await identities(crews, 3);
   assert.ok(answers.every((each) => each.threadId !== threadId));
   await until(() => crews.threads().alive === 0);
@@ -145,7 +145,7 @@ test('a standby that is still starting when its time is over goes as soon as it 
   await assertServes(crews, 1);
   await until(() => crews.threads().alive === 0);
   clock.tick(LIMITS.refillMs);
-  assert.deepEqual(crews.threads(), { alive: 1, parked: 0 });
+  assert.deepEqual(crews.threads(), { alive: 1, parked: 0, waiting: 0 });
   clock.tick(LIMITS.idleMs);
   await until(() => crews.threads().alive === 0);
   assert.equal(crews.started.length, 2);
@@ -156,7 +156,7 @@ test('what was started for requests that were aborted goes, but for the standbys
   const crews = startSupply(t, { ...LIMITS, starting: 6, standbys: 1 });
   const controller = new AbortController();
   const { answer } = ask(crews, 6, controller.signal);
-  assert.deepEqual(crews.threads(), { alive: 6, parked: 0 });
+  assert.deepEqual(crews.threads(), { alive: 6, parked: 0, waiting: 0 });
   controller.abort();
   await assert.rejects(answer, { name: 'AbortError' });
   await until(() => crews.threads().alive === 1 && crews.threads().parked === 1);
@@ -173,7 +173,7 @@ test('a standby is one of the threads that may be alive', async (t) => {
   const other = await hold(crews, 1);
   // A standby was due when there was still room for it.
   clock.tick(LIMITS.refillMs * 5);
-  assert.deepEqual(crews.threads(), { alive: 2, parked: 0 });
+  assert.deepEqual(crews.threads(), { alive: 2, parked: 0, waiting: 0 });
   await Promise.all([one.finish(), other.finish()]);
   await until(() => crews.threads().alive === 0);
   clock.tick(LIMITS.refillMs);

@@ -46,7 +46,7 @@ test('all threads of a crew are at work at one time, and so are several crews', 
   const crews = startSupply(t);
   const one = await hold(crews, 3);
   const other = await hold(crews, 4);
-  assert.deepEqual(crews.threads(), { alive: 7, parked: 0 });
+  assert.deepEqual(crews.threads(), { alive: 7, parked: 0, waiting: 0 });
   assert.equal((await other.finish()).length, 4);
   assert.equal((await one.finish()).length, 3);
   await until(() => crews.threads().alive === 0);
@@ -55,7 +55,7 @@ test('all threads of a crew are at work at one time, and so are several crews', 
 test('no more threads start at one time than the limit says', async (t) => {
   const crews = startSupply(t, { starting: 2 });
   const held = ask(crews, 6);
-  assert.deepEqual(crews.threads(), { alive: 2, parked: 0 });
+  assert.deepEqual(crews.threads(), { alive: 2, parked: 0, waiting: 0 });
   await until(() => {
     const { alive, parked } = crews.threads();
     // Nobody works before the last one is parked.

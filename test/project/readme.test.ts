@@ -59,7 +59,25 @@ test('the table of problems lists each of them with its status', () => {
 test('the table of packages lists every dependency and nothing else', () => {
   const listed = rowsUnder('What it is made of').flatMap(([names]) => codeIn(names));
   assert.deepEqual(listed.sort(), Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
-  assert.deepEqual(Object.keys(manifest.dependencies), ['sqlite3']);
+});
+
+test('every metric is told of', async (t) => {
+  const { text } = await (await startService(t)).request('GET', '/metrics');
+  const names = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
+  assert.ok(names.length > 20);
+  // One of the delays stands for all.
+  const isToldWith = (name: string) => /^nodejs_eventloop_delay_\w+$/.test(name);
+  assert.deepEqual(
+    names.filter((name) => !isToldWith(name) && !readme.includes(`\`${name}\``)),
+    [],
+  );
+  const told = [...readme.matchAll(/`((?:http_server|notes|nodejs|process|v8js)_\w+)[`{]/g)].map(
+    ([, name = '']) => name,
+  );
+  assert.deepEqual(
+    told.filter((name) => !names.includes(name)),
+    [],
+  );
 });
 
 test('the places of the layout exist', () => {

@@ -1,0 +1,93 @@
+// Reads Prometheus' text format (exposition format 0.0.4) as strictly as it is written down.
+import assert from 'node:assert/strict';
+
+/** A line with a value. */
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A metric with its samples. */
+export interface Family {
+  readonly type: string;
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
+const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\["\\n])*)"(?:,|$)/y;
+
+/** Returns the metrics of `text` by name, having asserted that it is well-formed. */
+export function parseExposition(text: string): Map<string, Family> {
+  assert.match(text, /\n$/);
+  const families = new Map<string, Family>();
+  let family: (Family & { samples: Sample[] }) | undefined;
+  let name = '';
+  for (const line of text.split('\n').filter((each) => each !== '')) {
+    const [, word, named = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line) ?? [];
+    if (word === 'HELP') {
+      assert.ok(!families.has(named), `${named} comes twice`);
+      family = { type: '', help: rest, samples: [] };
+      name = named;
+    } else if (word === 'TYPE') {
+      assert.ok(family && named === name && family.samples.length === 0, line);
+      family = { ...family, type: rest };
+      families.set(name, family);
+    } else {
+      const sample = parseSample(line);
+      const suffix = family?.type === 'histogram' ? '_(?:bucket|sum|count)' : '';
+      assert.match(sample.name, new RegExp(`^${name}${suffix}$`));
+      family?.samples.push(sample);
+    }
+  }
+  for (const [each, { type, samples }] of families) {
+    const series = samples.map((sample) => JSON.stringify([sample.name, Object.entries(sample.labels).sort()]));
+    assert.equal(new Set(series).size, series.length, `${each} has a series twice`);
+    if (type === 'histogram') assertHistogram(each, samples);
+  }
+  return families;
+}
+
+function parseSample(line: string): Sample {
+  const [, name = '', inner = '', value] = SAMPLE.exec(line) ?? assert.fail(line);
+  const labels: Record<string, string> = {};
+  LABEL.lastIndex = 0;
+  while (LABEL.lastIndex < inner.length) {
+    const [, label = '', text = ''] = LABEL.exec(inner) ?? assert.fail(line);
+    assert.ok(!(label in labels), line);
+    labels[label] = text;
+  }
+  assert.ok(Number.isFinite(Number(value)), line);
+  return { name, labels, value: Number(value) };
+}
+
+/** Buckets rise, the last of them holds all, and each series has its sum and its count. */
+function assertHistogram(name: string, samples: readonly Sample[]): void {
+  const counts = samples.filter((sample) => sample.name === `${name}_count`);
+  assert.equal(samples.filter((sample) => sample.name === `${name}_sum`).length, counts.length, name);
+  for (const { labels, value } of counts) {
+    const buckets = samples.filter(
+      (sample) =>
+        sample.name === `${name}_bucket` &&
+        Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
+    );
+    const values = buckets.map((bucket) => bucket.value);
+    assert.deepEqual(
+      values,
+      [...values].sort((one, other) => one - other),
+      name,
+    );
+    assert.deepEqual([buckets.at(-1)?.labels.le, buckets.at(-1)?.value], ['+Inf', value], name);
+  }
+}
+
+/** The value of the sample of that name whose labels include `labels`; 0 if there is none. */
+export function sampleOf(families: ReadonlyMap<string, Family>, name: string, labels: Sample['labels'] = {}): number {
+  const family = families.get(name.replace(/_(?:sum|count|bucket)$/, '')) ?? families.get(name);
+  const found = family?.samples.filter(
+    (sample) => sample.name === name && Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
+  );
+  assert.ok(found && found.length <= 1, `${name} is ${found ? 'more than one' : 'not there'}`);
+  return found[0]?.value ?? 0;
+}
