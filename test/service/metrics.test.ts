@@ -1,9 +1,10 @@
 // GET /metrics: what is counted, under which names, and that nobody can make it grow.
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createMetrics } from '../../src/metrics.ts';
-import { ALONE } from '../../src/processes/siblings.ts';
 import { EMPTY_CALL } from './bare-server.ts';
 import { ask, startCommand } from './command.ts';
 import { needsFile } from './engine.ts';
@@ -73,7 +74,9 @@ test('the metrics are in the text format of Prometheus, and keep their names', a
 
 test('each request is counted once: by its method, the template of its path and its status', async (t) => {
   const service = await startService(t);
+  const began = performance.now();
   await service.request('POST', '/notes', { json: NOTE });
+  const tookS = (performance.now() - began) / 1_000;
   await service.request('POST', '/notes', { json: {} });
   for (const id of [1, 1, 2]) await service.request('GET', `/notes/${id}`);
   await service.request('HEAD', '/notes/1?x=1');
@@ -98,7 +101,9 @@ test('each request is counted once: by its method, the template of its path and 
     8,
   );
   assert.equal(sampleOf(families, 'notes_http_refused_total', { http_response_status_code: '400' }), 1);
-  assert.ok(sampleOf(families, `${REQUESTS}_sum`, { http_response_status_code: '201' }) > 0);
+  const createdS = sampleOf(families, `${REQUESTS}_sum`, { http_response_status_code: '201' });
+  const writtenS = sampleOf(families, 'notes_batch_duration_seconds_sum', { batch: 'write' });
+  assert.ok(0 < writtenS && writtenS <= createdS && createdS <= tookS, `${writtenS} ${createdS} ${tookS}`);
 });
 
 test('who goes before the answer is counted without a status, and requests under way are told', async (t) => {
@@ -206,10 +211,16 @@ test('the process tells of itself', async (t) => {
   await until(async () => (await longest()) < 0.05);
 });
 
-test('of threads those that are parked are told apart', async () => {
+test('threads that are parked are told apart, and who asks at one time is told the same', async () => {
+  let asked = 0;
   const threads = async () => ({ alive: 3, parked: 2, waiting: 1 });
-  const { route } = createMetrics({ threads, fileSizes: async () => ({}) }, ALONE.shareCounts);
-  const families = parseExposition(String((await route.handle(EMPTY_CALL)).body));
+  const { route } = createMetrics({ threads, fileSizes: async () => ({}) }, (own) => async () => {
+    asked += 1;
+    return [await own()];
+  });
+  const [first, second] = await Promise.all([route.handle(EMPTY_CALL), route.handle(EMPTY_CALL)]);
+  assert.deepEqual([asked, first.body], [1, second.body]);
+  const families = parseExposition(String(first.body));
   assert.deepEqual([sampleOf(families, 'notes_threads_live'), sampleOf(families, 'notes_threads_standby')], [3, 2]);
 });
 
@@ -244,6 +255,8 @@ test('of several processes they are together, whichever is asked', async (t: Tes
     assert.equal(counted(families, 'POST', '/notes', 201), 12);
     assert.equal(sampleOf(families, 'notes_batch_items_sum', { batch: 'write' }), 12);
     assert.equal(sampleOf(families, 'http_server_active_requests'), 1);
+    const { size } = statSync(join(service.folder, 'notes.db'));
+    assert.equal(sampleOf(families, 'notes_database_file_bytes', { file: 'main' }), size);
   }
 });
 
