@@ -1,18 +1,21 @@
-// The log: JSON lines on standard error, gathered for a turn of the event loop and written at its end. A pipe that nobody
+// The log: lines on standard error, gathered for a turn of the event loop and written at its end. A pipe that nobody
 // reads holds up nothing: what it refuses waits, within bounds.
 import { writeSync } from 'node:fs';
-import { inspect } from 'node:util';
+import { jsonLine, type LogFields } from './log/json-line.ts';
 
 /** The levels from the most to the least severe; a log at a level writes that level and those before it. */
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 
+/** For whom a log is: programs (JSON), people, or whoever is there: people on a terminal, programs elsewhere. */
+export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
+
+/** For whom a log is. */
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 /** How much a log tells. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The members of a line beside its time, level and message. An Error is told with its stack and its causes. */
-export type LogFields = Readonly<Record<string, unknown>>;
-
-/** Writes a line of JSON unless its level is less severe than the log's. Never throws, never waits for a reader. */
+/** Writes a line unless its level is less severe than the log's. Never throws, never waits for a reader. */
 export interface Log {
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields?: LogFields): void;
   /** Writes what is still waiting, blocking (500 ms at most if nobody reads): for the end of the process. */
@@ -28,12 +31,24 @@ const PIECE_BYTES = 4_096;
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
-/**
- * Returns a log that writes to the file descriptor `target`, each line with the members of `always`. A pipe must be
- * non-blocking, as Node makes standard error when it is asked for it: only then a full one says so instead of waiting for a
- * reader.
- */
-export function createLog(level: LogLevel, target: number = process.stderr.fd, always: LogFields = {}): Log {
+/** What a log may be told of its lines. */
+export interface LogOptions {
+  /**
+   * The file descriptor that is written to; default: standard error. A pipe must be non-blocking, as Node makes standard
+   * error when it is asked for it: only then a full one says so instead of waiting for a reader.
+   */
+  readonly target?: number;
+  /** The members of each line beside its own. */
+  readonly always?: LogFields;
+  /** Makes the text of a line, without a line break at its end; default: JSON. */
+  readonly toLine?: (fields: LogFields) => string;
+}
+
+/** Returns a log that writes lines of `level` and those more severe. */
+export function createLog(
+  level: LogLevel,
+  { target = process.stderr.fd, always = {}, toLine = jsonLine }: LogOptions = {},
+): Log {
   const threshold = LOG_LEVELS.indexOf(level);
   let lines = '';
   let unwritten: Buffer = Buffer.alloc(0);
@@ -92,25 +107,4 @@ function pieceOf(bytes: Buffer): number {
   if (bytes.length <= PIECE_BYTES) return bytes.length;
   const whole = bytes.lastIndexOf('\n', PIECE_BYTES - 1) + 1;
   return whole > 0 ? whole : bytes.indexOf('\n') + 1;
-}
-
-function toLine(fields: LogFields): string {
-  try {
-    // Told only where there may be one: to be asked for each member makes a line twice as slow.
-    const mayHoldError = Object.values(fields).some((value) => typeof value === 'object');
-    return JSON.stringify(fields, mayHoldError ? describeErrors : undefined);
-  } catch {
-    // A cycle or a BigInt has no JSON. Anything may be thrown, and telling it must not end the service.
-    const { time, level, message, request_id } = fields;
-    return JSON.stringify({ time, level, message, request_id, fields: inspect(fields) });
-  }
-}
-
-function describeErrors(_: string, value: unknown): unknown {
-  return value instanceof Error ? describeError(value) : value;
-}
-
-function describeError(error: Error): LogFields {
-  const { code } = error as NodeJS.ErrnoException;
-  return { message: error.message, code, stack: error.stack, cause: error.cause };
 }

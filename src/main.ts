@@ -5,6 +5,7 @@ import { type App, createApp } from './app.ts';
 import { helpText, parseCommand } from './command-line.ts';
 import { copy } from './commands/copy.ts';
 import type { Screen } from './commands/progress.ts';
+import { prettyLine } from './log/pretty-line.ts';
 import { createLog, type Log } from './log.ts';
 import { UsageError } from './option-values.ts';
 import type { Options } from './options.ts';
@@ -102,8 +103,14 @@ function serveAsMember(options: Options): void {
   if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => {});
 }
 
-function logOf({ logLevel, processes }: Options): Log {
-  return createLog(logLevel, undefined, processes > 1 ? { process: process.pid } : {});
+function logOf({ logLevel, logFormat, processes }: Options): Log {
+  const { stderr, pid } = process;
+  const always = processes > 1 ? { process: pid } : {};
+  const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && stderr.isTTY);
+  return createLog(
+    logLevel,
+    isPretty ? { always, toLine: prettyLine(stderr.isTTY && stderr.hasColors()) } : { always },
+  );
 }
 
 async function reloadKeys(app: App, log: Log): Promise<void> {

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { isKey } from './guards/keys.ts';
-import { LOG_LEVELS, type LogLevel } from './log.ts';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from './log.ts';
 import { database, integer, listed, oneOf, origin, parseFlags, truth, UsageError, url } from './option-values.ts';
 
 /** Everything that can be set. */
@@ -36,6 +36,7 @@ export interface Options {
   /** Whether the service tells what it counts and measures. */
   readonly metrics: boolean;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
 }
 
 /** An option: its flag, the name of its value (a switch has none), its default as a text, and what --help says. */
@@ -88,6 +89,12 @@ const DECLARATIONS = [
   { flag: 'max-threads', value: 'N', default: '64', help: 'threads that demonstrations may have at one time, from 16' },
   { flag: 'no-metrics', help: 'count nothing, and have no /metrics' },
   { flag: 'log-level', value: 'LEVEL', default: 'info', help: `one of ${LOG_LEVELS.join(', ')}` },
+  {
+    flag: 'log-format',
+    value: 'FORMAT',
+    default: 'auto',
+    help: `one of ${LOG_FORMATS.join(', ')}; auto is pretty on a terminal and json elsewhere`,
+  },
 ] as const satisfies readonly Declaration[];
 
 type Flag = (typeof DECLARATIONS)[number]['flag'];
@@ -180,6 +187,7 @@ function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv)
     maxThreads: Math.max(MAX_THREADS_LEAST, Math.floor(threads / count)),
     metrics: !truth('no-metrics', texts.get('no-metrics')),
     logLevel: oneOf('log-level', text('log-level'), LOG_LEVELS),
+    logFormat: oneOf('log-format', text('log-format'), LOG_FORMATS),
   };
   if (host === '') throw new UsageError('--host must not be empty');
   if (apiKeysFile === '') throw new UsageError('--api-keys-file must not be empty');

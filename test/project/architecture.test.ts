@@ -12,12 +12,23 @@ import { closureOf, codeOf, root, type Source, sources } from './sources.ts';
 const ROOMS: Record<string, readonly string[]> = {
   'build.ts': ['contract', 'docs'],
   'main.ts': [
-    ...['app.ts', 'command-line.ts', 'commands', 'log.ts', 'option-values.ts', 'options.ts', 'processes', 'storage'],
+    ...[
+      'app.ts',
+      'command-line.ts',
+      'commands',
+      'log',
+      'log.ts',
+      'option-values.ts',
+      'options.ts',
+      'processes',
+      'storage',
+    ],
   ],
   'command-line.ts': ['option-values.ts', 'options.ts', 'storage'],
   'options.ts': ['guards', 'log.ts', 'option-values.ts'],
   'option-values.ts': ['storage'],
-  'log.ts': [],
+  'log.ts': ['log'],
+  log: [],
   'app.ts': [
     ...['collections', 'concurrency', 'guards', 'http', 'storage'],
     ...['docs.ts', 'health.ts', 'log.ts', 'metrics.ts', 'options.ts', 'problems.ts', 'processes'],

@@ -49,7 +49,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 
 test('a line is written in the background, with time, level, message and fields', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   log.write('warn', 'a "message"\n', { number: 1, nothing: undefined, nested: { text: 'ü' } });
   assert.deepEqual(lines(), []);
   await until(() => lines().length > 0);
@@ -60,7 +60,7 @@ test('a line is written in the background, with time, level, message and fields'
 
 test('lines come out in their order, those too that come while others are being written', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   for (let number = 0; number < 300; number += 1) {
     log.write('info', 'x', { number });
     if (number % 3 === 0) await nextTurn();
@@ -72,7 +72,7 @@ test('lines come out in their order, those too that come while others are being 
 test('an error is told with its message, code, stack and causes', async (t) => {
   const { target, lines } = fileTarget(t);
   const cause = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
-  const log = createLog('error', target);
+  const log = createLog('error', { target });
   log.write('error', 'x', { error: new TypeError('outer', { cause: new Error('middle', { cause }) }) });
   log.flush();
   const { error } = lines()[0];
@@ -84,7 +84,7 @@ test('an error is told with its message, code, stack and causes', async (t) => {
 
 test('whatever was thrown can be told: a cycle, a BigInt, nothing', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('error', target);
+  const log = createLog('error', { target });
   const cycle = new Error('round and round');
   cycle.cause = cycle;
   for (const error of [cycle, { cycle: [cycle] }, 1n, 'text', null, undefined, Symbol('s')]) {
@@ -102,7 +102,7 @@ test('a log at a level writes that level and the more severe ones', (t) => {
   const severities = ['error', 'warn', 'info', 'debug'] as const;
   const written = (level: 'silent' | (typeof severities)[number]) => {
     const { target, lines } = fileTarget(t);
-    const log = createLog(level, target);
+    const log = createLog(level, { target });
     for (const severity of severities) log.write(severity, 'x');
     log.flush();
     return lines().map((line) => line.level);
@@ -113,7 +113,7 @@ test('a log at a level writes that level and the more severe ones', (t) => {
 
 test('flush writes at once what is waiting, and what is written later still gets out', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   const count = writeMany(log);
   log.flush();
   assert.deepEqual(numbers(lines()), upTo(count));
@@ -123,7 +123,7 @@ test('flush writes at once what is waiting, and what is written later still gets
 
 test('a pipe that takes a part at a time gets every line whole and in order, those too that came meanwhile', async (t) => {
   const { path, target } = pipeTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   const count = writeMany(log);
   await untilFull(target);
   log.write('info', 'last', { number: count });
@@ -139,7 +139,7 @@ test('a pipe that takes a part at a time gets every line whole and in order, tho
 
 test('a pipe gets whole lines in pieces that nothing of another writer can get into', async (t) => {
   const { path, target } = pipeTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   const count = writeMany(log);
   await untilFull(target);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -159,7 +159,7 @@ test('a pipe gets whole lines in pieces that nothing of another writer can get i
 
 test('a line that is longer than a piece is written all the same', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   for (let number = 0; number < 4; number += 1)
     log.write('info', 'ü'.repeat(number % 2 === 0 ? 5_000 : 10), { number });
   log.flush();
@@ -168,7 +168,7 @@ test('a line that is longer than a piece is written all the same', async (t) => 
 
 test('flush goes on where a full pipe had stopped, and waits for its reader', async (t) => {
   const { path, target } = pipeTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   const count = writeMany(log);
   await untilFull(target);
   log.write('info', 'last', { number: count });
@@ -199,7 +199,7 @@ test('on standard error, flush gives a full pipe up that nobody reads', async (t
 
 test('what is more than may wait is dropped, and the next line tells how much it was', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   const megabyte = 'x'.repeat(1_048_576);
   for (let number = 0; number < 20; number += 1) log.write('info', megabyte, { number });
   log.flush();
@@ -227,7 +227,7 @@ test('a log that cannot be written is given up without a word', async (t) => {
   t.after(() => closeSync(target));
   closeSync(reader);
   assert.throws(() => writeSync(target, 'x'), { code: 'EPIPE' });
-  const log = createLog('info', target);
+  const log = createLog('info', { target });
   log.write('info', 'in the background');
   await untilFull(target);
   log.write('info', 'at the end');

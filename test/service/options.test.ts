@@ -89,6 +89,7 @@ const SAMPLES: readonly Sample[] = [
     isSwitch: true,
   },
   { flag: 'log-level', key: 'logLevel', byDefault: 'info', first: ['silent', 'silent'], second: ['debug', 'debug'] },
+  { flag: 'log-format', key: 'logFormat', byDefault: 'auto', first: ['json', 'json'], second: ['pretty', 'pretty'] },
 ];
 
 const variable = (flag: string) => `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
