@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { root } from './sources.ts';
+import { closureOf, root } from './sources.ts';
 
 interface Manifest {
   readonly name: string;
@@ -12,6 +12,8 @@ interface Manifest {
   readonly license: string;
   readonly engines: { readonly node: string };
   readonly bin: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly publishConfig: Readonly<Record<string, unknown>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
   readonly allowScripts: Readonly<Record<string, boolean>>;
@@ -76,19 +78,30 @@ test('it asks for the oldest Node that it is written for, and the types are of t
   assert.ok(runningMajor > Number(major) || (runningMajor === Number(major) && runningMinor >= Number(minor)));
 });
 
-test('the packed files are all that the service reads, and nothing else', async () => {
+/** The files of the service as the build has made them: its modules and the assets of the docs page. */
+function builtFiles(): string[] {
+  const modules = [...closureOf('main.ts'), ...closureOf('library.ts')];
+  const assets = readdirSync(new URL('dist/src/docs/assets/', root)).map((name) => `docs/assets/${name}`);
+  const code = modules.map((path) => path.replace(/(?:\.d)?\.ts$/, '.js'));
+  return [...new Set([...code, ...assets])].map((path) => `dist/src/${path}`);
+}
+
+test('the packed files are those that run, what tells of them, and nothing else', async () => {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: root });
-  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string; mode: number }[] }];
-  const packed = new Set(files.map(({ path }) => path));
-  for (const path of ['bin/notes-server', 'LICENSE', 'README.md', 'CHANGELOG.md', 'schemas/openapi.json']) {
-    assert.ok(packed.has(path), path);
-  }
-  for (const path of readdirSync(new URL('dist/src/', root), { recursive: true, encoding: 'utf8' })) {
-    if (/\.(?:js|css|svg|br|gz|LICENSE)$/.test(path)) assert.ok(packed.has(`dist/src/${path}`), path);
-  }
-  const others = [...packed].filter(
-    (path) => !/^(?:bin|dist\/src|schemas)\/|^[A-Z]+(?:\.md)?$|^package\.json$/.test(path),
-  );
-  assert.deepEqual(others, []);
+  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+  const told = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
+  const run = ['bin/notes-server', 'schemas/openapi.json', 'dist/src/library.d.ts', ...builtFiles()];
+  assert.deepEqual(files.map(({ path }) => path).sort(), [...told, ...run].sort());
+});
+
+test('what is exported is packed, and the types of the library stand for themselves', () => {
+  const { '.': library, ...others } = manifest.exports;
+  assert.deepEqual(library, { types: './dist/src/library.d.ts', default: './dist/src/library.js' });
+  assert.deepEqual(others, { './openapi.json': './schemas/openapi.json', './package.json': './package.json' });
+  assert.doesNotMatch(read('dist/src/library.d.ts'), /\b(?:import|reference|NodeJS|Buffer)\b/);
+});
+
+test('it is published for everybody, with a proof of where it was built', () => {
+  assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true });
 });

@@ -25,8 +25,13 @@ const idle: RealCluster[] = [];
 const started: RealCluster[] = [];
 after(() => Promise.all(started.map((each) => each.stop())));
 
+/** A test, or all of a file: what is handed to `after` runs at its end. */
+export interface Ends {
+  after(release: () => void): void;
+}
+
 /** Returns the path of a fresh temporary folder that goes with the test. */
-export function temporaryFolder(test: Pick<TestContext, 'after'>): string {
+export function temporaryFolder(test: Ends): string {
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-test-'));
   test.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

@@ -1,0 +1,69 @@
+// What `import ... from 'notes-server'` gives: the service inside another program, for tests of programs that use it. It
+// takes the options of the command and checks them as the command does.
+import { createApp as createAppOf } from './app.ts';
+import { createLog } from './log.ts';
+import { UsageError } from './option-values.ts';
+import { parseOptions } from './options.ts';
+
+/** How a service is to be: the options of the command in camel case, with its defaults where nothing else is said here. */
+export interface ServiceOptions {
+  /** The path of a SQLite file, `:memory:` (nothing is kept), or the address of a cluster. */
+  readonly db: string;
+  readonly dbPasswordFile?: string | undefined;
+  readonly host?: string | undefined;
+  /** Any free port if it is not given. */
+  readonly port?: number | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly problemBase?: string | undefined;
+  /** In bytes. */
+  readonly bodyLimit?: number | undefined;
+  /** Keys that let clients in; without any, and without `apiKeysFile`, everybody may come in. */
+  readonly apiKeys?: readonly string[] | undefined;
+  readonly apiKeysFile?: string | undefined;
+  readonly allowAnonymous?: boolean | undefined;
+  /** Requests a minute for each client. */
+  readonly rateLimit?: number | 'off' | undefined;
+  readonly trustProxy?: boolean | undefined;
+  readonly corsOrigin?: readonly string[] | undefined;
+  readonly maxThreads?: number | undefined;
+  /** How much is written to standard error; `silent` if it is not given. */
+  readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined;
+}
+
+/** A service, ready to be started once. */
+export interface Service {
+  /** Opens the database and accepts requests; resolves with the URL of the service. Rejects, and nothing stays open, if it cannot. */
+  listen(): Promise<string>;
+  /** Finishes what is in flight (10 seconds at most), then closes connections and database. Can be called at any time, and twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Returns a service that is not started yet. It minds no signals and does not end the process. Throws an Error whose message
+ * is one line if an option is wrong.
+ */
+export function createApp({ port = 0, logLevel = 'silent', apiKeys = [], ...others }: ServiceOptions): Service {
+  const options = parseOptions(toArguments({ port, logLevel, ...others }), { NOTES_API_KEYS: apiKeys.join() });
+  if (typeof options === 'string') throw new UsageError(`--${options} is for the command alone`);
+  // None that was meant may get lost, or the service would be open.
+  if (options.apiKeys.length !== apiKeys.length) throw new UsageError('no key may be empty or have a comma in it');
+  const app = createAppOf(options, createLog(options.logLevel));
+  let closed: Promise<void> | undefined;
+  return {
+    listen: () => app.listen(),
+    close() {
+      closed ??= app.close();
+      return closed;
+    },
+  };
+}
+
+/** The flags of the command that say the same; of a list one for each member. */
+function toArguments(settings: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(settings).flatMap(([name, setting]) => {
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    if (setting === undefined || setting === false) return [];
+    if (setting === true) return [flag];
+    return [setting].flat().map((value) => `${flag}=${value}`);
+  });
+}
