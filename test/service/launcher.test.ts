@@ -76,7 +76,11 @@ test('where the binding of sqlite3 does not fit, the same command is told', asyn
   const tree = treeOf(t, 'dist/src', 'node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path');
   mkdirSync(join(tree, 'node_modules/sqlite3/build'));
   writeFileSync(join(tree, 'node_modules/sqlite3/build/node_sqlite3.node'), 'no library');
-  assertRefused(await runCommand(t, [], launcherOf(tree)), 1, /Run: npm --prefix ".*" rebuild --ignore-scripts=false sqlite3\n$/);
+  assertRefused(
+    await runCommand(t, [], launcherOf(tree)),
+    1,
+    /Run: npm --prefix ".*" rebuild --ignore-scripts=false sqlite3\n$/,
+  );
 });
 
 for (const missing of ['dist/src/docs/assets/page.css', 'schemas/openapi.json']) {
