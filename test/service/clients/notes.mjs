@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+// A client of the kind that is written in an hour, on the fetch of Node (18 or later) or a browser. Take from it what you need.
+// It asks the service at NOTES_URL, with the key in NOTES_KEY if there is one.
+const url = process.env.NOTES_URL ?? 'http://127.0.0.1:3000';
+const key = process.env.NOTES_KEY;
+const ATTEMPTS = 6;
+
+/** What the service says when something is wrong. `slug` is the end of its type, by which programs tell problems apart. */
+class Problem extends Error {
+  constructor({ type, detail, errors = [] }) {
+    super(detail);
+    this.slug = type.split('/').at(-1);
+    this.errors = errors;
+  }
+}
+
+/** Sends a request and resolves with the record of the answer, if it has one. Rejects with a Problem. */
+async function call(method, path, record) {
+  const headers = {};
+  if (key) headers.authorization = `Bearer ${key}`;
+  if (record) headers['content-type'] = 'application/json';
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await fetch(`${url}${path}`, { method, headers, body: record && JSON.stringify(record) });
+    if (answer.ok) return answer.status === 204 ? undefined : answer.json();
+    // Asked too often, or too much is going on: the service says for how many seconds to stay away.
+    const later = answer.status === 429 || answer.status === 503;
+    if (!later || attempt === ATTEMPTS) throw new Problem(await answer.json());
+    await answer.body?.cancel();
+    const seconds = Number(answer.headers.get('retry-after') ?? 1);
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  }
+}
+
+/** All records of a list, which comes in pages. */
+async function* all(path, limit = 2) {
+  for (let offset = 0, total = 1; offset < total; offset += limit) {
+    const page = await call('GET', `${path}?limit=${limit}&offset=${offset}`);
+    yield* page.items;
+    total = page.total;
+  }
+}
+
+/** The problem with which `promise` rejects. */
+async function problemOf(promise) {
+  return promise.then(
+    () => new Error('there should have been a problem'),
+    (problem) => problem,
+  );
+}
+
+const text = 'Milk 🥛\nBread "and butter"\nC:\\apples';
+const made = [];
+for (const title of ['Shopping list 🛒', 'Second', 'Third', 'Fourth', 'Fifth']) {
+  made.push(await call('POST', '/notes', { title, body: text }));
+}
+const [first, second] = made;
+const read = await call('GET', `/notes/${first.id}`);
+if (read.body !== text) throw new Error('the text has changed on its way');
+
+// What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
+read.title = `${read.title} ✅`;
+await call('PUT', `/notes/${first.id}`, read);
+
+const tag = await call('POST', '/tags', { name: 'errands' });
+await call('POST', `/notes/${first.id}/comments`, { body: 'Oat milk,\nplease 🙏' });
+await call('DELETE', `/notes/${second.id}`);
+
+const gone = await problemOf(call('GET', `/notes/${second.id}`));
+if (gone.slug !== 'not-found') throw gone;
+const refused = await problemOf(call('POST', '/notes', { title: ' ', body: 'b' }));
+if (refused.slug !== 'validation-failed') throw refused;
+for (const { field, detail } of refused.errors) console.log(`refused: ${field} ${detail}`);
+
+const titles = [];
+for await (const note of all('/notes')) titles.push(note.title);
+console.log(`${titles.length} notes: ${titles.join(', ')}; tag ${tag.name}`);

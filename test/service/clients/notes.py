@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""A client of the kind that is written in an hour, with Python's own library alone. Take from it what you need.
+
+It asks the service at NOTES_URL, with the key in NOTES_KEY if there is one.
+"""
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+
+URL = os.environ.get("NOTES_URL", "http://127.0.0.1:3000")
+KEY = os.environ.get("NOTES_KEY")
+ATTEMPTS = 6
+
+
+class Problem(Exception):
+    """What the service says when something is wrong. `slug` is the end of its type, by which programs tell them apart."""
+
+    def __init__(self, problem):
+        super().__init__(problem["detail"])
+        self.slug = problem["type"].rsplit("/", 1)[-1]
+        self.errors = problem.get("errors", [])
+
+
+def call(method, path, record=None):
+    """Sends a request and returns the record of the answer, or None if it has none. Raises Problem."""
+    headers = {}
+    if KEY:
+        headers["authorization"] = f"Bearer {KEY}"
+    if record is not None:
+        headers["content-type"] = "application/json"
+    body = None if record is None else json.dumps(record).encode()
+    for attempt in range(1, ATTEMPTS + 1):
+        request = urllib.request.Request(URL + path, body, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return None if answer.status == 204 else json.load(answer)
+        except urllib.error.HTTPError as error:
+            # Asked too often, or too much is going on: the service says for how many seconds to stay away.
+            if error.code not in (429, 503) or attempt == ATTEMPTS:
+                raise Problem(json.load(error)) from None
+            time.sleep(int(error.headers.get("retry-after", 1)))
+
+
+def everything(path, limit=2):
+    """Yields all records of a list, which comes in pages."""
+    offset, total = 0, 1
+    while offset < total:
+        page = call("GET", f"{path}?limit={limit}&offset={offset}")
+        yield from page["items"]
+        offset, total = offset + limit, page["total"]
+
+
+def problem_of(method, path, record=None):
+    """Returns the problem that a request is answered with."""
+    try:
+        call(method, path, record)
+    except Problem as problem:
+        return problem
+    raise AssertionError("there should have been a problem")
+
+
+def main():
+    text = 'Milk 🥛\nBread "and butter"\nC:\\apples'
+    titles = ["Shopping list 🛒", "Second", "Third", "Fourth", "Fifth"]
+    first, second, *_ = [call("POST", "/notes", {"title": title, "body": text}) for title in titles]
+    read = call("GET", f"/notes/{first['id']}")
+    assert read["body"] == text, "the text has changed on its way"
+
+    # What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
+    read["title"] += " ✅"
+    call("PUT", f"/notes/{first['id']}", read)
+
+    tag = call("POST", "/tags", {"name": "errands"})
+    call("POST", f"/notes/{first['id']}/comments", {"body": "Oat milk,\nplease 🙏"})
+    call("DELETE", f"/notes/{second['id']}")
+
+    assert problem_of("GET", f"/notes/{second['id']}").slug == "not-found"
+    refused = problem_of("POST", "/notes", {"title": " ", "body": "b"})
+    assert refused.slug == "validation-failed", refused
+    for error in refused.errors:
+        print(f"refused: {error['field']} {error['detail']}")
+
+    titles = [note["title"] for note in everything("/notes")]
+    print(f"{len(titles)} notes: {', '.join(titles)}; tag {tag['name']}")
+
+
+if __name__ == "__main__":
+    # Emoji go out whatever the terminal is said to understand.
+    sys.stdout.reconfigure(encoding="utf-8")
+    main()

@@ -1,0 +1,86 @@
+#!/bin/sh
+# A client of the kind that is written in an hour, in the shell with curl (7.66 or later). Take from it what you need.
+# It asks the service at NOTES_URL, with the key in NOTES_KEY if there is one.
+set -eu
+url=${NOTES_URL:-http://127.0.0.1:3000}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# In a file, for what stands on a command line others can see.
+printf 'content-type: application/json\n' >"$work/headers"
+if [ -n "${NOTES_KEY:-}" ]; then printf 'authorization: Bearer %s\n' "$NOTES_KEY" >>"$work/headers"; fi
+
+# call METHOD PATH [JSON]: prints the body of the answer; leaves its status in the file `status`.
+# After 429 and 503 curl asks again, when `retry-after` says so.
+call() {
+  if [ $# = 3 ]; then printf '%s' "$3" >"$work/body"; set -- "$1" "$2" --data-binary "@$work/body"; fi
+  method=$1 path=$2
+  shift 2
+  curl --silent --show-error --retry 5 --header "@$work/headers" --request "$method" "$@" \
+    --output "$work/answer" --write-out '%{http_code}' "$url$path" >"$work/status"
+  cat "$work/answer"
+  echo
+}
+
+# expect STATUS METHOD PATH [JSON]: the same, and ends the script if the status is another one.
+expect() {
+  wanted=$1
+  shift
+  : >"$work/answer"
+  call "$@"
+  status=$(cat "$work/status")
+  if [ "$status" != "$wanted" ]; then
+    printf '%s %s: %s instead of %s: %s\n' "$1" "$2" "$status" "$wanted" "$(cat "$work/answer")" >&2
+    exit 1
+  fi
+}
+
+# Prints its argument as a string of JSON: backslashes, quotes, tabs and line ends are written as escapes.
+json() {
+  printf '"'
+  printf '%s\n' "$1" | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }'
+  printf '"'
+}
+
+# Every record begins with its id; every problem has its type, every list its total.
+id_of() { sed -n 's/^{"id":\([0-9]*\).*/\1/p'; }
+slug_of() { sed -n 's/^{"type":"[^"]*\/\([^"\/]*\)".*/\1/p'; }
+total_of() { sed -n 's/.*"total":\([0-9]*\)}$/\1/p'; }
+
+text='Milk 🥛
+Bread "and butter"
+C:\apples'
+note() { printf '{"title":%s,"body":%s}' "$(json "$1")" "$(json "$text")"; }
+
+expect 201 POST /notes "$(note 'Shopping list 🛒')" >"$work/made"
+first=$(id_of <"$work/made")
+expect 201 POST /notes "$(note Second)" >"$work/made"
+second=$(id_of <"$work/made")
+for title in Third Fourth Fifth; do expect 201 POST /notes "$(note "$title")" >/dev/null; done
+
+# What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
+expect 200 GET "/notes/$first" >"$work/read"
+expect 200 PUT "/notes/$first" "$(sed 's/ 🛒"/ 🛒 ✅"/' "$work/read")" >/dev/null
+
+expect 201 POST /tags '{"name":"errands"}' >/dev/null
+expect 201 POST "/notes/$first/comments" "{\"body\":$(json 'Oat milk,
+please 🙏')}" >/dev/null
+expect 204 DELETE "/notes/$second" >/dev/null
+
+expect 404 GET "/notes/$second" >"$work/gone"
+[ "$(slug_of <"$work/gone")" = not-found ]
+expect 422 POST /notes '{"title":" ","body":"b"}' >"$work/refused"
+[ "$(slug_of <"$work/refused")" = validation-failed ]
+sed -n 's/.*"errors":\[{"field":"\([^"]*\)".*"detail":"\([^"]*\)"}\]}$/refused: \1 \2/p' "$work/refused"
+
+# Page by page, until all are had.
+limit=2 offset=0 total=1
+while [ "$offset" -lt "$total" ]; do
+  expect 200 GET "/notes?limit=$limit&offset=$offset" >"$work/page"
+  # A line for each record: no text can look like the beginning of one, for its quotes are written with a backslash.
+  sed 's/{"id":/\
+&/g' "$work/page" | sed -n 's/^{"id":[0-9]*,"title":"\([^"]*\)".*/\1/p' >>"$work/titles"
+  total=$(total_of <"$work/page")
+  offset=$((offset + limit))
+done
+printf '%s notes: %s; tag errands\n' "$(wc -l <"$work/titles" | tr -d ' ')" "$(paste -s -d, - <"$work/titles" | sed 's/,/, /g')"
