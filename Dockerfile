@@ -28,5 +28,5 @@ VOLUME /data
 ENV NODE_ENV=production NOTES_HOST=0.0.0.0 NOTES_PORT=3000 NOTES_DB=/data/notes.db
 EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=10s --retries=3 \
-  CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.NOTES_PORT}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.NOTES_PORT}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/bin/notes-server"]

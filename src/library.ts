@@ -26,6 +26,7 @@ export interface ServiceOptions {
   readonly trustProxy?: boolean | undefined;
   readonly corsOrigin?: readonly string[] | undefined;
   readonly maxThreads?: number | undefined;
+  readonly noMetrics?: boolean | undefined;
   /** How much is written to standard error; `silent` if it is not given. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined;
 }

@@ -4,14 +4,18 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Ends, temporaryFolder } from '../service/engine.ts';
 import { root } from './sources.ts';
 
 /** A package as the registry has it. */
 interface Package {
-  readonly manifest: Readonly<Record<string, unknown>> & { readonly name: string; readonly version: string };
+  readonly manifest: Readonly<Record<string, unknown>> & {
+    readonly name: string;
+    readonly version: string;
+    readonly dependencies?: Readonly<Record<string, string>>;
+  };
   /** The path of the packed files. */
   readonly tarball: string;
 }
@@ -25,18 +29,18 @@ const project = fileURLToPath(root);
 export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
   const folder = temporaryFolder(test);
   const environment = npmEnvironment(folder);
-  const packages = [
-    packService(folder, environment),
-    packSqlite3(folder),
-    packInstalled(folder, 'bindings'),
-    packInstalled(folder, 'file-uri-to-path'),
-  ];
+  const packages = [packService(folder, environment)];
+  // What is added is looked at in its turn.
+  for (const { manifest } of packages) {
+    for (const name of Object.keys(manifest.dependencies ?? {})) packages.push(packInstalled(folder, name));
+  }
   const server = createServer(({ url = '', headers }, response) => {
-    const [, name, file] = url.split('/');
-    const found = packages.find(({ manifest }) => manifest.name === name);
-    if (!found) response.writeHead(404).end();
-    else if (file) response.end(readFileSync(found.tarball));
-    else response.end(JSON.stringify(describe(found, `http://${headers.host}/${name}/packed.tgz`)));
+    const asked = decodeURIComponent(url.slice(1));
+    const file = packages.find(({ tarball }) => basename(tarball) === asked);
+    const found = packages.find(({ manifest }) => manifest.name === asked);
+    if (file) response.end(readFileSync(file.tarball));
+    else if (found) response.end(JSON.stringify(describe(found, `http://${headers.host}/${basename(found.tarball)}`)));
+    else response.writeHead(404).end();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   test.after(() => void server.close());
@@ -61,35 +65,31 @@ function packService(folder: string, env: NodeJS.ProcessEnv): Package {
   return { manifest: manifestIn(project), tarball: join(folder, name) };
 }
 
-/**
- * The package as npm brings it, without a binding. Its script takes that of this tree, where the real one would load or
- * compile it; the packages that only help with that are left out.
- */
-function packSqlite3(folder: string): Package {
-  const build = join(project, 'node_modules/sqlite3/build');
-  const copy = `fs.cpSync(${JSON.stringify(build)}, 'build', { recursive: true })`;
-  return packInstalled(folder, 'sqlite3', (manifest) => ({
-    ...manifest,
-    scripts: { install: `node --eval "${copy.replaceAll('"', "'")}"` },
-    dependencies: { bindings: '*' },
-    optionalDependencies: {},
-    peerDependencies: {},
-  }));
-}
-
-function packInstalled(
-  folder: string,
-  name: string,
-  edit = (manifest: Package['manifest']): Package['manifest'] => manifest,
-): Package {
+/** What is installed here; sqlite3 as npm brings it, without a binding. */
+function packInstalled(folder: string, name: string): Package {
   const source = join(project, 'node_modules', name);
   const copy = join(folder, name, 'package');
   cpSync(source, copy, { recursive: true, filter: (path) => !/sqlite3\/(?:build|deps|src)$/.test(path) });
-  const manifest = edit(manifestIn(source));
+  const manifest = name === 'sqlite3' ? withOtherScript(manifestIn(source)) : manifestIn(source);
   writeFileSync(join(copy, 'package.json'), JSON.stringify(manifest));
-  const tarball = join(folder, `${name}.tgz`);
+  const tarball = join(folder, `${name.replace('/', '-')}.tgz`);
   execFileSync('tar', ['-czf', tarball, '-C', join(folder, name), 'package']);
   return { manifest, tarball };
+}
+
+/**
+ * The manifest of sqlite3 with a script that takes the binding of this tree, where the real one would load or compile it, and
+ * without the packages that only help with that.
+ */
+function withOtherScript(manifest: Package['manifest']): Package['manifest'] {
+  const build = join(project, 'node_modules/sqlite3/build').replaceAll("'", "\\'");
+  return {
+    ...manifest,
+    scripts: { install: `node --eval "fs.cpSync('${build}', 'build', { recursive: true })"` },
+    dependencies: { bindings: '*' },
+    optionalDependencies: {},
+    peerDependencies: {},
+  };
 }
 
 function manifestIn(folder: string): Package['manifest'] {
