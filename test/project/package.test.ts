@@ -89,7 +89,8 @@ function builtFiles(): string[] {
 test('the packed files are those that run, what tells of them, and nothing else', async () => {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: root });
-  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+  // Up to npm 11 a list of packages, from 12 on an object with their names.
+  const [{ files }] = Object.values(JSON.parse(stdout)) as [{ files: { path: string }[] }];
   const told = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
   const run = ['bin/notes-server', 'schemas/openapi.json', 'dist/src/library.d.ts', ...builtFiles()];
   assert.deepEqual(files.map(({ path }) => path).sort(), [...told, ...run].sort());
