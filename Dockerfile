@@ -15,7 +15,7 @@ RUN npm run build \
   && npm pack --ignore-scripts \
   && mkdir /app \
   && tar --extract --file notes-server-*.tgz --strip-components 1 --directory /app \
-  && npm prune --omit=dev --ignore-scripts \
+  && npm prune --omit=dev --omit=optional --ignore-scripts \
   && mv node_modules /app/
 
 FROM node:${NODE_VERSION}-bookworm-slim

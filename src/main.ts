@@ -33,6 +33,8 @@ export async function main(): Promise<void> {
     else if (command.options.processes > 1 && cluster.isWorker) serveAsMember(command.options);
     else await serve(command.options);
   } catch (error) {
+    // What is not completely installed the launcher tells, with what mends it.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error;
     const usage = error instanceof UsageError;
     const line = explain(error).replace(/\s*[\r\n]\s*/g, ' ');
     process.stderr.write(`notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
