@@ -27,7 +27,7 @@ export interface ServiceOptions {
   readonly corsOrigin?: readonly string[] | undefined;
   readonly maxThreads?: number | undefined;
   readonly noMetrics?: boolean | undefined;
-  /** How much is written to standard error; `silent` if it is not given. */
+  /** How much is written to standard error, as lines of JSON; `silent` if it is not given. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined;
 }
 
