@@ -51,7 +51,11 @@ test('the variables are options, and the port is the one that is told', () => {
   const names = optionsHelp().map(
     ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
   );
-  for (const name of Object.keys(variables)) assert.ok(name === 'NODE_ENV' || names.includes(name), name);
+  const told = [...read('README.md').matchAll(/--env (\w+)=/g)].map(([, name = '']) => name);
+  assert.ok(told.length > 0);
+  for (const name of [...told, ...Object.keys(variables)]) {
+    assert.ok(name === 'NODE_ENV' || names.includes(name), name);
+  }
   const [byDefault] = optionsHelp().filter(([left]) => left === '--port PORT');
   assert.ok(byDefault?.[1].endsWith(`(default: ${last('EXPOSE')})`));
   assert.equal(variables.NOTES_PORT, last('EXPOSE'));
