@@ -6,7 +6,7 @@ import { comments } from './collections/comments.ts';
 import { notes } from './collections/notes.ts';
 import { tags } from './collections/tags.ts';
 import { createDemonstrations, type Demonstrations } from './concurrency/demonstrations.ts';
-import { type Bases, basePath, type Documentation, docsRoutes, loadDocumentation } from './docs.ts';
+import { type Bases, basePath, type Documentation, describe, docsRoutes, loadDocumentation } from './docs.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { healthRoutes } from './health.ts';
@@ -152,7 +152,7 @@ function routesOf(
     ...collectionRoutes(comments, commentTable, noteTable, prefix),
     ...healthRoutes(database, isStopping),
     ...docsRoutes(documentation, bases),
-    problemRoute(),
+    problemRoute(describe(documentation, bases)),
     ...(metrics ? [metrics.route] : []),
     ...demonstrations.routes,
   ];

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { endpoint } from './contract/endpoint.ts';
 import { DOCS_FILES } from './docs/files.ts';
-import { htmlPage, PAGE_HEADERS, SECURITY_HEADERS } from './docs/page.ts';
+import { landing } from './docs/landing.ts';
+import { escapeHtml, htmlPage, PAGE_HEADERS, SECURITY_HEADERS } from './docs/page.ts';
 import type { Route } from './http/dispatch.ts';
 import { Problem } from './http/problem.ts';
 import { type Asset, type AssetServer, serveAsset } from './http/static.ts';
@@ -39,16 +40,26 @@ export async function loadDocumentation(): Promise<Documentation> {
   return { contract, files: new Map(assets) };
 }
 
+/** Returns the contract of `documentation` as JSON, its URLs set to `bases`. */
+export function describe({ contract }: Documentation, { baseUrl, problemBase }: Bases): string {
+  // In one pass, for a base may itself begin like the one that is replaced: http://127.0.0.1:30001 does.
+  const text = contract.replace(CONTRACT_BASES, (_base, problems) => (problems ? problemBase : baseUrl));
+  return JSON.stringify(JSON.parse(text));
+}
+
 /** Returns the routes that serve `documentation` from memory, its URLs set to `bases`. */
-export function docsRoutes({ contract, files }: Documentation, bases: Bases): Route[] {
-  const page = serveAsset({ bytes: Buffer.from(DOCS_PAGE) }, [...PAGE_HEADERS, ...REVALIDATE]);
-  const description = serveAsset(describe(contract, bases), ['content-type', 'application/json', ...REVALIDATE]);
+export function docsRoutes(documentation: Documentation, bases: Bases): Route[] {
+  const page = serveAsset(compressed(docsPage(documentation, bases)), [...PAGE_HEADERS, ...REVALIDATE]);
+  const description = serveAsset(compressed(describe(documentation, bases)), [
+    ...['content-type', 'application/json'],
+    ...REVALIDATE,
+  ]);
 
   return [
     endpoint('GET', '/', () => ({ status: 307, headers: ['location', `${basePath(bases)}/docs`] })),
     endpoint('GET', '/docs', ({ call }) => page(call.headers)),
     endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
-      const serve = files.get(parameters.asset);
+      const serve = documentation.files.get(parameters.asset);
       if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
       return serve(call.headers);
     }),
@@ -61,19 +72,23 @@ export function basePath({ baseUrl }: Bases): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
-const DOCS_PAGE = htmlPage({
-  title: 'notes-server',
-  root: '',
-  head: '<link rel="stylesheet" href="docs/swagger-ui.css">\n',
-  body: `<main id="swagger-ui"></main>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/initializer.js"></script>`,
-});
+function docsPage({ contract }: Documentation, { baseUrl }: Bases): string {
+  const { info } = JSON.parse(contract) as { info: { version: string; summary: string } };
+  return htmlPage({
+    title: 'notes-server: documentation',
+    root: '',
+    head: `<meta name="description" content="${escapeHtml(info.summary)}">
+<link rel="stylesheet" href="docs/docs.css">
+<link rel="stylesheet" href="docs/operations.css">
+<script src="docs/swagger-ui-bundle.js" defer></script>
+<script src="docs/initializer.js" type="module"></script>
+`,
+    main: landing({ version: info.version, baseUrl }),
+  });
+}
 
-function describe(contract: string, { baseUrl, problemBase }: Bases): Asset {
-  // In one pass, for a base may itself begin like the one that is replaced: http://127.0.0.1:30001 does.
-  const text = contract.replace(CONTRACT_BASES, (_base, problems) => (problems ? problemBase : baseUrl));
-  const bytes = Buffer.from(JSON.stringify(JSON.parse(text)));
+function compressed(text: string): Asset {
+  const bytes = Buffer.from(text);
   return { bytes, gzip: gzipSync(bytes) };
 }
 

@@ -13,7 +13,11 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8';
 /** All files of the docs page. */
 export const DOCS_FILES: readonly DocsFile[] = [
   { name: 'page.css', type: CSS, from: 'ours' },
+  { name: 'docs.css', type: CSS, from: 'ours' },
+  { name: 'operations.css', type: CSS, from: 'ours' },
   { name: 'initializer.js', type: JAVASCRIPT, from: 'ours' },
+  { name: 'adjustments.js', type: JAVASCRIPT, from: 'ours' },
+  { name: 'copy.js', type: JAVASCRIPT, from: 'ours' },
   { name: 'favicon.svg', type: 'image/svg+xml', from: 'ours' },
   { name: 'swagger-ui.css', type: CSS, from: 'swagger-ui' },
   { name: 'swagger-ui-bundle.js', type: JAVASCRIPT, from: 'swagger-ui' },

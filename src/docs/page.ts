@@ -1,4 +1,4 @@
-// The frame of the pages that people see: /docs and /problems/{slug} share their head and their look.
+// The frame of the pages that people see: /docs and /problems/{slug} share their head, their bar and their look.
 
 /** What a browser may do on these pages: load what this server has, and nothing else. */
 const POLICY = [
@@ -18,16 +18,16 @@ export const SECURITY_HEADERS = ['content-security-policy', POLICY, 'referrer-po
 /** The headers of every page, flat. */
 export const PAGE_HEADERS = ['content-type', 'text/html; charset=utf-8', ...SECURITY_HEADERS];
 
-/** A page: `body` is HTML, `root` the relative path from the page to the service's base, as in `../`. */
+/** A page: `main` is the HTML of its content, `root` the relative path from the page to the service's base, as in `../`. */
 export interface PageParts {
   readonly title: string;
   readonly root: string;
   readonly head?: string;
-  readonly body: string;
+  readonly main: string;
 }
 
 /** Returns the HTML of a page. Only `title` is escaped. */
-export function htmlPage({ title, root, head = '', body }: PageParts): string {
+export function htmlPage({ title, root, head = '', main }: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -36,10 +36,23 @@ export function htmlPage({ title, root, head = '', body }: PageParts): string {
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" type="image/svg+xml" href="${root}docs/favicon.svg">
-${head}<link rel="stylesheet" href="${root}docs/page.css">
-</head>
+<link rel="stylesheet" href="${root}docs/page.css">
+${head}</head>
 <body>
-${body}
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar">
+<div class="frame">
+<a class="home" href="${root}docs"><img src="${root}docs/favicon.svg" alt="" width="28" height="28">notes-server</a>
+<nav aria-label="Documentation">
+<a href="${root}docs#operations">Operations</a>
+<a href="${root}docs#problems">Problems</a>
+<a href="${root}openapi.json">OpenAPI</a>
+</nav>
+</div>
+</header>
+<main id="main" class="frame" tabindex="-1">
+${main}
+</main>
 </body>
 </html>
 `;

@@ -3,66 +3,105 @@
 import { STATUS_CODES } from 'node:http';
 import type { Reply } from './reply.ts';
 
-/** The types of problems: the slug that ends the `type` URI, its status, and what its page says. Specification, section 7. */
+/**
+ * The types of problems: the slug that ends the `type` URI, its status, what it means, and what one can do.
+ * Specification, section 7.
+ */
 export const problemTypes = {
   'bad-request': {
     status: 400,
-    description: 'The request is malformed: its HTTP or its JSON cannot be read, or a list of work to do is empty.',
+    meaning: 'The request is malformed: its HTTP or its JSON cannot be read, or a list of work to do is empty.',
+    remedy: 'Read the detail, mend the request and send it again. As it is, it will be refused again.',
   },
-  unauthorized: { status: 401, description: 'This path asks for a key, and none or a wrong one was sent.' },
+  unauthorized: {
+    status: 401,
+    meaning: 'This path asks for a key, and none or a wrong one was sent.',
+    remedy: 'Send a key that the service was given, as authorization: Bearer KEY or as x-api-key: KEY.',
+  },
   forbidden: {
     status: 403,
-    description: 'A browser sent this write on behalf of another site, or to another host name.',
+    meaning: 'A browser sent this write on behalf of another site, or to another host name.',
+    remedy:
+      'Use the service by its own name, or from its own pages. Who runs it can let in the pages of other origins with ' +
+      '--cors-origin, and its public name with --base-url.',
   },
-  'not-found': { status: 404, description: 'There is nothing at this path, or no record with this id.' },
+  'not-found': {
+    status: 404,
+    meaning: 'There is nothing at this path, or no record with this id.',
+    remedy:
+      'Look at the path: one slash too many at its end makes it another one. A record may have been deleted; the list ' +
+      'shows those that are there.',
+  },
   'method-not-allowed': {
     status: 405,
-    description: 'The path exists, but not for this method. The allow header lists the methods that it has.',
+    meaning: 'The path exists, but not for this method.',
+    remedy: 'Use one of the methods that the allow header lists.',
   },
-  'request-timeout': { status: 408, description: 'The request did not arrive completely in time.' },
+  'request-timeout': {
+    status: 408,
+    meaning: 'The request did not arrive completely in time. Nothing of it was used.',
+    remedy: 'Send it again, over a quicker connection if there is one.',
+  },
   'payload-too-large': {
     status: 413,
-    description: 'The body is larger than this service accepts. Nothing of it was used, and the connection is closed.',
+    meaning: 'The body is larger than this service accepts. Nothing of it was used, and the connection is closed.',
+    remedy: 'Send less at one time. Who runs the service can allow more with --body-limit.',
   },
   'unsupported-media-type': {
     status: 415,
-    description:
-      'The body is not declared as JSON. Send content-type: application/json in UTF-8, without a content-encoding. ' +
+    meaning: 'The body is not declared as JSON.',
+    remedy:
+      'Send content-type: application/json in UTF-8, without a content-encoding. ' +
       'With curl: curl --json, or -H "content-type: application/json" beside --data.',
   },
   'expectation-failed': {
     status: 417,
-    description: 'The only expectation that is understood is expect: 100-continue.',
+    meaning: 'The request expects something that this service does not know.',
+    remedy: 'Leave the expect header away: the only expectation that is understood is expect: 100-continue.',
   },
   'validation-failed': {
     status: 422,
-    description:
-      'The request can be read, but a path parameter, a query parameter or the body breaks a rule on types or ranges. ' +
-      'The member errors has an entry for each rule that is violated.',
+    meaning:
+      'The request can be read, but a path parameter, a query parameter or the body breaks a rule on types or ranges.',
+    remedy:
+      'The member errors has an entry for each rule that is violated: where it is, which rule, and what it asks for. ' +
+      'Mend these and send the request again.',
   },
   'too-many-requests': {
     status: 429,
-    description:
-      'This client has sent more requests than it may. The retry-after header says how many seconds to wait.',
+    meaning: 'This client has sent more requests than it may.',
+    remedy: 'Wait as many seconds as the retry-after header says, and then send more slowly.',
   },
   'request-header-fields-too-large': {
     status: 431,
-    description:
+    meaning:
       'The request line and the headers together are larger than this service accepts, or there are too many headers.',
+    remedy: 'Send fewer or shorter headers; in a browser, delete the cookies of this site.',
   },
   'internal-server-error': {
     status: 500,
-    description: 'Something unexpected happened. The log of the service has the reason, under the id in x-request-id.',
+    meaning: 'Something unexpected happened, and it is not the fault of the request.',
+    remedy:
+      'Tell whoever runs the service, with the id in x-request-id: the log of the service has the reason under it.',
   },
-  'not-implemented': { status: 501, description: 'The request needs something that this service does not do.' },
+  'not-implemented': {
+    status: 501,
+    meaning: 'The request needs something that this service does not do.',
+    remedy: 'Send the body with a content-length, or with the transfer coding chunked and no other.',
+  },
   'service-unavailable': {
     status: 503,
-    description:
+    meaning:
       'The service cannot do this right now: the database is busy or gone, or too much work is waiting. Nothing was ' +
-      'stored. The retry-after header says after how many seconds another try makes sense.',
+      'stored, unless the detail says that it may have been.',
+    remedy: 'The retry-after header says after how many seconds another try makes sense.',
   },
-  'http-version-not-supported': { status: 505, description: 'The request is not HTTP/1.1 or HTTP/1.0.' },
-} as const satisfies Record<string, { status: number; description: string }>;
+  'http-version-not-supported': {
+    status: 505,
+    meaning: 'The request is not HTTP/1.1 or HTTP/1.0.',
+    remedy: 'Let the client speak HTTP/1.1.',
+  },
+} as const satisfies Record<string, { status: number; meaning: string; remedy: string }>;
 
 /** The last segment of a problem's `type` URI. */
 export type ProblemSlug = keyof typeof problemTypes;

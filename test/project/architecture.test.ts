@@ -45,7 +45,7 @@ const ROOMS: Record<string, readonly string[]> = {
   guards: ['http'],
   processes: ['guards', 'log.ts', 'metrics.ts', 'storage'],
   contract: ['http'],
-  docs: [],
+  docs: ['http'],
   http: [],
   storage: [],
 };
@@ -64,6 +64,7 @@ const DOORS: Record<string, readonly string[]> = {
   'metrics.ts -> storage': ['storage/batcher.ts'],
   'build.ts -> contract': ['contract/compile.ts'],
   'build.ts -> docs': ['docs/bundle.ts'],
+  'docs -> http': ['http/problem.ts'],
   'contract -> http': ['http/dispatch.ts', 'http/problem.ts', 'http/reply.ts'],
 };
 

@@ -10,7 +10,11 @@ type Json = Record<string, unknown>;
 /** The contract as it is written in schemas/openapi.json. */
 export const contract = JSON.parse(
   readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8'),
-) as Json & { paths: Record<string, Json>; components: Record<string, Json> };
+) as Json & {
+  tags: readonly { name: string; description: string }[];
+  paths: Record<string, Json>;
+  components: Record<string, Json>;
+};
 
 const ajv = new Ajv2020({ strict: true, allErrors: true });
 formats.default(ajv);

@@ -1,85 +1,99 @@
-// The docs page as people meet it: in a real browser. What goes wrong on the page (a message on its console, a violation
-// of its content security policy, a failed request or one to another host) is collected, and none is let pass.
+// The docs page as people meet it: in a real browser, with every operation where it can be tried.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, type TestContext, test } from 'node:test';
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { execute, open, skip, unfold } from './browser.ts';
 import { contract } from './contract.ts';
 import { startService } from './harness.ts';
 
-const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium';
-const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}; install chromium or set CHROMIUM_PATH`;
-if (skip) process.stderr.write(`\n*** THE DOCS PAGE IS NOT TESTED: ${skip} ***\n\n`);
-
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
-const STAY_HERE = ['--disable-background-networking', '--disable-component-update'];
-const PATIENCE_MS = 20_000;
 const FRAMES = 200;
 
-let browser: Browser;
-before(async () => {
-  if (!skip) browser = await chromium.launch({ executablePath: CHROMIUM, args: [...ARGUMENTS, ...STAY_HERE] });
-});
-after(() => browser?.close());
-
-/** A page of the browser, and all that went wrong on it so far. */
-interface Opened {
-  readonly page: Page;
-  readonly faults: readonly string[];
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly [string];
 }
 
-async function open(t: TestContext, url: string, options: BrowserContextOptions = {}): Promise<Opened> {
-  const context = await browser.newContext(options);
-  t.after(() => context.close());
-  context.setDefaultTimeout(PATIENCE_MS);
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on('console', (message) => faults.push(message.text()));
-  page.on('pageerror', (error) => faults.push(error.message));
-  page.on('requestfailed', (failed) => faults.push(`${failed.url()} failed`));
-  page.on('request', (sent) => {
-    if (!/^data:/.test(sent.url()) && new URL(sent.url()).origin !== new URL(url).origin) faults.push(sent.url());
-  });
-  await page.goto(url);
-  return { page, faults };
-}
-
-/** Unfolds an operation of the docs page and returns its block. */
-async function unfold(page: Page, tag: string, operationId: string): Promise<Locator> {
-  const block = page.locator(`#operations-${tag}-${operationId}`);
-  await block.locator('.opblock-summary-control').click();
-  await block.locator('.execute').waitFor();
-  return block;
-}
-
-/** Executes the operation of an unfolded block; returns the URL that was asked, and status and JSON as they are shown. */
-async function execute(block: Locator): Promise<{ url: string; status: string; json: unknown }> {
-  const answered = block.page().waitForResponse((response) => response.request().resourceType() === 'fetch');
-  await block.locator('.execute').click();
-  const response = await answered;
-  const table = block.locator('table.live-responses-table');
-  const status = table.locator('tbody .response-col_status', { hasText: String(response.status()) });
-  await status.waitFor();
-  const body = await table.locator('.highlight-code code').textContent();
-  return { url: response.url(), status: (await status.textContent()) ?? '', json: JSON.parse(body ?? '') };
-}
+/** The operations of the contract, each with its method and its path. */
+const OPERATIONS = Object.entries(contract.paths).flatMap(([path, item]) =>
+  Object.entries(item as Record<string, Operation>)
+    .filter(([method]) => method !== 'parameters')
+    .map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+);
 
 test('every operation of the contract is on the page, which asks no other server for anything', { skip }, async (t) => {
   const service = await startService(t);
   const { page, faults } = await open(t, `${service.url}/docs`);
   await page.locator('.opblock').first().waitFor();
-  const expected = Object.entries(contract.paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, { summary: string }>)
-      .filter(([method]) => method !== 'parameters')
-      .map(([method, { summary }]) => `${method.toUpperCase()}${path}${summary}`),
-  );
   const shown = await page.locator('.opblock-summary-control').allTextContents();
+  const expected = OPERATIONS.map(({ method, path, summary }) => `${method}${path}${summary}`);
   assert.deepEqual(shown.sort(), expected.sort());
-  const description = await page.locator('.info__description').textContent();
-  assert.ok(description?.includes(`curl --json '{"title":"a","body":"b"}' ${service.url}/notes`));
+  assert.deepEqual(faults, []);
+});
+
+test('operations are in the groups of the contract, in its order, each with what it is about', { skip }, async (t) => {
+  const service = await startService(t);
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  const groups = contract.tags.map(({ name, description }) => ({ name, description }));
+  assert.deepEqual(
+    await page.locator('.opblock-tag > span').allTextContents(),
+    groups.map(({ name }) => name),
+  );
+  assert.deepEqual(
+    await page.locator('.opblock-tag small').allTextContents(),
+    groups.map(({ description }) => description),
+  );
+  const rules = page.locator('.rules');
+  assert.equal(await rules.locator('li').first().isVisible(), false);
+  await rules.locator('summary').click();
+  assert.ok(await rules.locator('li', { hasText: 'authorization: Bearer KEY' }).isVisible());
+  for (const { name } of groups) {
+    await page.getByRole('navigation', { name: 'Groups' }).getByRole('link', { name }).click();
+    await page.waitForURL(`**/docs#operations-tag-${name}`);
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('every operation can be tried as it is filled in', { skip }, async (t) => {
+  const service = await startService(t);
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  // What is deleted has to be there, and is needed by others before.
+  const isDelete = ({ method }: { method: string }) => method === 'DELETE';
+  const deletes = OPERATIONS.filter(isDelete).sort((one, other) => other.path.length - one.path.length);
+  const creates = OPERATIONS.filter(({ operationId }) => operationId.startsWith('create'));
+  const others = OPERATIONS.filter((operation) => !isDelete(operation) && !creates.includes(operation));
+  for (const { tags, operationId } of [...creates, ...others, ...deletes]) {
+    const block = await unfold(page, tags[0], operationId);
+    const { status } = await execute(block);
+    assert.match(status, /^2/, operationId);
+    // All of them unfolded would slow down the page, and the test.
+    await block.locator('.opblock-summary-control').click();
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('an operation shows what it answers, and folds away the problems, which lead to their pages', {
+  skip,
+}, async (t) => {
+  const service = await startService(t);
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  const block = await unfold(page, 'Notes', 'getNote');
+  assert.deepEqual(
+    await block.locator('tr.response').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code'))),
+    ['200'],
+  );
+  assert.match((await block.locator('tr.response pre.example').textContent()) ?? '', /"title": "Shopping list"/);
+  const link = block.getByRole('link', { name: '404 Not Found' });
+  assert.equal(await link.isVisible(), false);
+  await block.locator('.problems summary').click();
+  await link.click();
+  await page.waitForURL(`${service.url}/problems/not-found`);
+  assert.equal(await page.locator('h1').textContent(), '404 Not Found');
   assert.deepEqual(faults, []);
 });
 
@@ -109,14 +123,15 @@ test('"try it out" creates a note and shows what is wrong with another, under an
   const sent = { title: 'From the page', body: '<b>"ünïcode" & 🗒</b>' };
 
   await block.locator('textarea').fill(JSON.stringify(sent));
-  const created = await execute(block);
-  assert.deepEqual(created, { url: `${here}/notes`, status: '201', json: { id: 1, ...sent } });
-  assert.deepEqual((await service.request('GET', '/notes/1')).json, created.json);
+  const { text: created, ...answer } = await execute(block);
+  assert.deepEqual(answer, { url: `${here}/notes`, status: '201' });
+  assert.deepEqual(JSON.parse(created ?? ''), { id: 1, ...sent });
+  assert.deepEqual((await service.request('GET', '/notes/1')).json, { id: 1, ...sent });
   assert.deepEqual(faults, []);
 
   await block.locator('textarea').fill('{"title": "", "body": 4}');
   const refused = await execute(block);
-  const { type, errors } = refused.json as { type: string; errors: { pointer: string }[] };
+  const { type, errors } = JSON.parse(refused.text ?? '') as { type: string; errors: { pointer: string }[] };
   assert.equal(refused.status, '422');
   assert.equal(type, `${service.url}/problems/validation-failed`);
   assert.deepEqual([...new Set(errors.map(({ pointer }) => pointer))].sort(), ['#/body', '#/title']);
@@ -142,10 +157,14 @@ test('the page works below a path, behind a proxy that takes the path away', { s
   const service = await startService(t, { baseUrl });
 
   const { page, faults } = await open(t, `${baseUrl}/problems/not-found`);
-  await page.getByRole('link').click();
+  await page.getByRole('link', { name: 'notes-server' }).click();
   await page.waitForURL(`${baseUrl}/docs`);
-  const { url, json } = await execute(await unfold(page, 'Health', 'getHealth'));
-  assert.deepEqual({ url, json }, { url: `${baseUrl}/health`, json: { status: 'ok', db: 'ok' } });
+  assert.ok((await page.locator('.command code').textContent())?.endsWith(`'${baseUrl}/notes'`));
+  const { url, text } = await execute(await unfold(page, 'Health', 'getHealth'));
+  assert.deepEqual(
+    { url, json: JSON.parse(text ?? '') },
+    { url: `${baseUrl}/health`, json: { status: 'ok', db: 'ok' } },
+  );
   assert.deepEqual(faults, []);
 });
 
@@ -175,11 +194,3 @@ async function coloursInNextFrame(page: Page): Promise<string> {
   }))`);
   return colours.map((colour) => (Number(/\d+/.exec(colour)) < 128 ? 'dark' : 'light')).join(' on ');
 }
-
-test('nothing on a phone scrolls sideways, an unfolded operation included', { skip }, async (t) => {
-  const service = await startService(t);
-  const { page, faults } = await open(t, `${service.url}/docs`, { viewport: { width: 390, height: 844 } });
-  await execute(await unfold(page, 'Notes', 'createNote'));
-  assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), 390);
-  assert.deepEqual(faults, []);
-});

@@ -10,9 +10,13 @@ const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
 /** Everything that is served from memory, with its type and the codings it is there in. */
 const DOCUMENTS = [
-  { path: '/docs', type: 'text/html; charset=utf-8', codings: [] },
+  { path: '/docs', type: 'text/html; charset=utf-8', codings: ['gzip'] },
   { path: '/docs/page.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/docs.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/operations.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
   { path: '/docs/initializer.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/adjustments.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/copy.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
   { path: '/docs/favicon.svg', type: 'image/svg+xml', codings: ['br', 'gzip'] },
   { path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
   { path: '/docs/swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
@@ -134,10 +138,14 @@ test('pages and their files may load from this server alone, and nothing inline'
 
 test('what a page refers to is there, by relative paths alone', async (t) => {
   const service = await startService(t);
-  const shared = ['/docs/favicon.svg', '/docs/page.css'];
+  const problems = SLUGS.map((slug) => `/problems/${slug}`);
+  const shared = ['/docs/favicon.svg', '/docs/page.css', '/docs', '/openapi.json', ...problems];
+  const ofDocs = ['docs.css', 'operations.css', 'swagger-ui-bundle.js', 'initializer.js'].map(
+    (name) => `/docs/${name}`,
+  );
   for (const [path, expected] of [
-    ['/docs', [...shared, '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/initializer.js']],
-    ['/problems/not-found', [...shared, '/docs']],
+    ['/docs', [...shared, ...ofDocs]],
+    ['/problems/not-found', shared],
   ] as const) {
     const { text } = await service.request('GET', path);
     const references = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference]) => String(reference));
@@ -146,9 +154,13 @@ test('what a page refers to is there, by relative paths alone', async (t) => {
       [],
       'absolute references',
     );
-    const targets = references.map((reference) => new URL(reference, `http://host${path}`).pathname);
-    assert.deepEqual(targets.sort(), [...expected].sort());
-    for (const target of targets) assert.equal((await service.request('GET', target)).status, 200, target);
+    const urls = references.map((reference) => new URL(reference, `http://host${path}`));
+    assert.deepEqual([...new Set(urls.map(({ pathname }) => pathname))].sort(), [...expected].sort());
+    for (const { pathname, hash } of urls) {
+      const target = await service.request('GET', pathname);
+      assert.equal(target.status, 200, pathname);
+      assert.ok(hash === '' || target.text.includes(` id="${hash.slice(1)}"`), `${pathname}${hash}`);
+    }
   }
 });
 
@@ -178,19 +190,22 @@ test('a file or a problem type that does not exist is not found, however it is s
   }
 });
 
-test('every problem type has a page with its status, its name and what it means', async (t) => {
-  const service = await startService(t);
+test('every problem type has a page: what it means, what to do, and an example that the contract gives', async (t) => {
+  const service = await startService(t, { problemBase: 'https://errors.example/kinds' });
   for (const slug of SLUGS) {
-    const { status, description } = problemTypes[slug];
+    const { status, meaning, remedy } = problemTypes[slug];
     const title = problemTitle(slug);
     const page = await service.request('GET', `/problems/${slug}`);
     assert.equal(page.status, 200, slug);
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8', slug);
-    assert.match(page.text, new RegExp(`<title>${status} ${title}</title>`));
-    assert.match(page.text, new RegExp(`<h1>${status} ${title}</h1>`));
-    assert.ok(page.text.includes(`<p>${description.replaceAll('"', '&#34;')}</p>`), slug);
+    const text = page.text.replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code));
+    assert.ok(text.includes(`<title>${status} ${title} - notes-server</title>`), slug);
+    assert.ok(text.includes(`<h1><span class="status">${status}</span> ${title}</h1>`), slug);
+    for (const paragraph of [meaning, remedy]) assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
+    const example = JSON.parse(/<pre><code>(\{.*\})<\/code>/s.exec(text)?.[1] ?? '');
+    assert.deepEqual([example.type, example.status], [`https://errors.example/kinds/${slug}`, status]);
     const json = await service.request('GET', `/problems/${slug}`, { headers: { accept: 'application/json' } });
-    assert.deepEqual(json.json, { slug, status, title, description });
+    assert.deepEqual(json.json, { slug, status, title, description: `${meaning} ${remedy}` });
   }
 });
 

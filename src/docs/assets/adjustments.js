@@ -1,0 +1,170 @@
+// What this page changes in Swagger UI, as a plugin of it: a layout that begins with the operations, answers with their
+// problems folded away, and names and roles for those who use the page by ear or by keyboard.
+
+/** The plugin. Swagger UI calls it with its system, which has the React that it is made with. */
+export function adjustments({ React }) {
+  const { createElement, Fragment, useEffect, useRef } = React;
+  const nothing = () => () => null;
+
+  /** In the place of Swagger UI's own, which repeats what the page has said above, and lets choose of a single server. */
+  function OperationsLayout({ getComponent, specSelectors }) {
+    const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer] = [
+      ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer'],
+    ].map((name) => getComponent(name, true));
+    const [, rules] = specSelectors
+      .info()
+      .get('description')
+      .split(/^## (?=.*)/m);
+    const [heading, ...lines] = rules.split('\n');
+    return createElement(
+      'div',
+      { className: 'swagger-ui' },
+      createElement(Errors),
+      createElement(
+        'details',
+        { className: 'rules' },
+        createElement('summary', null, heading),
+        createElement(Markdown, { source: lines.join('\n') }),
+      ),
+      createElement(
+        'div',
+        { className: 'key' },
+        createElement('p', null, 'Does this service ask for a key? Give it yours for the calls from this page.'),
+        createElement(AuthorizeBtnContainer),
+      ),
+      createElement(Groups, { tags: specSelectors.tags() }),
+      createElement(Operations),
+      createElement(Models),
+    );
+  }
+
+  function Groups({ tags }) {
+    const items = tags.map((tag) => {
+      const name = tag.get('name');
+      return createElement(
+        'li',
+        { key: name },
+        createElement('a', { href: `#operations-tag-${name}`, className: 'noZensmooth' }, name),
+      );
+    });
+    return createElement(
+      'nav',
+      { 'aria-label': 'Groups of operations' },
+      createElement('ul', { className: 'groups' }, items),
+    );
+  }
+
+  const problemOf = (response) =>
+    response.get('content')?.size === 1 && response.getIn(['content', 'application/problem+json', 'examples'])?.first();
+
+  /** Fifteen problems can answer most operations: they are one line, until one asks for them. */
+  const withProblemsFolded =
+    (Responses, { getComponent }) =>
+    (props) => {
+      const Markdown = getComponent('Markdown', true);
+      const problems = props.responses.filter(problemOf);
+      const items = problems.entrySeq().map(([status, response]) => {
+        const { type, title } = problemOf(response).get('value').toJS();
+        const slug = type.slice(type.lastIndexOf('/') + 1);
+        return createElement(
+          'li',
+          { key: status },
+          createElement('a', { href: `problems/${slug}` }, `${status} ${title}`),
+          createElement(Markdown, { source: response.get('description') }),
+        );
+      });
+      const nameRegion = (element) =>
+        element?.querySelector('table[role]')?.setAttribute('aria-label', `Answers of ${props.method} ${props.path}`);
+      return createElement(
+        'div',
+        { ref: nameRegion },
+        createElement(Responses, { ...props, responses: props.responses.filterNot(problemOf) }),
+        problems.size > 0 &&
+          createElement(
+            'details',
+            { className: 'problems' },
+            createElement('summary', null, `${problems.size} problems can be the answer instead`),
+            createElement('ul', null, items),
+          ),
+      );
+    };
+
+  /** A single media type is no choice, and is told to Swagger UI as its own list would. */
+  const withoutChoiceOfOne = (ContentType) => (props) => {
+    const only = props.contentTypes?.size === 1 ? props.contentTypes.first() : undefined;
+    useEffect(() => {
+      if (only !== undefined && only !== props.value) props.onChange(only);
+    });
+    return only === undefined
+      ? createElement(ContentType, props)
+      : createElement('span', { className: 'only-content-type' }, only);
+  };
+
+  const labelled = (ExamplesSelect) => (props) =>
+    createElement(
+      'label',
+      { className: 'examples-label' },
+      createElement('span', { className: props.showLabels === false ? 'for-ears' : undefined }, 'Example'),
+      createElement(ExamplesSelect, { ...props, showLabels: false }),
+    );
+
+  const asDialog = (AuthorizationPopup) => (props) => {
+    const dialog = useRef(null);
+    // Found here, for Swagger UI has moved the focus when effects are run.
+    const opener = useRef(document.activeElement);
+    useEffect(() => {
+      dialog.current.querySelector('input')?.focus();
+      return () => opener.current.focus();
+    }, []);
+    const stayInside = (event) => {
+      const stops = [...dialog.current.querySelectorAll('button, input')];
+      const [first, last] = event.shiftKey ? [stops.at(-1), stops.at(0)] : [stops.at(0), stops.at(-1)];
+      if (event.key !== 'Tab' || document.activeElement !== last) return;
+      event.preventDefault();
+      first.focus();
+    };
+    return createElement(
+      'div',
+      {
+        ref: dialog,
+        role: 'dialog',
+        'aria-modal': true,
+        'aria-label': 'Available authorizations',
+        onKeyDown: stayInside,
+      },
+      createElement(AuthorizationPopup, props),
+    );
+  };
+
+  return {
+    components: { OperationsLayout },
+    wrapComponents: {
+      responses: withProblemsFolded,
+      contentType: withoutChoiceOfOne,
+      ExamplesSelect: labelled,
+      authorizationPopup: asDialog,
+      CloseIcon: (CloseIcon) => (props) =>
+        createElement(
+          Fragment,
+          null,
+          createElement(CloseIcon, props),
+          createElement('span', { className: 'for-ears' }, 'Close'),
+        ),
+      // What is written on a button is its name.
+      Button: (Button) => (props) => createElement(Button, { ...props, 'aria-label': undefined }),
+      TextArea: (TextArea) => (props) => createElement(TextArea, { 'aria-label': 'Request body', ...props }),
+      // Swagger UI lets the lines of an answer break, and not those of a call: what it takes for an answer has this name.
+      SyntaxHighlighter: (SyntaxHighlighter) => (props) =>
+        createElement('div', { className: 'highlight-code' }, createElement(SyntaxHighlighter, props)),
+      // A link inside the button that opens an operation is one that no keyboard and no screen reader can tell from it.
+      DeepLink:
+        () =>
+        ({ text }) =>
+          createElement('span', null, text),
+      // Each operation would have a lock and a button that copies its path, and one that leaves what it can always do.
+      authorizeOperationBtn: nothing,
+      CopyToClipboardBtn: nothing,
+      TryItOutButton: nothing,
+    },
+  };
+}
