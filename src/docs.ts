@@ -80,6 +80,7 @@ function docsPage({ contract }: Documentation, { baseUrl }: Bases): string {
     head: `<meta name="description" content="${escapeHtml(info.summary)}">
 <link rel="stylesheet" href="docs/docs.css">
 <link rel="stylesheet" href="docs/operations.css">
+<link rel="stylesheet" href="docs/operation.css">
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/initializer.js" type="module"></script>
 `,

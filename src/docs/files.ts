@@ -15,6 +15,7 @@ export const DOCS_FILES: readonly DocsFile[] = [
   { name: 'page.css', type: CSS, from: 'ours' },
   { name: 'docs.css', type: CSS, from: 'ours' },
   { name: 'operations.css', type: CSS, from: 'ours' },
+  { name: 'operation.css', type: CSS, from: 'ours' },
   { name: 'initializer.js', type: JAVASCRIPT, from: 'ours' },
   { name: 'adjustments.js', type: JAVASCRIPT, from: 'ours' },
   { name: 'copy.js', type: JAVASCRIPT, from: 'ours' },
