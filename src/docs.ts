@@ -75,7 +75,7 @@ export function basePath({ baseUrl }: Bases): string {
 function docsPage({ contract }: Documentation, { baseUrl }: Bases): string {
   const { info } = JSON.parse(contract) as { info: { version: string; summary: string } };
   return htmlPage({
-    title: 'notes-server: documentation',
+    title: 'notes-server documentation',
     root: '',
     head: `<meta name="description" content="${escapeHtml(info.summary)}">
 <link rel="stylesheet" href="docs/docs.css">

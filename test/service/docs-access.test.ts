@@ -9,6 +9,7 @@ import { startService } from './harness.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+const SMALL_PHONE = { width: 320, height: 568 };
 const PHONE = { width: 375, height: 812 };
 const DESKTOP = { width: 1280, height: 900 };
 
@@ -23,6 +24,11 @@ async function findings(page: Page): Promise<string[]> {
     violations: { id: string; impact: string; nodes: { html: string }[] }[];
   }>("axe.run({ resultTypes: ['violations'], preload: false })");
   return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join('\n')}`);
+}
+
+/** The width that the page would need. */
+function widthOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth');
 }
 
 /** Opens what there is to open on the docs page: the rules, an operation with an answer, a schema and its problems. */
@@ -56,18 +62,26 @@ for (const [device, viewport] of Object.entries({ phone: PHONE, desktop: DESKTOP
   }
 }
 
-test('nothing scrolls sideways, with everything unfolded, from small phones to desktops', { skip }, async (t) => {
+test('nothing scrolls sideways or is squeezed, with everything unfolded, from small phones to desktops', {
+  skip,
+}, async (t) => {
   const service = await startService(t);
-  const width = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth');
   const { page } = await open(t, `${service.url}/docs`);
   await openAll(page);
-  for (const viewport of [{ width: 320, height: 568 }, PHONE, DESKTOP]) {
+  for (const viewport of [SMALL_PHONE, PHONE, DESKTOP]) {
     await page.setViewportSize(viewport);
-    assert.equal(await width(page), viewport.width);
+    assert.equal(await widthOf(page), viewport.width);
+    for (const description of await page.locator('td.response-col_description:visible').all()) {
+      assert.ok(((await description.boundingBox())?.width ?? 0) > viewport.width / 2, `at ${viewport.width} px`);
+    }
   }
+});
+
+test('nothing on the page of a problem scrolls sideways, however long its type is', { skip }, async (t) => {
+  const service = await startService(t, { problemBase: `https://errors.example/${'kinds'.repeat(20)}` });
   for (const slug of ['request-header-fields-too-large', 'validation-failed']) {
-    const problem = await open(t, `${service.url}/problems/${slug}`, { viewport: { width: 320, height: 568 } });
-    assert.equal(await width(problem.page), 320, slug);
+    const { page } = await open(t, `${service.url}/problems/${slug}`, { viewport: SMALL_PHONE });
+    assert.equal(await widthOf(page), SMALL_PHONE.width, slug);
   }
 });
 

@@ -88,6 +88,8 @@ test('an operation shows what it answers, and folds away the problems, which lea
     ['200'],
   );
   assert.match((await block.locator('tr.response pre.example').textContent()) ?? '', /"title": "Shopping list"/);
+  const docs = await unfold(page, 'Documentation', 'getDocs');
+  assert.match((await docs.locator('tr.response pre.example').textContent()) ?? '', /<!doctype html>/);
   const link = block.getByRole('link', { name: '404 Not Found' });
   assert.equal(await link.isVisible(), false);
   await block.locator('.problems summary').click();
