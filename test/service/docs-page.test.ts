@@ -54,6 +54,7 @@ test('operations are in the groups of the contract, in its order, each with what
   for (const { name } of groups) {
     await page.getByRole('navigation', { name: 'Groups' }).getByRole('link', { name }).click();
     await page.waitForURL(`**/docs#operations-tag-${name}`);
+    assert.ok(await page.locator(':target', { hasText: name }).isVisible());
   }
   assert.deepEqual(faults, []);
 });

@@ -211,6 +211,6 @@ test('the type of a problem leads to a page about it', async (t) => {
     assert.deepEqual([json.status, json.type], [status, `${service.url}/problems/${slug}`]);
     const page = await service.request('GET', new URL(json.type).pathname);
     assert.equal(page.status, 200);
-    assert.match(page.text, new RegExp(`<h1>${status} ${json.title}</h1>`));
+    assert.match(page.text, new RegExp(`<title>${status} ${json.title} `));
   }
 });

@@ -11,21 +11,22 @@ export function adjustments({ React }) {
     const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer] = [
       ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer'],
     ].map((name) => getComponent(name, true));
-    const [, rules] = specSelectors
-      .info()
-      .get('description')
-      .split(/^## (?=.*)/m);
-    const [heading, ...lines] = rules.split('\n');
+    // What stands above its first heading is on the page already.
+    const [, ...sections] = specSelectors.info().get('description').split(/^## /m);
+    const rules = sections.map((section) => {
+      const [heading, ...lines] = section.split('\n');
+      return createElement(
+        'details',
+        { className: 'rules', key: heading },
+        createElement('summary', null, heading),
+        createElement(Markdown, { source: lines.join('\n') }),
+      );
+    });
     return createElement(
       'div',
       { className: 'swagger-ui' },
       createElement(Errors),
-      createElement(
-        'details',
-        { className: 'rules' },
-        createElement('summary', null, heading),
-        createElement(Markdown, { source: lines.join('\n') }),
-      ),
+      rules,
       createElement(
         'div',
         { className: 'key' },
