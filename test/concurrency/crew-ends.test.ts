@@ -142,7 +142,7 @@ test('a supply can be closed while threads are starting, and sends away who wait
   const crews = startSupply(t, { standbys: 3, starting: 4 });
   const { signal, listeners } = abortable();
   const waiting = [ask(crews, 3, signal), ask(crews, 1)];
-  assert.deepEqual(crews.threads(), { alive: 4, parked: 0, waiting: 0 });
+  assert.deepEqual(crews.threads(), { alive: 4, parked: 0, waiting: 2 });
   const closed = assertCloses(crews, pending);
   for (const { answer } of waiting) await assertUnavailable(answer, /shutting down/);
   assert.equal(listeners(), 0);

@@ -156,7 +156,7 @@ test('what was started for requests that were aborted goes, but for the standbys
   const crews = startSupply(t, { ...LIMITS, starting: 6, standbys: 1 });
   const controller = new AbortController();
   const { answer } = ask(crews, 6, controller.signal);
-  assert.deepEqual(crews.threads(), { alive: 6, parked: 0, waiting: 0 });
+  assert.deepEqual(crews.threads(), { alive: 6, parked: 0, waiting: 1 });
   controller.abort();
   await assert.rejects(answer, { name: 'AbortError' });
   await until(() => crews.threads().alive === 1 && crews.threads().parked === 1);
