@@ -17,7 +17,7 @@ const TABLES = [notes, tags, comments].map(({ shape }) => shape);
 export async function copy(from: StorageOptions, to: StorageOptions, screen: Screen): Promise<string> {
   const source = await openSource(from);
   try {
-    const target = await openTarget(to);
+    const target = await openTarget(to, 'copy');
     try {
       const progress = { copy: createProgress(screen, 'copied'), check: createProgress(screen, 'compared') };
       const counts = await copyDatabase(source, target, TABLES, (phase, done, total) => progress[phase](done, total));

@@ -1,11 +1,11 @@
 // From what an option names to a database that can be used: a file, memory, or a cluster.
 import { readFile } from 'node:fs/promises';
-import { isHalfCopied } from './copy.ts';
 import { type Database, DatabaseUnusable } from './database.ts';
 import { migrate } from './migrations.ts';
 import { openRqlite } from './rqlite.ts';
 import { type NamedCluster, parseCluster } from './rqlite-address.ts';
-import { openAlone, openSqlite, unusable } from './sqlite.ts';
+import { openAlone, openBeside, openSqlite, unusable } from './sqlite.ts';
+import { type Filling, refuseUnfinished, type Source } from './unfinished.ts';
 
 /** Where data is kept. */
 export interface StorageOptions {
@@ -20,31 +20,34 @@ export interface StorageOptions {
 export async function openStorage(options: StorageOptions): Promise<Database> {
   const cluster = parseCluster(options.db);
   const database = await (cluster ? openCluster(cluster, options) : openSqlite(options.db));
-  return prepared(database, options, [migrate, refuseHalfCopied]);
+  return prepared(database, options, [migrate, refuseUnfinished]);
 }
 
 /**
- * Opens what is named to copy into it, as {@link openStorage} does; a file so that nobody else can use it. One that has been
- * copied half is what it is for.
+ * Opens what is named for `filling` to fill it, as {@link openStorage} does; a file so that nobody else can use it. One that
+ * was left half filled is what it is for.
  */
-export async function openTarget(options: StorageOptions): Promise<Database> {
+export async function openTarget(options: StorageOptions, filling: Filling): Promise<Database> {
   const cluster = parseCluster(options.db);
   const database = cluster
     ? await openCluster({ ...cluster, level: 'linearizable' }, options)
     : await openSqlite(options.db, { alone: true });
-  return prepared(database, options, [migrate]);
+  return prepared(database, options, [migrate, (opened) => refuseUnfinished(opened, filling)]);
 }
 
 /**
- * Opens what is named to copy it: a file so that nobody else can use it, a cluster that others can change. Rejects with
- * {@link DatabaseUnusable}, also where there is nothing.
+ * Opens what is named to read all of it: a file so that nobody else can use it or, `beside` whoever does, as it is at this
+ * moment; a cluster that others can change. Rejects with {@link DatabaseUnusable}, also where there is nothing.
  */
-export async function openSource(options: StorageOptions): Promise<Pick<Database, 'read' | 'close'>> {
+export async function openSource(
+  options: StorageOptions,
+  { beside = false } = {},
+): Promise<Source & Pick<Database, 'close'>> {
   const cluster = parseCluster(options.db);
   const source = cluster
     ? await openCluster({ ...cluster, level: 'linearizable' }, options, { toRead: true })
-    : await openFileToRead(options.db);
-  return prepared(source, options, [refuseHalfCopied]);
+    : await openFileToRead(options.db, beside);
+  return prepared(source, options, [refuseUnfinished]);
 }
 
 /** Takes the steps that come before `database` can be used; if one cannot be taken, nothing stays open. */
@@ -62,12 +65,10 @@ async function prepared<Opened extends Pick<Database, 'close'>>(
   }
 }
 
-async function refuseHalfCopied(database: Pick<Database, 'read'>): Promise<void> {
-  if (await isHalfCopied(database)) throw new Error('a copy into it was not finished: run it again');
-}
-
-async function openFileToRead(path: string): Promise<Pick<Database, 'read' | 'close'>> {
-  const connection = await openAlone(path);
+async function openFileToRead(path: string, beside: boolean): Promise<Source & Pick<Database, 'close'>> {
+  const connection = await (beside ? openBeside(path) : openAlone(path));
+  // One transaction for all that is read: what is written meanwhile is not seen.
+  if (beside) await connection.exclusively(() => connection.execute('BEGIN'));
   return {
     read: (statement) => connection.exclusively(() => connection.run(statement)),
     close: () => connection.close(),

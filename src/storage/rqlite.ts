@@ -1,7 +1,6 @@
 // The distributed engine: rqlite, which is SQLite replicated by Raft and spoken to over HTTP. A batch carries its id, and
 // leaves its rows beside it in the same transaction: it may be sent again until somebody answers, and is carried out once.
 // Where nothing goes wrong, one request does it all.
-import { HALF_COPIED } from './copy.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -12,6 +11,7 @@ import {
 } from './database.ts';
 import { SCHEMA_VERSION, storedVersion, VERSIONS_TABLE } from './migrations.ts';
 import { type ClusterAddress, createCluster, type Result, type Step } from './rqlite-cluster.ts';
+import { UNFINISHED } from './unfinished.ts';
 
 /**
  * How fresh reads are (rqlite's read consistency). `linearizable`: a leader asks the others whether it still is one, and has
@@ -41,7 +41,7 @@ const BEGIN = begin(`'[]'`);
 
 /** Fails, and all that follows with it, where a program must not write that knows other tables, or while they are copied. */
 const BEGIN_TO_SERVE = begin(`
-  iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION} OR (${HALF_COPIED}), NULL, '[]')`);
+  iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION} OR (${UNFINISHED}), NULL, '[]')`);
 
 const FORGET = `DELETE FROM notes_server_done WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${REMEMBERED}`;
 const ROWS = 'SELECT rows FROM notes_server_done WHERE id = ?1';

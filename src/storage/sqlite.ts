@@ -109,12 +109,38 @@ export function openToInspect(path: string, atRest: boolean): Promise<Connection
   return openExisting(path, address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI, FOR_READING);
 }
 
+/** Opens a file of this program to read it beside whoever uses it. Rejects where {@link openToInspect} does. */
+export function openBeside(path: string): Promise<Connection> {
+  // With the right to write, so that it leaves no companions behind where it is the last to use the file.
+  return openExisting(path, path, sqlite3.OPEN_READWRITE, FOR_READING);
+}
+
 /**
  * Opens a file of this program so that nobody else can use it until it is closed. Rejects with {@link DatabaseUnusable} when
  * somebody does, and where {@link openToInspect} does.
  */
 export function openAlone(path: string): Promise<Connection> {
   return openExisting(path, path, sqlite3.OPEN_READWRITE, ALONE);
+}
+
+/**
+ * Takes the file at `path` from everybody else, whatever is in it, with its log folded into it, until the returned function is
+ * called. Rejects with {@link DatabaseUnusable} when somebody uses it. Does nothing with what SQLite cannot make out.
+ */
+export async function seize(path: string): Promise<() => Promise<void>> {
+  const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch((error) => {
+    throw unusable(path, error);
+  });
+  try {
+    // With a log, who opens the file when it is let go of would make one anew beside whatever has its name by then.
+    await connection.execute(`${ALONE}; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE`);
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? error) as { code?: string };
+    if (code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT') return () => connection.close();
+    await connection.close().catch(() => {});
+    throw unusable(path, error);
+  }
+  return () => connection.close();
 }
 
 async function openExisting(path: string, address: string, mode: number, pragmas: string): Promise<Connection> {

@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { comments } from '../../src/collections/comments.ts';
 import { notes } from '../../src/collections/notes.ts';
 import { tags } from '../../src/collections/tags.ts';
-import { copyDatabase, isHalfCopied } from '../../src/storage/copy.ts';
+import { copyDatabase } from '../../src/storage/copy.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { unfinishedIn } from '../../src/storage/unfinished.ts';
 import { change, openDatabase, rows } from './databases.ts';
 import { ENGINES } from './engines.ts';
 
@@ -59,7 +60,7 @@ for (const engine of ENGINES) {
     assert.deepEqual(counts, COUNTS);
     const content = await contentOf(source);
     assert.deepEqual(await contentOf(target), content);
-    assert.equal(await isHalfCopied(target), false);
+    assert.equal(await unfinishedIn(target), undefined);
     assert.deepEqual(told.at(-1), ['check', 7_505, 7_505]);
     assert.ok(told.filter(([phase]) => phase === 'copy').length > 8);
     const [id] = await change(target, `INSERT INTO notes (title, body) VALUES ('next', 'b') RETURNING id`).then(() =>
@@ -87,7 +88,7 @@ for (const engine of ENGINES) {
         },
       };
       await assert.rejects(copyDatabase(source, breaking, TABLES, quietly), /broken/);
-      assert.equal(await isHalfCopied(target), true);
+      assert.equal(await unfinishedIn(target), 'copy');
     }
     // What was changed in the source since is changed in the target, and what is not there any more goes.
     await change(source, `UPDATE notes SET body = 'changed' WHERE id = 2`);
@@ -95,7 +96,7 @@ for (const engine of ENGINES) {
     await change(target, `INSERT INTO tags (id, name) VALUES (77, 'a stranger')`);
     await copyDatabase(source, target, TABLES, quietly);
     assert.deepEqual(await contentOf(target), await contentOf(source));
-    assert.equal(await isHalfCopied(target), false);
+    assert.equal(await unfinishedIn(target), undefined);
   });
 }
 
@@ -141,7 +142,7 @@ test('who writes while it is copied is found out by the comparison, and the copy
   };
   await assert.rejects(copyDatabase(source, target, TABLES, onProgress), /somebody wrote to one of the two/);
   await changed;
-  assert.equal(await isHalfCopied(target), true);
+  assert.equal(await unfinishedIn(target), 'copy');
   await copyDatabase(source, target, TABLES, quietly);
   assert.deepEqual(await contentOf(target), await contentOf(source));
 });
