@@ -2,8 +2,11 @@
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { type App, createApp } from './app.ts';
-import { helpText, parseCommand } from './command-line.ts';
+import { type Command, helpText, parseCommand } from './command-line.ts';
+import { backup, restore } from './commands/backup.ts';
 import { copy } from './commands/copy.ts';
+import { exportLines } from './commands/export.ts';
+import { importLines } from './commands/import.ts';
 import type { Screen } from './commands/progress.ts';
 import { prettyLine } from './log/pretty-line.ts';
 import { createLog, type Log } from './log.ts';
@@ -26,20 +29,57 @@ export async function main(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     const command = parseCommand(process.argv.slice(2), process.env);
-    if (command.kind === 'help') process.stdout.write(helpText());
-    else if (command.kind === 'version') process.stdout.write(`${version()}\n`);
-    else if (command.kind === 'check') await check(command.file);
-    else if (command.kind === 'copy') process.stdout.write(`${await copy(command.from, command.to, screen())}\n`);
-    else if (command.options.processes > 1 && cluster.isWorker) serveAsMember(command.options);
-    else await serve(command.options);
+    await run(command);
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     // What is not completely installed the launcher tells, with what mends it.
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error;
-    const usage = error instanceof UsageError;
+    if (code === 'ERR_MODULE_NOT_FOUND') throw error;
+    process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE;
+    // Who closes the other end of a pipe has seen enough.
+    if (code === 'EPIPE') return;
     const line = explain(error).replace(/\s*[\r\n]\s*/g, ' ');
-    process.stderr.write(`notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
-    process.exitCode = usage ? EXIT_USAGE : EXIT_FAILURE;
+    process.stderr.write(`notes-server: ${line}${error instanceof UsageError ? ' (see --help)' : ''}\n`);
   }
+}
+
+async function run(command: Command): Promise<void> {
+  switch (command.kind) {
+    case 'help':
+      return say(helpText());
+    case 'version':
+      return say(`${version()}\n`);
+    case 'check':
+      return check(command.file);
+    case 'copy':
+      return tell(await copy(command.from, command.to, screen()));
+    case 'backup':
+      return tell(await backup(command.db, command.file, screen()));
+    case 'restore':
+      return tell(await restore(command.file, command.db, command.force, screen()));
+    case 'export':
+      return tell(await exportLines(command.db, command.file, output, screen(command.file === undefined)));
+    case 'import':
+      return tell(await importLines(command.file, process.stdin, command.db, screen()));
+    case 'serve':
+      return command.options.processes > 1 && cluster.isWorker
+        ? serveAsMember(command.options)
+        : serve(command.options);
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(text);
+}
+
+function tell(line: string | undefined): void {
+  if (line !== undefined) say(`${line}\n`);
+}
+
+/** Writes to standard output; resolves when it can take more. Rejects with EPIPE if nobody reads it any more. */
+function output(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 async function check(file: string): Promise<void> {
@@ -49,8 +89,9 @@ async function check(file: string): Promise<void> {
   if (faults.length > 0) process.exitCode = EXIT_FAILURE;
 }
 
-/** Where progress is told: standard error, for the result goes to standard output. */
-function screen(): Screen {
+/** Where progress is told: standard error, for the result goes to standard output. Where both are one terminal, nothing is told beside `data`. */
+function screen(data = false): Screen {
+  if (data && process.stdout.isTTY) return { isTerminal: false, write() {} };
   return { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) };
 }
 

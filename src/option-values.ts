@@ -7,19 +7,28 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+type Flags = ReturnType<typeof parseArgs>['values'];
+
 const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=linearizable or weak and &user=NAME';
 
 /** The flags among the arguments, --help (-h) and --version beside the `known`. Throws {@link UsageError}. */
-export function parseFlags(
+export function parseFlags(args: readonly string[], known: ParseArgsConfig['options']): Flags {
+  return parseWords(args, known, false).flags;
+}
+
+/** The flags among the arguments as {@link parseFlags} finds them, and the words between them, where there may be any. */
+export function parseWords(
   args: readonly string[],
   known: ParseArgsConfig['options'],
-): ReturnType<typeof parseArgs>['values'] {
+  allowPositionals = true,
+): { flags: Flags; words: readonly string[] } {
   try {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
       args: [...args],
       options: { ...known, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
+      allowPositionals,
     });
-    return values;
+    return { flags: values, words: positionals };
   } catch (error) {
     const [sentence] = (error as Error).message.split(/\.\s/);
     // Somebody may have put a password there.

@@ -134,6 +134,12 @@ export function parseOptions(args: readonly string[], environment: NodeJS.Proces
   return check(texts, environment);
 }
 
+/** The database that the flag `--db` names, or else the environment or the default. Throws {@link UsageError}. */
+export function databaseNamed(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
+  const declared = DECLARATIONS.find((each) => each.flag === 'db');
+  return database(flag ?? fromEnvironment('db', environment) ?? declared?.default ?? '');
+}
+
 /** What --help says of each option: the flag with its value, and what it means. */
 export function optionsHelp(): [left: string, right: string][] {
   return (DECLARATIONS as readonly Declaration[]).map(({ flag, value, help, default: byDefault }) => [

@@ -1,14 +1,9 @@
 // The command that copies a database: from one engine to another, or into another file.
-import { comments } from '../collections/comments.ts';
-import { notes } from '../collections/notes.ts';
-import { tags } from '../collections/tags.ts';
 import { copyDatabase } from '../storage/copy.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { openSource, openTarget, type StorageOptions } from '../storage/open.ts';
-import { createProgress, inDigits, type Screen } from './progress.ts';
-
-/** Parents before their children. */
-const TABLES = [notes, tags, comments].map(({ shape }) => shape);
+import { inWords, TABLES } from './collections.ts';
+import { createProgress, type Screen } from './progress.ts';
 
 /**
  * Copies what `from` names to what `to` names, telling `screen` how far it is; resolves with a line that says what both hold
@@ -21,7 +16,7 @@ export async function copy(from: StorageOptions, to: StorageOptions, screen: Scr
     try {
       const progress = { copy: createProgress(screen, 'copied'), check: createProgress(screen, 'compared') };
       const counts = await copyDatabase(source, target, TABLES, (phase, done, total) => progress[phase](done, total));
-      return `${from.db} and ${to.db} hold the same: ${counts.map(({ name, count }) => `${inDigits(count)} ${name}`).join(', ')}`;
+      return `${from.db} and ${to.db} hold the same: ${inWords(counts)}`;
     } catch (error) {
       throw new DatabaseUnusable(`cannot copy to ${to.db}: ${(error as Error).message}`, { cause: error });
     } finally {

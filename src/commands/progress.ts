@@ -14,9 +14,9 @@ const STEPS = 10;
 
 /**
  * Returns what is told how much of `total` is done, first that nothing is, and writes it to `screen` as that of `label`, with
- * the rate since then and the time that is left if it stays so. Told of the whole, it ends the line.
+ * the rate since then and the time that is left if it stays so. Told of the whole, it ends the line. `unit` follows the numbers.
  */
-export function createProgress(screen: Screen, label: string, now = () => performance.now()) {
+export function createProgress(screen: Screen, label: string, { unit = '', now = () => performance.now() } = {}) {
   let begun = Number.NaN;
   let moved = Number.NEGATIVE_INFINITY;
   let step = 0;
@@ -27,9 +27,9 @@ export function createProgress(screen: Screen, label: string, now = () => perfor
     const seconds = (now() - begun) / 1_000;
     const filled = Math.round(part * BAR_WIDTH);
     const bar = screen.isTerminal ? ` [${'#'.repeat(filled).padEnd(BAR_WIDTH, '-')}]` : '';
-    const rate = seconds > 0 ? `, ${inDigits(done / seconds)}/s` : '';
+    const rate = seconds > 0 ? `, ${inDigits(done / seconds)}${unit}/s` : '';
     const left = done > 0 && done < total ? `, ${inMinutes((seconds * (total - done)) / done)} left` : '';
-    return `${label}${bar} ${Math.floor(part * 100)} % of ${inDigits(total)}${rate}${left}`;
+    return `${label}${bar} ${Math.floor(part * 100)} % of ${inDigits(total)}${unit}${rate}${left}`;
   }
 
   return (done: number, total: number): void => {

@@ -3,8 +3,9 @@
 import type { Call, Route } from '../http/dispatch.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
-import { type Body, type Operation, operations, type Parameter, type SchemaError } from './generated.js';
+import { type Operation, operations, type Parameter } from './generated.js';
 import { parsePathInteger, parseQueryInteger } from './parameters.ts';
+import { explain, inWords, violationsOf } from './violations.ts';
 
 /** A validated request: parameters by name, integers as numbers, defaults filled in. */
 export interface Input<Parameters, Content> {
@@ -18,9 +19,6 @@ export type Handler<Parameters, Content> = (input: Input<Parameters, Content>) =
 
 /** How many violations a 422 lists: enough to mend a request, too few to make a large answer of a small request. */
 const ERRORS_SHOWN = 20;
-
-/** How much of an array is looked at for the list of violations; a refused array may have half a million members. */
-const MEMBERS_LISTED = 100;
 
 /**
  * Returns the route for the operation at `method` and `template`. `Parameters` and `Content` say what its schemas
@@ -79,45 +77,6 @@ function checkParameter(parameter: Parameter, sent: readonly string[], violation
   return value;
 }
 
-function violationsOf(body: Body, value: unknown): Violation[] {
-  const found = body.all(shortened(value)) ? [] : body.all.errors;
-  // What is wrong may stand beyond the part that was looked at.
-  return (found?.length ? found : (body.first.errors ?? [])).map(toViolation);
-}
-
-/** `value` with its long arrays cut: collecting every violation of an unbounded input is a denial of service. */
-function shortened(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const members = Object.entries(value).map(([name, member]) => [
-    name,
-    Array.isArray(member) ? member.slice(0, MEMBERS_LISTED) : member,
-  ]);
-  return Object.fromEntries(members);
-}
-
-function toViolation(error: SchemaError): Violation {
-  const missing = error.keyword === 'required' ? `/${error.params.missingProperty}` : '';
-  const path = `${error.instancePath}${missing}`;
-  return {
-    field: path.slice(1).replaceAll('/', '.'),
-    in: 'body',
-    pointer: `#${path}`,
-    code: error.keyword,
-    detail: explain(error),
-  };
-}
-
-function explain({ keyword, params, message = 'is not valid' }: SchemaError): string {
-  if (keyword === 'pattern' && params.pattern === '\\S') return 'must not be blank';
-  if (keyword === 'format' && params.format === 'well-formed') return 'must be valid Unicode, without lone surrogates';
-  return message;
-}
-
 function refusal(violations: readonly Violation[]): Problem {
-  const shown = violations.slice(0, ERRORS_SHOWN);
-  const more = violations.length - shown.length;
-  const detail = shown.slice(0, 3).map((each) => `${each.field || 'The body'} ${each.detail}`);
-  const rest = shown.length - detail.length + more;
-  if (rest > 0) detail.push(`and ${rest} more`);
-  return new Problem('validation-failed', `${detail.join('; ')}.`, { errors: shown });
+  return new Problem('validation-failed', inWords(violations), { errors: violations.slice(0, ERRORS_SHOWN) });
 }

@@ -7,7 +7,7 @@ import { createProgress } from '../../src/commands/progress.ts';
 function written(isTerminal: boolean, total: number, parts = total): string[] {
   const texts: string[] = [];
   let time = 0;
-  const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied', () => time);
+  const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied', { now: () => time });
   for (let done = 0; done <= parts; done += 1) {
     progress(done, total);
     time += 10;
