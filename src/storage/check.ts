@@ -3,8 +3,9 @@
 import { existsSync } from 'node:fs';
 import { DatabaseUnavailable, DatabaseUnusable } from './database.ts';
 import { BLOCK_BITS } from './migrations.ts';
-import { companionsOf, openToInspect } from './sqlite.ts';
+import { openToInspect } from './sqlite.ts';
 import type { Connection } from './sqlite-connection.ts';
+import { companionsOf } from './sqlite-place.ts';
 
 /** How many faults of one kind are told. */
 const FAULTS_OF_A_KIND = 25;

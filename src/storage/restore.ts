@@ -5,7 +5,8 @@ import { link, rename, rm } from 'node:fs/promises';
 import { type OnWritten, openFilled, writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { DatabaseUnusable } from './database.ts';
-import { companionsOf, openToInspect, seize } from './sqlite.ts';
+import { openToInspect, seize } from './sqlite.ts';
+import { companionsOf } from './sqlite-place.ts';
 import { isPresent, makeWhole } from './whole-file.ts';
 
 /**

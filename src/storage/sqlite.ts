@@ -1,7 +1,7 @@
 // The embedded engine: SQLite in a file, by the `sqlite3` package. One connection writes, two read (WAL lets them read
 // beside the writer); a database in memory has a single connection for both. The package is imported here and in
 // sqlite-connection.ts alone.
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
@@ -15,6 +15,7 @@ import {
 } from './database.ts';
 import { storedVersion } from './migrations.ts';
 import { type Connection, openConnection } from './sqlite-connection.ts';
+import { placeOf } from './sqlite-place.ts';
 
 const READERS = 2;
 const BUSY_TIMEOUT_MS = 5_000;
@@ -135,12 +136,20 @@ export async function seize(path: string): Promise<() => Promise<void>> {
     // With a log, who opens the file when it is let go of would make one anew beside whatever has its name by then.
     await connection.execute(`${ALONE}; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE`);
   } catch (error) {
-    const { code } = ((error as Error).cause ?? error) as { code?: string };
-    if (code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT') return () => connection.close();
+    if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) return () => connection.close();
     await connection.close().catch(() => {});
     throw unusable(path, error);
   }
   return () => connection.close();
+}
+
+/** Resolves with whether somebody writes to the file at `path` or has it alone; false where there is none. */
+export async function isLocked(path: string): Promise<boolean> {
+  const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch(() => undefined);
+  const attempt = connection?.execute('BEGIN EXCLUSIVE').then(() => '', codeOf);
+  const code = await attempt;
+  await connection?.close();
+  return code === 'SQLITE_BUSY';
 }
 
 async function openExisting(path: string, address: string, mode: number, pragmas: string): Promise<Connection> {
@@ -154,34 +163,6 @@ async function openExisting(path: string, address: string, mode: number, pragmas
   } catch (error) {
     await connection?.close().catch(() => {});
     throw unusable(path, error);
-  }
-}
-
-/**
- * Returns a check that throws {@link DatabaseUnavailable} while `path` or one of its companions names another file than
- * now, or none: SQLite would go on without a word, and what is written to a file that was deleted is lost.
- */
-function placeOf(path: string): () => void {
-  if (path === ':memory:') return () => {};
-  const opened = [path, ...companionsOf(path)].map((file) => ({ file, identity: identityOf(file) }));
-  return () => {
-    const lost = opened.find(({ file, identity }) => identityOf(file) !== identity);
-    if (lost) throw new DatabaseUnavailable(`${lost.file} has been moved, deleted or replaced`);
-  };
-}
-
-/** Returns where SQLite keeps the log of the database at `path` and the index of the log: beside what a link leads to. */
-export function companionsOf(path: string): readonly [log: string, index: string] {
-  const file = identityOf(path) ? realpathSync(path) : path;
-  return [`${file}-wal`, `${file}-shm`];
-}
-
-function identityOf(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path);
-    return `${dev} ${ino}`;
-  } catch {
-    return undefined;
   }
 }
 
@@ -266,9 +247,14 @@ export function unusable(path: string, error: unknown): DatabaseUnusable {
   return new DatabaseUnusable(`cannot open the database ${path}: ${reason(error)}`, { cause: error });
 }
 
+/** The result code of SQLite's that is behind an error, or an empty text. */
+function codeOf(error: unknown): string {
+  return (((error as Error).cause ?? error) as { code?: string }).code ?? '';
+}
+
 function reason(error: unknown): string {
-  const { code, message } = ((error as Error).cause ?? error) as { code?: string; message?: string };
-  switch (code) {
+  const { message } = ((error as Error).cause ?? error) as { message?: string };
+  switch (codeOf(error)) {
     case 'SQLITE_NOTADB':
       return 'it is no SQLite file';
     case 'SQLITE_BUSY':

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseUnusable } from './database.ts';
+import { isLocked } from './sqlite.ts';
 
 /** What only its owner may read and write; and of any mode, what it says of its owner. */
 const PRIVATE_MODE = 0o600;
@@ -35,6 +36,7 @@ export async function makeWhole(
 ): Promise<void> {
   const unfinished = `${target}.unfinished`;
   try {
+    if (await isLocked(unfinished)) throw new Error('another backup to it is under way');
     for (const left of [unfinished, `${unfinished}-journal`]) await rm(left, { force: true });
     const file = await open(unfinished, 'wx', PRIVATE_MODE);
     try {

@@ -18,6 +18,8 @@ export interface CommandParts {
   /** The folder it starts in; a fresh one by default, for `--db` has a relative default. */
   readonly folder?: string;
   readonly launcher?: string;
+  /** What it reads on its standard input, which else is at its end at once. */
+  readonly input?: string | Buffer;
 }
 
 /** How a command ended, and all it said. */
@@ -43,12 +45,14 @@ export interface Command {
 export function startCommand(test: Pick<TestContext, 'after'>, args: string[], parts: CommandParts = {}): Command {
   // Before the hook that removes its folder.
   test.after(() => end());
-  const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER } = parts;
+  const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER, input = '' } = parts;
   const child = spawn(process.execPath, [...node, launcher, ...args], {
     cwd: folder,
     env: { ...bareEnvironment(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   });
+  // It may end before it has read all.
+  child.stdin.on('error', () => {}).end(input);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {

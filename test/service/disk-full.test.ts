@@ -1,9 +1,7 @@
 // What clients see while there is no room for more: writes are 503, reads go on, and no help is needed afterwards. On a
 // small file system that is really full, where one may be mounted, and everywhere by SQLite's own bound on its pages.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
@@ -12,27 +10,14 @@ import { newFile } from '../storage/databases.ts';
 import { ask, assertRefused, runCommand, startCommand, stop } from './command.ts';
 import { type JsonAnswer, type Service, startService } from './harness.ts';
 import { skipLoudly } from './skip.ts';
+import { NO_MOUNT, smallDisk } from './small-disk.ts';
 import { assertUnavailable, isHealthy, NOTE } from './storage-faults.ts';
 import { assertSound } from './stored-data.ts';
-
-const NO_MOUNT = 'a file system may not be mounted here; the bound on pages is tested all the same';
 
 /** A service that will run out of room, and what makes room again. */
 interface Cramped {
   readonly service: Service;
   readonly makeRoom: () => unknown;
-}
-
-/** Mounts a file system of 2 MiB that lives in memory; undefined where that is not allowed. */
-function smallDisk(test: TestContext): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'notes-server-disk-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'notes-server-test', folder]).status === 0;
-  test.after(() => {
-    // Lazily, for the service is still to be stopped.
-    if (mounted) spawnSync('umount', ['--lazy', folder]);
-    rmdirSync(folder);
-  });
-  return mounted ? folder : undefined;
 }
 
 /** Starts a service on a disk on which something else takes up half of the room. */
