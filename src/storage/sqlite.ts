@@ -133,8 +133,10 @@ export async function seize(path: string): Promise<() => Promise<void>> {
     throw unusable(path, error);
   });
   try {
-    // With a log, who opens the file when it is let go of would make one anew beside whatever has its name by then.
-    await connection.execute(`${ALONE}; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE`);
+    // With a log, who has opened the file already would make one anew when it is let go of, beside whatever has its name then.
+    await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
+    const [mode] = await connection.run({ sql: 'PRAGMA journal_mode' });
+    if (mode?.journal_mode !== 'delete') throw new DatabaseUnusable('another process has opened it');
   } catch (error) {
     if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) return () => connection.close();
     await connection.close().catch(() => {});

@@ -7,7 +7,7 @@ export const ODD_TEXTS = [
   'a\u0000b\u001f\u007f',
   '😀 \u{10ffff} \ufeff',
   `'"\\ /`,
-  '\u2028\u2029\r\n\t',
+  'a\u2028\u2029\r\n\t',
   '<&>',
   `x'41'`,
   'e\u0301',
