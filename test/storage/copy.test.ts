@@ -6,7 +6,7 @@ import { notes } from '../../src/collections/notes.ts';
 import { tags } from '../../src/collections/tags.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { unfinishedIn } from '../../src/storage/unfinished.ts';
+import { type Source, unfinishedIn } from '../../src/storage/unfinished.ts';
 import { change, openDatabase, rows } from './databases.ts';
 import { ENGINES } from './engines.ts';
 
@@ -140,8 +140,9 @@ test('who writes while it is copied is found out by the comparison, and the copy
   const onProgress = (phase: string, done: number, total: number) => {
     if (phase === 'copy' && done === total) changed ??= change(target, `UPDATE notes SET body = 'y' WHERE id = 2000`);
   };
-  await assert.rejects(copyDatabase(source, target, TABLES, onProgress), /somebody wrote to one of the two/);
-  await changed;
+  // What comes after the copy waits for the change.
+  const waiting: Source = { read: (statement) => Promise.resolve(changed).then(() => source.read(statement)) };
+  await assert.rejects(copyDatabase(waiting, target, TABLES, onProgress), /somebody wrote to one of the two/);
   assert.equal(await unfinishedIn(target), 'copy');
   await copyDatabase(source, target, TABLES, quietly);
   assert.deepEqual(await contentOf(target), await contentOf(source));
