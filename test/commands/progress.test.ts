@@ -43,3 +43,14 @@ test('a work that turns out larger than it was said to be ends its line once', (
   const texts = written(true, 10, 20);
   assert.equal(texts.join('').split('\n').length, 2);
 });
+
+test('what is counted may have a unit', () => {
+  let text = '';
+  const progress = createProgress({ isTerminal: false, write: (line) => (text += line) }, 'written', {
+    unit: ' KiB',
+    now: () => 0,
+  });
+  progress(0, 1_000);
+  progress(1_000, 1_000);
+  assert.equal(text, 'written 100 % of 1,000 KiB\n');
+});
