@@ -20,6 +20,9 @@ import { DatabaseUnusable } from './storage/database.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
+/** Who read our output has closed their end, and wants to be told no more. */
+class ReaderGone extends Error {}
+
 /**
  * Runs the command as `process` was started: serves until a signal, after one ready line, or does what else was asked for;
  * sets the exit status.
@@ -31,14 +34,13 @@ export async function main(): Promise<void> {
     const command = parseCommand(process.argv.slice(2), process.env);
     await run(command);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
     // What is not completely installed the launcher tells, with what mends it.
-    if (code === 'ERR_MODULE_NOT_FOUND') throw error;
-    process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE;
-    // Who closes the other end of a pipe has seen enough.
-    if (code === 'EPIPE') return;
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error;
+    const usage = error instanceof UsageError;
+    process.exitCode = usage ? EXIT_USAGE : EXIT_FAILURE;
+    if (error instanceof ReaderGone) return;
     const line = explain(error).replace(/\s*[\r\n]\s*/g, ' ');
-    process.stderr.write(`notes-server: ${line}${error instanceof UsageError ? ' (see --help)' : ''}\n`);
+    process.stderr.write(`notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
   }
 }
 
@@ -75,10 +77,13 @@ function tell(line: string | undefined): void {
   if (line !== undefined) say(`${line}\n`);
 }
 
-/** Writes to standard output; resolves when it can take more. Rejects with EPIPE if nobody reads it any more. */
+/** Writes to standard output; resolves when it can take more. */
 function output(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(text, (error) => {
+      if (!error) resolve();
+      else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ReaderGone() : error);
+    });
   });
 }
 
@@ -89,7 +94,10 @@ async function check(file: string): Promise<void> {
   if (faults.length > 0) process.exitCode = EXIT_FAILURE;
 }
 
-/** Where progress is told: standard error, for the result goes to standard output. Where both are one terminal, nothing is told beside `data`. */
+/**
+ * Where progress is told: standard error, for the result goes to standard output. Nowhere, if that result is `data` that a
+ * person reads on the same screen.
+ */
 function screen(data = false): Screen {
   if (data && process.stdout.isTTY) return { isTerminal: false, write() {} };
   return { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) };

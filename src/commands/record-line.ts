@@ -29,7 +29,7 @@ export function readLine(line: Buffer): LineValue {
 
 /** Returns the record in the value of a line. Throws if it is none that the service could have stored. */
 export function readRecord(value: LineValue): RecordLine {
-  const kind = KINDS.get(String(value.type));
+  const kind = typeof value.type === 'string' ? KINDS.get(value.type) : undefined;
   if (!kind) throw new Error(`its type must be ${[...KINDS.keys()].join(', ')} or end`);
   return kind(value);
 }

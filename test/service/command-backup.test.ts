@@ -158,6 +158,23 @@ test('a place that cannot be written is told in one line', async (t) => {
   assertRefused(await runCommand(t, ['backup', missing, '--db', file]), 1, /cannot write \S+: ENOENT/);
 });
 
+test('who may only read a database can back it up beside a service, for themselves alone', {
+  skip: needsFile,
+}, async (t) => {
+  const parts = unprivileged(t);
+  if (!parts || process.getuid?.() !== 0) return skipLoudly(t, 'it takes two users');
+  const db = await filledFile(t, 1);
+  chmodSync(db, 0o644);
+  chmodSync(dirname(db), 0o755);
+  await startService(t, { db });
+  const open = temporaryFolder(t);
+  chmodSync(open, 0o777);
+  const target = join(open, 'backup.db');
+  assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
+  assert.equal(statSync(target).mode & 0o777, 0o600);
+  assert.deepEqual(await checkFile(target), []);
+});
+
 test('what is no sound database of this program is told in one line, and no backup is made of it', async (t) => {
   const [foreign, half, damaged] = [newFile(t), newFile(t), await filledFile(t, 5_000)];
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
