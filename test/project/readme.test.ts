@@ -5,11 +5,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { helpText } from '../../src/command-line.ts';
+import { exportLines } from '../../src/commands/export.ts';
+import { importLines } from '../../src/commands/import.ts';
 import { DISPATCH_LIMITS } from '../../src/http/dispatch.ts';
 import { problemTypes } from '../../src/http/problem.ts';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
 import { startService } from '../service/harness.ts';
+import { newFile } from '../storage/databases.ts';
 
 const root = new URL('../../../', import.meta.url);
 const readme = readFileSync(new URL('README.md', root), 'utf8');
@@ -108,4 +111,17 @@ test('the limits of the operation section are those in force', () => {
 
 test('the commands that are named exist', () => {
   for (const [, name = ''] of readme.matchAll(/`npm run (\w+)`/g)) assert.ok(manifest.scripts[name], name);
+});
+
+test('the export that is shown can be imported, and comes out the same', async (t) => {
+  const [shown = ''] = /^\{"type":"notes-server"[\s\S]*?\n(?=```)/m.exec(readme) ?? [];
+  const storage = { db: newFile(t), dbPassword: undefined, dbPasswordFile: undefined };
+  const quiet = { isTerminal: false, write() {} };
+  async function* input() {
+    yield Buffer.from(shown);
+  }
+  await importLines(undefined, input(), storage, quiet);
+  const parts: string[] = [];
+  await exportLines(storage, undefined, async (text) => parts.push(text), quiet);
+  assert.equal(parts.join(''), shown);
 });
