@@ -1,6 +1,6 @@
 // The command line becomes what is to be done. Nothing but this and options.ts is handed the environment.
 import { database, parseFlags, parseWords, UsageError } from './option-values.ts';
-import { databaseNamed, type Options, optionsHelp, parseOptions, password } from './options.ts';
+import { databaseNamed, type Options, optionsHelp, parseOptions, passwordSource } from './options.ts';
 import type { StorageOptions } from './storage/open.ts';
 import { parseCluster } from './storage/rqlite-address.ts';
 
@@ -122,5 +122,5 @@ function parseCopy(args: readonly string[], environment: NodeJS.ProcessEnv): Com
 }
 
 function storageOptions(db: string, passwordFile: string | undefined, environment: NodeJS.ProcessEnv): StorageOptions {
-  return { db, ...password(passwordFile ?? (environment.NOTES_DB_PASSWORD_FILE || undefined), environment) };
+  return { db, ...passwordSource(passwordFile, environment) };
 }

@@ -167,7 +167,7 @@ function environmentName(flag: string): string {
 function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv): Options {
   // No flag: what stands on the command line every user of the machine can see.
   const keyList = environment.NOTES_API_KEYS || undefined;
-  const { dbPassword, dbPasswordFile } = password(texts.get('db-password-file'), environment);
+  const { dbPassword, dbPasswordFile } = passwordSource(texts.get('db-password-file'), environment);
   const text = (flag: Flag) => texts.get(flag) ?? '';
   const host = text('host');
   const apiKeysFile = texts.get('api-keys-file');
@@ -212,11 +212,13 @@ function check(texts: ReadonlyMap<Flag, string>, environment: NodeJS.ProcessEnv)
   return options;
 }
 
-/** Where the password of a cluster's user comes from, given what is said of its file. Throws {@link UsageError}. */
-export function password(
-  file: string | undefined,
-  { NOTES_DB_PASSWORD: text }: NodeJS.ProcessEnv,
+/** Where the password of a cluster's user comes from, given what the flag says of its file. Throws {@link UsageError}. */
+export function passwordSource(
+  flag: string | undefined,
+  environment: NodeJS.ProcessEnv,
 ): Pick<Options, 'dbPassword' | 'dbPasswordFile'> {
+  const file = flag ?? fromEnvironment('db-password-file', environment);
+  const { NOTES_DB_PASSWORD: text } = environment;
   if (file !== undefined && (file === '' || text)) {
     throw new UsageError('--db-password-file must not be empty, nor be given beside NOTES_DB_PASSWORD');
   }

@@ -34,8 +34,9 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 /** Waits for the right to write, uses it (BEGIN alone does not mind a read-only file) and gives it back. */
 const WRITE_NOTHING = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK';
 
-/** With this mode the first statement takes the file, or finds it in use. */
-const ALONE = `PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -${CACHE_KIB}; ${WRITE_NOTHING}`;
+/** From here on the first statement takes the file, or finds it in use. */
+const LOCK_OUT = 'PRAGMA locking_mode = EXCLUSIVE';
+const ALONE = `${LOCK_OUT}; PRAGMA cache_size = -${CACHE_KIB}; ${WRITE_NOTHING}`;
 
 /**
  * Commits without changing anything. A commit that failed only when it was to be made durable stands whole in the
@@ -54,7 +55,7 @@ export async function openSqlite(path: string, { alone = false } = {}): Promise<
   try {
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
-    if (alone) await writer.execute('PRAGMA locking_mode = EXCLUSIVE');
+    if (alone) await writer.execute(LOCK_OUT);
     await prepareWriter(writer, path);
     const readers = alone || path === ':memory:' ? [writer] : await openReaders(path, connections);
     return database(writer, readers, placeOf(path));
