@@ -1,13 +1,14 @@
 // What the service counts and measures, told at GET /metrics in Prometheus' text format. What OpenTelemetry's semantic
 // conventions know has the name that they give it; the rest begins with notes_. Loaded only where it is wanted.
-import { AggregatorRegistry, Counter, Gauge, Histogram, prometheusContentType, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, Gauge, prometheusContentType, Registry } from 'prom-client';
 import { endpoint } from './contract/endpoint.ts';
 import type { Outcome, Route } from './http/dispatch.ts';
+import { createHistogram, type Observe } from './metrics/histogram.ts';
 import { measureProcess } from './metrics/process.ts';
 import type { BatchMeter } from './storage/batcher.ts';
 
 /** What several processes tell each other: the metrics of one, which JSON can carry. */
-export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+export type Snapshot = readonly object[];
 
 /** What travels in batches. */
 export type BatchKind = 'read' | 'page' | 'write';
@@ -53,18 +54,26 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const collect = shareCounts(() => registry.getMetricsAsJSON());
+  const collect = shareCounts(async () => [
+    ...histograms.map(({ snapshot }) => snapshot()),
+    ...(await registry.getMetricsAsJSON()),
+  ]);
   let active = 0;
   const queues: Record<BatchKind, (() => number)[]> = { read: [], page: [], write: [] };
   let asked: Promise<string> | undefined;
 
-  const requests = new Histogram({
-    name: 'http_server_request_duration_seconds',
-    help: 'How long requests took until their answer was given away; without a status where the client had gone.',
-    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
-    buckets: REQUEST_BUCKETS,
-    registers,
-  });
+  const requests = createHistogram(
+    'http_server_request_duration_seconds',
+    'How long requests took until their answer was given away; without a status where the client had gone.',
+    REQUEST_BUCKETS,
+  );
+  const sizes = createHistogram('notes_batch_items', 'How many of a kind travelled together.', SIZE_BUCKETS);
+  const durations = createHistogram(
+    'notes_batch_duration_seconds',
+    'How long batches took; those that write until they were on disk.',
+    BATCH_BUCKETS,
+  );
+  const histograms = [requests, sizes, durations];
   new Gauge({
     name: 'http_server_active_requests',
     help: 'Requests that have come and have no answer yet.',
@@ -77,20 +86,6 @@ export function createMetrics(
     name: 'notes_http_refused_total',
     help: 'What was answered although it never became a request: malformed, too large or late.',
     labelNames: ['http_response_status_code'],
-    registers,
-  });
-  const sizes = new Histogram({
-    name: 'notes_batch_items',
-    help: 'How many of a kind travelled to the database together.',
-    labelNames: ['batch'],
-    buckets: SIZE_BUCKETS,
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'notes_batch_duration_seconds',
-    help: 'How long batches took; those that write until they were on disk.',
-    labelNames: ['batch'],
-    buckets: BATCH_BUCKETS,
     registers,
   });
   new Gauge({
@@ -132,13 +127,32 @@ export function createMetrics(
   measureProcess(registry);
 
   function meterOf(batch: BatchKind): BatchMeter {
+    const [size, duration] = [sizes.begin({ batch }), durations.begin({ batch })];
     return {
       watch: (waiting) => queues[batch].push(waiting),
       done(items, milliseconds) {
-        sizes.observe({ batch }, items);
-        durations.observe({ batch }, milliseconds / 1e3);
+        size(items);
+        duration(milliseconds / 1e3);
       },
     };
+  }
+
+  /** By status, the template of the path and the method: the series of requests that there have been. */
+  const series = new Map<number | undefined, Map<string | undefined, Map<string, Observe>>>();
+
+  function seriesOf({ method, template, status }: Outcome): Observe {
+    const ofStatus = series.get(status) ?? new Map<string | undefined, Map<string, Observe>>();
+    const ofTemplate = ofStatus.get(template) ?? new Map<string, Observe>();
+    const name = METHODS.has(method) ? method : OTHER_METHOD;
+    const known = ofTemplate.get(name);
+    if (known) return known;
+    const begun = requests.begin({
+      http_request_method: name,
+      http_route: template ?? '',
+      http_response_status_code: String(status ?? ''),
+    });
+    series.set(status, ofStatus.set(template, ofTemplate.set(name, begun)));
+    return begun;
   }
 
   async function exposition(): Promise<string> {
@@ -150,16 +164,9 @@ export function createMetrics(
       active += 1;
     },
 
-    ended({ method, template = '', status = '', milliseconds }) {
+    ended(outcome) {
       active -= 1;
-      requests.observe(
-        {
-          http_request_method: METHODS.has(method) ? method : OTHER_METHOD,
-          http_route: template,
-          http_response_status_code: status,
-        },
-        milliseconds / 1e3,
-      );
+      seriesOf(outcome)(outcome.milliseconds / 1e3);
     },
 
     refused: (status) => refusals.inc({ http_response_status_code: status }),

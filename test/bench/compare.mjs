@@ -1,6 +1,7 @@
-// Two trees of this project side by side, for judging a change on a machine that others use as well: many short rounds in
-// alternation, and the median of the ratio pair by pair.
+// Two trees of this project side by side, or one with different options, for judging a change on a machine that others use as
+// well: many short rounds in alternation, and the median of the ratio pair by pair.
 //   node test/bench/compare.mjs TREE TREE [--works get,page,post,put,mix] [--rounds 15] [--seconds 1] [--connections 64]
+//     [--first=--no-metrics] [--second='--log-level info' 2>FILE]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -15,6 +16,8 @@ const { values, positionals: trees } = parseArgs({
     rounds: { type: 'string', default: '15' },
     seconds: { type: 'string', default: '1' },
     connections: { type: 'string', default: '64' },
+    first: { type: 'string', default: '' },
+    second: { type: 'string', default: '' },
   },
 });
 const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number);
@@ -26,9 +29,8 @@ try {
   for (const [index, tree] of trees.entries()) {
     const launcher = resolve(tree, 'bin/notes-server');
     const file = join(folder, `${index}.db`);
-    servers.push(
-      await start((port) => [process.execPath, launcher, '--port', port, '--db', file, '--log-level', 'silent']),
-    );
+    const flags = ['--log-level', 'silent', ...[values.first, values.second][index].split(' ').filter(Boolean)];
+    servers.push(await start((port) => [process.execPath, launcher, '--port', port, '--db', file, ...flags]));
     await preload(servers[index].url, NOTES);
   }
   for (const work of values.works.split(',')) {

@@ -46,10 +46,10 @@ test('the metrics are in the text format of Prometheus, and keep their names', a
     [...families].map(([name, { type }]) => `${name} ${type}`),
     [
       'http_server_request_duration_seconds histogram',
-      'http_server_active_requests gauge',
-      'notes_http_refused_total counter',
       'notes_batch_items histogram',
       'notes_batch_duration_seconds histogram',
+      'http_server_active_requests gauge',
+      'notes_http_refused_total counter',
       'notes_batch_waiting gauge',
       'notes_threads_live gauge',
       'notes_threads_standby gauge',
