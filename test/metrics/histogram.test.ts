@@ -1,0 +1,35 @@
+// The histogram of our own: what falls into which bucket, and that its series are apart.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createHistogram } from '../../src/metrics/histogram.ts';
+
+/** The samples as `name{labels}`: value. */
+function samplesOf(snapshot: object): Record<string, number> {
+  const { values } = snapshot as { values: { metricName: string; labels: object; value: number }[] };
+  return Object.fromEntries(
+    values.map(({ metricName, labels, value }) => [`${metricName}${JSON.stringify(labels)}`, value]),
+  );
+}
+
+test('a value falls into the first bucket that it is not above, and into all that follow', () => {
+  const { begin, snapshot } = createHistogram('h', 'help', [0.5, 1, 2]);
+  const observe = begin({ a: 'x' });
+  for (const value of [0, 0.5, 0.75, 1, 1.5, 2, 3]) observe(value);
+  assert.deepEqual(samplesOf(snapshot()), {
+    'h_bucket{"a":"x","le":0.5}': 2,
+    'h_bucket{"a":"x","le":1}': 4,
+    'h_bucket{"a":"x","le":2}': 6,
+    'h_bucket{"a":"x","le":"+Inf"}': 7,
+    'h_sum{"a":"x"}': 8.75,
+    'h_count{"a":"x"}': 7,
+  });
+});
+
+test('each series counts for itself, from nothing', () => {
+  const { begin, snapshot } = createHistogram('h', 'help', [1]);
+  assert.deepEqual(samplesOf(snapshot()), {});
+  begin({ a: 'x' });
+  begin({ a: 'y' })(5);
+  const counts = Object.entries(samplesOf(snapshot())).filter(([name]) => name.startsWith('h_count'));
+  assert.deepEqual(Object.fromEntries(counts), { 'h_count{"a":"x"}': 0, 'h_count{"a":"y"}': 1 });
+});
