@@ -1,11 +1,12 @@
 // The whole service on a cluster: as on a file, whatever becomes of single requests and nodes.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { startStandIn } from '../storage/rqlite-stand-in.ts';
-import { assertRefused, runCommand, stop } from './command.ts';
+import { ask, assertRefused, runCommand, startCommand, stop } from './command.ts';
 import { clusterAddress, temporaryFolder } from './engine.ts';
 import { startService } from './harness.ts';
 import { askAfresh, startProcesses } from './processes.ts';
@@ -53,6 +54,24 @@ test('while no node leads requests wait and /health tells it, and both recover b
     [201, 200],
   );
   await until(async () => (await request('GET', '/health')).status === 200);
+});
+
+const noCertificates = spawnSync('openssl', ['version']).error ? 'there is no openssl to make a certificate' : false;
+
+test('over TLS a node has to show a certificate that is trusted', { skip: noCertificates }, async (t) => {
+  const folder = temporaryFolder(t);
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const subject = ['-subj', '/CN=node', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', [...request, ...subject, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
+  const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') };
+  const { nodes, requests } = await startStandIn(t, 1, undefined, tls);
+  const args = ['--port', '0', '--db', clusterAddress(nodes)];
+  assertRefused(await runCommand(t, args), 1, /certificate/);
+  assert.deepEqual(requests, { execute: 0, query: 0 });
+  const url = await startCommand(t, args, { env: { NODE_EXTRA_CA_CERTS: certFile } }).ready();
+  assert.equal((await ask(url, 'POST', '/notes', note)).status, 201);
+  assert.ok(requests.execute > 0);
 });
 
 test('a cluster that does not come back in time is a 503', async (t) => {

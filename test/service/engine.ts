@@ -49,7 +49,8 @@ export async function emptyDatabase(test: Pick<TestContext, 'after'>): Promise<T
 
 /** The address of a cluster as `--db` takes it. */
 export function clusterAddress(nodes: readonly string[]): string {
-  return `rqlite://${nodes.map((node) => new URL(node).host).join(',')}`;
+  const scheme = nodes.every((node) => node.startsWith('https:')) ? 'rqlites' : 'rqlite';
+  return `${scheme}://${nodes.map((node) => new URL(node).host).join(',')}`;
 }
 
 async function startCluster(): Promise<RealCluster> {

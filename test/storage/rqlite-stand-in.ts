@@ -2,6 +2,7 @@
 // leads, with the answers, quirks and failures of rqlited 8.43.4, as they were measured on the real one.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import sqlite3 from 'sqlite3';
@@ -35,10 +36,10 @@ export interface StandIn {
   readonly requests: { execute: number; query: number };
   /** The consistency level of each query. */
   readonly levels: string[];
-  /** What nodes say of foreign keys. */
-  foreignKeys: number;
   /** The parameters of each request. */
   readonly parameters: unknown[];
+  /** Runs on as nodes do that were started without `-fk`. */
+  forgetForeignKeys(): Promise<unknown>;
   /** Makes the node with that number the leader, or none. */
   elect(node: number | undefined): void;
   /** Lets the node with that number answer nothing any more. */
@@ -49,11 +50,12 @@ type Step = readonly [sql: string, ...parameters: (string | number | null)[]];
 
 const LOST = 'leadership lost while committing log';
 
-/** Starts a cluster of `count` nodes; with credentials, it asks for them. */
+/** Starts a cluster of `count` nodes; with credentials, it asks for them, and with a certificate it speaks TLS. */
 export async function startStandIn(
   test: Pick<TestContext, 'after'>,
   count = 1,
   credentials?: { readonly user: string; readonly password: string },
+  tls?: { readonly key: string; readonly cert: string },
 ): Promise<StandIn> {
   const engine = await openEngine();
   let leader: number | undefined = 0;
@@ -64,7 +66,7 @@ export async function startStandIn(
     faults: [],
     requests: { execute: 0, query: 0 },
     levels: [],
-    foreignKeys: 1,
+    forgetForeignKeys: engine.forgetForeignKeys,
     parameters: [],
     elect: (node) => {
       leader = node;
@@ -114,17 +116,16 @@ export async function startStandIn(
     else if (fault === 'leadership lost, done') failed(LOST);
     else if (fault === 'stale') response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
     else if (fault === 'empty') response.end('{"results":[]}');
-    else if (body.includes('pragma_foreign_keys'))
-      response.end(JSON.stringify({ results: [{ rows: [{ minded: standIn.foreignKeys }] }] }));
     else if (fault === 'broken JSON') response.end('{"results":');
     else response.end(JSON.stringify({ results }));
   }
 
   for (let node = 0; node < count; node += 1) {
-    const server = createServer((message, response) => void answer(node, message, response));
+    const listener = (message: IncomingMessage, response: ServerResponse) => void answer(node, message, response);
+    const server = tls ? createSecureServer(tls, listener) : createServer(listener);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    origins.push(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    origins.push(`${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`);
     test.after(() => {
       server.close();
       server.closeAllConnections();
@@ -227,6 +228,8 @@ async function openEngine() {
           ),
         ),
       ),
+
+    forgetForeignKeys: () => alone(() => all('PRAGMA foreign_keys = OFF')),
 
     close: () => alone(() => new Promise<void>((resolve) => database.close(() => resolve()))),
   };

@@ -239,7 +239,7 @@ test('an answer with too few results is none', async (t) => {
 
 test('nodes that do not mind foreign keys are refused', async (t) => {
   const standIn = await startStandIn(t);
-  standIn.foreignKeys = 0;
+  await standIn.forgetForeignKeys();
   await assert.rejects(open(t, standIn), /its nodes must be started with -fk/);
 });
 
