@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { prettyLine } from '../../src/log/pretty-line.ts';
 import { ask, LAUNCHER, startCommand, stop } from './command.ts';
 import { temporaryFolder } from './engine.ts';
+import { skipLoudly } from './skip.ts';
 import { until } from './until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -79,7 +80,6 @@ test('on no terminal the log is JSON unless it is asked to be pretty', async (t)
 });
 
 const SCRIPT = '/usr/bin/script';
-const noTerminal = existsSync(SCRIPT) ? false : `there is no ${SCRIPT} (of util-linux) to make a terminal`;
 
 /** What the command writes on a terminal while a note is made. */
 async function onTerminal(t: TestContext, args: string, env: Record<string, string> = {}): Promise<string> {
@@ -105,7 +105,8 @@ async function onTerminal(t: TestContext, args: string, env: Record<string, stri
   return text;
 }
 
-test('on a terminal it is pretty, with colours unless NO_COLOR says otherwise', { skip: noTerminal }, async (t) => {
+test('on a terminal it is pretty, with colours unless NO_COLOR says otherwise', async (t) => {
+  if (!existsSync(SCRIPT)) return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
   assert.match((await onTerminal(t, '')).replaceAll('\u001b', '^'), /\^\[32mINFO \^\[0m POST \/notes 201 /);
   assert.match(await onTerminal(t, '', { NO_COLOR: '1' }), /^[\d:.]{12} INFO {2}POST \/notes 201 /m);
   assert.match(await onTerminal(t, '--log-format json'), /^\{"time":.*"status":201/m);
