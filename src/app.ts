@@ -113,6 +113,7 @@ export function createApp(options: Options, log: Log, siblings: Siblings = ALONE
     await served;
     await demonstrations.close();
     await database?.close();
+    metrics?.close();
   }
 }
 

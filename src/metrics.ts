@@ -1,14 +1,12 @@
 // What the service counts and measures, told at GET /metrics in Prometheus' text format. What OpenTelemetry's semantic
 // conventions know has the name that they give it; the rest begins with notes_. Loaded only where it is wanted.
-import { AggregatorRegistry, Counter, Gauge, prometheusContentType, Registry } from 'prom-client';
+import { Counter, Gauge, prometheusContentType, Registry } from 'prom-client';
 import { endpoint } from './contract/endpoint.ts';
 import type { Outcome, Route } from './http/dispatch.ts';
 import { createHistogram, type Observe } from './metrics/histogram.ts';
 import { measureProcess } from './metrics/process.ts';
+import { type Snapshot, together } from './metrics/together.ts';
 import type { BatchMeter } from './storage/batcher.ts';
-
-/** What several processes tell each other: the metrics of one, which JSON can carry. */
-export type Snapshot = readonly object[];
 
 /** What travels in batches. */
 export type BatchKind = 'read' | 'page' | 'write';
@@ -30,6 +28,8 @@ export interface Metrics {
   refused(status: number): void;
   readonly meters: Readonly<Record<BatchKind, BatchMeter>>;
   readonly route: Route;
+  /** Lets go of what measures the process. */
+  close(): void;
 }
 
 /** In seconds; those that the conventions give for requests. */
@@ -124,7 +124,7 @@ export function createMetrics(
       for (const [file, bytes] of Object.entries(await fileSizes())) this.set({ file }, bytes);
     },
   });
-  measureProcess(registry);
+  const close = measureProcess(registry);
 
   function meterOf(batch: BatchKind): BatchMeter {
     const [size, duration] = [sizes.begin({ batch }), durations.begin({ batch })];
@@ -156,7 +156,7 @@ export function createMetrics(
   }
 
   async function exposition(): Promise<string> {
-    return AggregatorRegistry.aggregate([...(await collect())]).metrics();
+    return together(await collect()).metrics();
   }
 
   return {
@@ -181,5 +181,7 @@ export function createMetrics(
       const headers = ['content-type', prometheusContentType, 'cache-control', 'no-store'];
       return { status: 200, headers, body: await asked };
     }),
+
+    close,
   };
 }

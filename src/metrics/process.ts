@@ -2,16 +2,17 @@
 // what is Node's, OpenTelemetry's.
 import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { type Aggregator, Counter, Gauge, type Registry } from 'prom-client';
+import { type Aggregator, Counter, Gauge, Registry } from 'prom-client';
+import type { Snapshot } from './together.ts';
 
 /** How often the event loop is asked how late it is: by a timer, for which a service at rest wakes up. */
 const RESOLUTION_MS = 20;
 
 /**
  * Adds what tells of this process to `registry`; its aggregators say what that of several becomes. What tells of the event
- * loop is of the time since it was last read.
+ * loop is of the time since it was last read. Returns what ends the measuring.
  */
-export function measureProcess(registry: Registry): void {
+export function measureProcess(registry: Registry): () => void {
   const registers = [registry];
 
   function gauge(name: string, help: string, aggregator: Aggregator, read: () => number | Promise<number>): void {
@@ -37,7 +38,7 @@ export function measureProcess(registry: Registry): void {
   gauge('v8js_memory_heap_used_bytes', 'What JavaScript keeps in memory.', 'sum', () => process.memoryUsage().heapUsed);
 
   let before = performance.eventLoopUtilization();
-  gauge('nodejs_eventloop_utilization_ratio', 'How much of its time the event loop was busy.', 'average', () => {
+  gauge('nodejs_eventloop_utilization_ratio', 'How much of its time the event loop was busy.', 'max', () => {
     const { utilization } = performance.eventLoopUtilization(before);
     before = performance.eventLoopUtilization();
     return utilization;
@@ -60,6 +61,14 @@ export function measureProcess(registry: Registry): void {
       return seconds;
     });
   }
+  return () => void delays.disable();
+}
+
+/** Begins to measure a process that does nothing else to be told of; returns what resolves with what is to be told. */
+export function snapshotsOfProcess(): () => Promise<Snapshot> {
+  const registry = new Registry();
+  measureProcess(registry);
+  return () => registry.getMetricsAsJSON();
 }
 
 async function openDescriptors(): Promise<number> {

@@ -1,7 +1,7 @@
 // What the processes of a service ask of each other. One supervises: it starts the others, which serve, and keeps what they
 // have in common.
 import type { Quota } from '../guards/rate-limit.ts';
-import type { Snapshot } from '../metrics.ts';
+import type { Snapshot } from '../metrics/together.ts';
 
 /** A request that is to be counted, or only looked at, by the limiter of that name and quota. */
 export interface Count {
@@ -21,7 +21,7 @@ export type SupervisorFunctions = {
   readonly count: (counts: readonly Count[]) => readonly Quota[];
   /** Resolves when the databases of all members have answered; rejects if one does not. */
   readonly pingAll: () => Promise<void>;
-  /** Resolves with what each member has counted, but for those that do not answer in time. */
+  /** Resolves with what each process has counted, so far as it has told. */
   readonly countsOfAll: () => Promise<readonly Snapshot[]>;
 };
 

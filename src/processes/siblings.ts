@@ -1,7 +1,7 @@
 // What the processes of one service have in common, as one of them sees it: the turn at writing, the counts of requests
 // and all others, the health. A process that is alone has all of it to itself.
 import { createRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
-import type { Snapshot } from '../metrics.ts';
+import type { Snapshot } from '../metrics/together.ts';
 import { createBatcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { openChannel, type Port } from './channel.ts';

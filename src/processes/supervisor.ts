@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type KeySource, type Keys, loadKeys } from '../guards/keys.ts';
 import { createRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { Log } from '../log.ts';
-import type { Snapshot } from '../metrics.ts';
 import { type Child, startChild } from './child.ts';
+import { createCounts } from './counts.ts';
 import type { Count } from './protocol.ts';
 import { createTurns } from './turns.ts';
 
@@ -51,6 +51,7 @@ export function createSupervisor(options: SupervisorOptions, log: Log): Supervis
     tell: ({ channel }) => channel.tell('turnWanted'),
     reach: ({ channel }) => channel.call('turnWanted'),
   });
+  const counts = createCounts<Child>(({ channel }) => channel.call('counts'), COUNTS_MS);
   const limiters = new Map<string, RateLimiter<Quota>>();
   const stop = new AbortController();
   let port = options.port;
@@ -64,12 +65,13 @@ export function createSupervisor(options: SupervisorOptions, log: Log): Supervis
         passTurn: () => turns.pass(member),
         count: (counts) => counts.map(count),
         pingAll,
-        countsOfAll,
+        countsOfAll: () => counts.ofAll(serving),
       },
       () => {
         members.delete(member);
         serving.delete(member);
         turns.pass(member);
+        counts.ended(member);
       },
     );
     members.add(member);
@@ -138,14 +140,6 @@ export function createSupervisor(options: SupervisorOptions, log: Log): Supervis
         member.channel.call('ping').catch((error) => serving.has(member) && Promise.reject(error)),
       ),
     );
-  }
-
-  /** One that hangs, or has died meanwhile, is left out. */
-  async function countsOfAll(): Promise<readonly Snapshot[]> {
-    const counts = [...serving].map(({ channel }) =>
-      Promise.race([channel.call('counts').catch(() => []), delay(COUNTS_MS, [])]),
-    );
-    return Promise.all(counts);
   }
 
   /** What cannot read the keys now has others than the rest, or none: it is ended, and another one begins with them. */

@@ -10,9 +10,10 @@ import { ask, startCommand } from './command.ts';
 import { needsFile } from './engine.ts';
 import { type Family, parseExposition, sampleOf } from './exposition.ts';
 import { openSocket, type Service, sendRaw, startService } from './harness.ts';
-import { askAfresh, startProcesses } from './processes.ts';
+import { askAfresh, isAlive, startProcesses } from './processes.ts';
 import { requestText } from './raw.ts';
 import { whileLocked } from './stored-data.ts';
+import { residentMegabytesOf } from './threads.ts';
 import { until } from './until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -260,13 +261,32 @@ test('of several processes they are together, whichever is asked', async (t: Tes
   }
 });
 
-test('a process that hangs is left out, and keeps the others from telling nothing', async (t) => {
+test('a process that hangs, or has died, has counted what it told last', async (t) => {
   const service = await startProcesses(t, 2);
+  for (let count = 0; count < 8; count += 1) await askAfresh(service.url, 'POST', '/notes', { json: NOTE });
+  const made = (families: Map<string, Family>) => counted(families, 'POST', '/notes', 201);
+  assert.equal(made(await metricsOfAll(service.url)), 8);
   const [hanging = 0] = service.serving();
   process.kill(hanging, 'SIGSTOP');
-  t.after(() => process.kill(hanging, 'SIGCONT'));
+  t.after(() => isAlive(hanging) && process.kill(hanging, 'SIGCONT'));
   const asked = Array.from({ length: 4 }, () => metricsOfAll(service.url));
-  assert.ok(sampleOf(await Promise.race(asked), 'process_resident_memory_bytes') > 0);
-  process.kill(hanging, 'SIGCONT');
-  await Promise.all(asked);
+  assert.equal(made(await Promise.race(asked)), 8);
+  process.kill(hanging, 'SIGKILL');
+  await Promise.allSettled(asked);
+  await service.says('process replaced');
+  for (let count = 0; count < 4; count += 1) {
+    const families = await metricsOfAll(service.url);
+    assert.equal(made(families), 8);
+    // What it was at when it died is no more.
+    assert.equal(sampleOf(families, 'http_server_active_requests'), 1);
+  }
+  assert.equal((await askAfresh(service.url, 'POST', '/notes', { json: NOTE })).status, 201);
+  assert.equal(made(await metricsOfAll(service.url)), 9);
+});
+
+test('the first of several processes, which serves nothing, is told of as well', async (t) => {
+  const service = await startProcesses(t, 2);
+  const told = sampleOf(await metricsOfAll(service.url), 'process_resident_memory_bytes') / 1_048_576;
+  const those = service.serving().map((pid) => residentMegabytesOf(pid));
+  assert.ok(told > those.reduce((sum, each) => sum + each, 20), `${told} ${those}`);
 });
