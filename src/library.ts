@@ -33,9 +33,15 @@ export interface ServiceOptions {
 
 /** A service, ready to be started once. */
 export interface Service {
-  /** Opens the database and accepts requests; resolves with the URL of the service. Rejects, and nothing stays open, if it cannot. */
+  /**
+   * Opens the database and accepts requests; resolves with the URL of the service. Rejects, and nothing stays open, if it
+   * cannot. Rejects, and changes nothing, if it was called before or the service was closed.
+   */
   listen(): Promise<string>;
-  /** Finishes what is in flight (10 seconds at most), then closes connections and database. Can be called at any time, and twice. */
+  /**
+   * Finishes what is in flight (10 seconds at most), a start included, then closes connections and database. Can be called
+   * at any time, and twice.
+   */
   close(): Promise<void>;
 }
 
@@ -49,14 +55,28 @@ export function createApp({ port = 0, logLevel = 'silent', apiKeys = [], ...othe
   // None that was meant may get lost, or the service would be open.
   if (options.apiKeys.length !== apiKeys.length) throw new UsageError('no key may be empty or have a comma in it');
   const app = createAppOf(options, createLog(options.logLevel));
+  let started: Promise<string> | undefined;
   let closed: Promise<void> | undefined;
   return {
-    listen: () => app.listen(),
+    async listen() {
+      if (started || closed) throw new Error('a service listens once, and not after it was closed: make another one');
+      started = app.listen();
+      return started;
+    },
     close() {
-      closed ??= app.close();
+      closed ??= end();
       return closed;
     },
   };
+
+  async function end(): Promise<void> {
+    const isUp = await started?.then(
+      () => true,
+      () => false,
+    );
+    // One that could not start has closed what it had opened.
+    if (isUp) await app.close();
+  }
 }
 
 /** The flags of the command that say the same; of a list one for each member. */

@@ -79,6 +79,37 @@ test('one that could not start, was not started, or is closed can be closed', as
   await Promise.all([closed.close(), closed.close()]);
 });
 
+test('one that is closed before it listens never does', async () => {
+  const service = createApp({ db: ':memory:' });
+  await service.close();
+  await assert.rejects(service.listen(), /^Error: a service listens once, and not after it was closed/);
+});
+
+test('one that is closed while it starts is closed once it has', async () => {
+  const service = createApp({ db: ':memory:' });
+  const starting = service.listen();
+  await service.close();
+  await assert.rejects(fetch(await starting), /fetch failed/);
+});
+
+test('one that is told to listen twice goes on, and lets go of its file in the end', { skip: needsFile }, async (t) => {
+  const db = join(temporaryFolder(t), 'notes.db');
+  const service = createApp({ db });
+  const url = await service.listen();
+  await assert.rejects(service.listen(), /^Error: a service listens once/);
+  assert.equal((await ask(url, 'POST', '/notes', NOTE)).status, 201);
+  await service.close();
+  await assert.rejects(fetch(url), /fetch failed/);
+  assert.deepEqual(readdirSync(join(db, '..')), ['notes.db']);
+});
+
+test('one whose port is in use tells so, and can be closed', async (t) => {
+  const port = Number(new URL(await listening(t)).port);
+  const service = createApp({ db: ':memory:', port });
+  await assert.rejects(service.listen(), { code: 'EADDRINUSE' });
+  await service.close();
+});
+
 test('the process of the program stays its own: nothing is written, no signals are minded, and it ends', async () => {
   const library = new URL('../../src/library.js', import.meta.url);
   const program = `
