@@ -45,11 +45,32 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** The flags of the command that say the same. The keys have none: others can read a command line. */
+const FLAGS: Readonly<Record<Exclude<keyof ServiceOptions, 'apiKeys'>, string>> = {
+  db: 'db',
+  dbPasswordFile: 'db-password-file',
+  host: 'host',
+  port: 'port',
+  baseUrl: 'base-url',
+  problemBase: 'problem-base',
+  bodyLimit: 'body-limit',
+  apiKeysFile: 'api-keys-file',
+  allowAnonymous: 'allow-anonymous',
+  rateLimit: 'rate-limit',
+  trustProxy: 'trust-proxy',
+  corsOrigin: 'cors-origin',
+  maxThreads: 'max-threads',
+  noMetrics: 'no-metrics',
+  logLevel: 'log-level',
+};
+
 /**
  * Returns a service that is not started yet. It minds no signals and does not end the process. Throws an Error whose message
  * is one line if an option is wrong.
  */
-export function createApp({ port = 0, logLevel = 'silent', apiKeys = [], ...others }: ServiceOptions): Service {
+export function createApp(settings: ServiceOptions): Service {
+  check(settings);
+  const { port = 0, logLevel = 'silent', apiKeys = [], ...others } = settings;
   const options = parseOptions(toArguments({ port, logLevel, ...others }), { NOTES_API_KEYS: apiKeys.join() });
   if (typeof options === 'string') throw new UsageError(`--${options} is for the command alone`);
   // None that was meant may get lost, or the service would be open.
@@ -79,12 +100,21 @@ export function createApp({ port = 0, logLevel = 'silent', apiKeys = [], ...othe
   }
 }
 
-/** The flags of the command that say the same; of a list one for each member. */
+/** Refuses what no compiler has seen, in a program in JavaScript, and what would be taken for something else below. */
+function check(settings: Partial<ServiceOptions> | undefined): void {
+  const { db, apiKeys = [], ...others } = settings ?? {};
+  const unknown = Object.keys(others).find((name) => !Object.hasOwn(FLAGS, name));
+  if (unknown !== undefined) throw new UsageError(`there is no option ${JSON.stringify(unknown)}`);
+  if (typeof db !== 'string') throw new UsageError('db has to be said: a file, :memory: or the address of a cluster');
+  if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys takes a list of keys');
+}
+
+/** The command line that says the same; of a list it has a flag for each member. */
 function toArguments(settings: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(settings).flatMap(([name, setting]) => {
-    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return Object.entries(FLAGS).flatMap(([name, flag]) => {
+    const setting = settings[name];
     if (setting === undefined || setting === false) return [];
-    if (setting === true) return [flag];
-    return [setting].flat().map((value) => `${flag}=${value}`);
+    if (setting === true) return [`--${flag}`];
+    return [setting].flat().map((value) => `--${flag}=${value}`);
   });
 }

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
+import { inspect, promisify } from 'node:util';
 import { createApp, type ServiceOptions } from '../../src/library.ts';
 import { ask } from './command.ts';
 import { needsFile, temporaryFolder } from './engine.ts';
@@ -57,16 +57,34 @@ test('its options are those of the command', async (t) => {
 for (const [wrong, reason] of [
   [{ port: 65_536 }, /^--port takes a whole number from 0 to 65535, not "65536"$/],
   [{ db: '' }, /^--db must not be empty$/],
-  [{ prot: 1 }, /^Unknown option '--prot'$/],
-  [{ help: true }, /^--help is for the command alone$/],
+  [{ db: undefined }, /^db has to be said/],
+  [{ db: ['notes.db'] }, /^db has to be said/],
+  [{ prot: 1 }, /^there is no option "prot"$/],
+  [{ prot: false }, /^there is no option "prot"$/],
+  [{ constructor: undefined }, /^there is no option "constructor"$/],
+  [{ help: true }, /^there is no option "help"$/],
+  [{ processes: 2 }, /^there is no option "processes"$/],
+  [{ logFormat: 'json' }, /^there is no option "logFormat"$/],
+  [{ 'log-level': 'debug' }, /^there is no option "log-level"$/],
   [{ host: '0.0.0.0' }, /^0\.0\.0\.0 is not a loopback address/],
   [{ apiKeys: [''] }, /^no key may be empty or have a comma in it$/],
   [{ apiKeys: ['a,b'] }, /^no key may be empty or have a comma in it$/],
+  [{ apiKeys: 'key' }, /^apiKeys takes a list of keys$/],
 ] as const) {
-  test(`${JSON.stringify(wrong)} is refused when the service is made`, () => {
-    assert.throws(() => createApp({ db: ':memory:', ...wrong }), { name: 'UsageError', message: reason });
+  test(`${inspect(wrong)} is refused when the service is made`, () => {
+    const options = { db: ':memory:', ...wrong };
+    assert.throws(() => Reflect.apply(createApp, undefined, [options]), { name: 'UsageError', message: reason });
   });
 }
+
+test('one that is made of nothing is refused in one line too', () => {
+  for (const nothing of [[], [null], [{}]]) {
+    assert.throws(() => Reflect.apply(createApp, undefined, nothing), {
+      name: 'UsageError',
+      message: /^db has to be said/,
+    });
+  }
+});
 
 test('one that could not start, was not started, or is closed can be closed', async () => {
   const failed = createApp({ db: '/nowhere/notes.db' });
