@@ -15,11 +15,17 @@ const registry = await startRegistry({ after });
 /** What withholds install scripts in every version of npm; from 12 on they are withheld without it. */
 const WITHHELD = { npm_config_ignore_scripts: 'true' };
 
+/** What npm takes for the place of global commands where another one was given when they were installed. */
+const elsewhere = (folder: string) => ({ npm_config_prefix: join(folder, 'elsewhere') });
+
+/** The package that is installed again: here the registry has it by its name. */
+const again = (command: string) => command.replace(/PACKAGE$/, 'notes-server');
+
 type Test = Parameters<typeof startCommand>[0];
 
 /** Returns a function that runs commands of a shell in `folder`, where npm installs from the registry of these tests. */
 function shellIn(folder: string) {
-  const environment = { ...registry, npm_config_prefix: join(folder, 'prefix') };
+  const environment = { ...registry, npm_config_prefix: join(folder, 'a prefix') };
   return async (command: string, more: NodeJS.ProcessEnv = {}) =>
     promisify(execFile)('sh', ['-c', command], { cwd: folder, env: { ...environment, ...more } });
 }
@@ -38,7 +44,10 @@ async function assertServes(t: Test, launcher: string): Promise<void> {
 /** The command that the one line of a refused start says to run. */
 function commandIn(stderr: string, reason: RegExp): string {
   assert.match(stderr, reason);
-  return /^notes-server: [^\n]*\. Run: (npm [^\n]+)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr);
+  return (
+    /^notes-server: [^\n]*\. (?:Run|Install its package again): (npm [^\n]+)\n$/.exec(stderr)?.[1] ??
+    assert.fail(stderr)
+  );
 }
 
 /** The same, of a launcher that is started here. */
@@ -77,25 +86,27 @@ test('in a project from which packages have gone, the command that is told bring
 test('as a global command it serves, at once where the script is allowed', async (t) => {
   const folder = temporaryFolder(t);
   await shellIn(folder)('npm install --global --allow-scripts=sqlite3 notes-server');
-  await assertServes(t, join(folder, 'prefix/bin/notes-server'));
+  await assertServes(t, join(folder, 'a prefix/bin/notes-server'));
 });
 
 test('as a global command it serves, once the command that is told has brought the binding', async (t) => {
   const folder = temporaryFolder(t);
   const shell = shellIn(folder);
-  const launcher = join(folder, 'prefix/bin/notes-server');
+  const launcher = join(folder, 'a prefix/bin/notes-server');
   await shell('npm install --global notes-server', WITHHELD);
-  await shell(await remedyOf(t, launcher, /sqlite3 has no binding that works here/), WITHHELD);
+  const remedy = await remedyOf(t, launcher, /sqlite3 has no binding that works here/);
+  await shell(remedy, { ...WITHHELD, ...elsewhere(folder) });
   await assertServes(t, launcher);
 });
 
 test('as a global command from which a package has gone, it is told what brings it back', async (t) => {
   const folder = temporaryFolder(t);
   const shell = shellIn(folder);
-  const launcher = join(folder, 'prefix/bin/notes-server');
+  const launcher = join(folder, 'a prefix/bin/notes-server');
   await shell('npm install --global --allow-scripts=sqlite3 notes-server');
-  rmSync(join(folder, 'prefix/lib/node_modules/notes-server/node_modules/sqlite3'), { recursive: true });
-  await shell(await remedyOf(t, launcher, /it is not completely installed/));
+  rmSync(join(folder, 'a prefix/lib/node_modules/notes-server/node_modules/sqlite3'), { recursive: true });
+  const remedy = await remedyOf(t, launcher, /it is not completely installed/);
+  await shell(again(remedy), elsewhere(folder));
   await assertServes(t, launcher);
 });
 
