@@ -28,6 +28,9 @@ const WAITING_LIMIT = 8_388_608;
 /** A pipe takes so many bytes in one piece (POSIX, PIPE_BUF): lines of several processes do not get into each other. */
 const PIECE_BYTES = 4_096;
 
+/** That of the process: in a thread of it `process.stderr` has none. */
+const STANDARD_ERROR = 2;
+
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
@@ -47,7 +50,7 @@ export interface LogOptions {
 /** Returns a log that writes lines of `level` and those more severe. */
 export function createLog(
   level: LogLevel,
-  { target = process.stderr.fd, always = {}, toLine = jsonLine }: LogOptions = {},
+  { target = process.stderr.fd ?? STANDARD_ERROR, always = {}, toLine = jsonLine }: LogOptions = {},
 ): Log {
   const threshold = LOG_LEVELS.indexOf(level);
   let lines = '';

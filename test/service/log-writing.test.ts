@@ -1,12 +1,13 @@
 // How the log gets out: to files and pipes that take a part, take nothing, or are closed, and never at the cost of the
 // service. The pipes are FIFOs in the file system, for Node makes no other within one process.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, createReadStream, openSync, readFileSync, readSync, write, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { createLog, type Log } from '../../src/log.ts';
 import { ask, startCommand } from './command.ts';
 import { temporaryFolder } from './engine.ts';
@@ -272,3 +273,15 @@ async function untilFull(target: number): Promise<void> {
     if (code !== undefined) refused += 1;
   }
 }
+
+test('in a thread of a program it writes to the standard error of the process', async () => {
+  const thread = `
+    import('${new URL('../../src/log.js', import.meta.url)}').then(({ createLog }) => {
+      const log = createLog('info');
+      log.write('info', 'told');
+      log.flush();
+    });`;
+  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(thread)}, { eval: true })`;
+  const { stderr } = await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 30_000 });
+  assert.equal(JSON.parse(stderr).message, 'told');
+});
