@@ -56,9 +56,9 @@ export function createApp(options: Options, log: Log, siblings: Siblings = ALONE
   const demonstrations = createDemonstrations(options.maxThreads);
 
   const server = createHttpServer({
-    onRequest(message, response, awaitsContinue) {
+    onRequest(message, response, requestId, awaitsContinue) {
       metrics?.begun();
-      dispatch?.(message, response, awaitsContinue);
+      dispatch?.(message, response, requestId, awaitsContinue);
     },
     onRefused(requestId, problem) {
       metrics?.refused(problemTypes[problem.slug].status);

@@ -9,7 +9,6 @@ import { createOutbox, type Outbox } from './outbox.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
 import { type Reply, replyHeaders, sendReply } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
-import { requestIdOf } from './request-id.ts';
 import type { Router } from './router.ts';
 import type { RequestListener } from './server.ts';
 import { parseTarget, type Target } from './target.ts';
@@ -115,9 +114,8 @@ const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
 /** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
 export function createDispatcher(options: DispatchOptions): RequestListener {
   const boxes = { inbox: createInbox(), outbox: createOutbox() };
-  return async (message, response, awaitsContinue) => {
+  return async (message, response, requestId, awaitsContinue) => {
     const started = performance.now();
-    const requestId = requestIdOf(message);
     const exchange: Exchange = { message, response, requestId, awaitsContinue, headers: [], template: undefined };
     let settled: Settled;
     try {

@@ -39,8 +39,13 @@ export const HTTP_LIMITS = {
   closeMs: 10_000,
 };
 
-/** Handles one well-formed request, and sees to its answer. */
-export type RequestListener = (message: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
+/** Handles one well-formed request, and sees to its answer, which goes out under `requestId`. */
+export type RequestListener = (
+  message: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+  awaitsContinue: boolean,
+) => void;
 
 /** What the server needs to know. */
 export interface HttpServerOptions {
@@ -49,6 +54,13 @@ export interface HttpServerOptions {
   readonly onRefused: (requestId: string, problem: Problem) => void;
   readonly problemBase: () => string;
   readonly limits?: typeof HTTP_LIMITS;
+}
+
+/** The latest request of a connection, as its response, and the response that goes out before it. */
+interface Latest {
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly ahead: ServerResponse | undefined;
 }
 
 /** A server that listens and stops. */
@@ -83,11 +95,8 @@ export function createHttpServer({
   // Node would drop what is over this number in silence, a second host among it: they are counted in request-checks.ts.
   server.maxHeadersCount = 0;
 
-  /** The latest request of each open connection, as its response, and the response that goes out before it. */
-  const latest = new Map<
-    Duplex,
-    { readonly response: ServerResponse; readonly ahead: ServerResponse | undefined } | undefined
-  >();
+  /** All open connections, with the latest request of those where one has not been answered yet. */
+  const latest = new Map<Duplex, Latest | undefined>();
   /** The connections on which something waits for its turn. */
   const waiting = new Set<Duplex>();
   let closing = false;
@@ -108,7 +117,9 @@ export function createHttpServer({
   function receive(awaitsContinue: boolean) {
     return (message: IncomingMessage, response: ServerResponse) => {
       const ahead = latest.get(message.socket)?.response;
-      latest.set(message.socket, { response, ahead });
+      // Once: whatever becomes of the request is told under one id.
+      const requestId = requestIdOf(message);
+      latest.set(message.socket, { response, requestId, ahead });
       // What has been answered is let go of: connections that are idle would keep the memory of their last request.
       response.once('close', () => {
         if (message.complete && latest.get(message.socket)?.response === response)
@@ -117,7 +128,7 @@ export function createHttpServer({
       // Node does not switch protocols, but it drops what came behind a request that asks for it.
       const losesTheNext = message.headers.upgrade !== undefined;
       if (closing || losesTheNext || !hasSureEnd(message)) response.setHeader('connection', 'close');
-      inTurn(message.socket, ahead, () => onRequest(message, response, awaitsContinue));
+      inTurn(message.socket, ahead, () => onRequest(message, response, requestId, awaitsContinue));
     };
   }
   server.on('request', receive(false));
@@ -137,11 +148,12 @@ export function createHttpServer({
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Whatever follows on a connection that has been refused is unreadable as well.
     if (socket.writableEnded) return;
-    const { response, ahead } = latest.get(socket) ?? {};
+    const current = latest.get(socket);
+    const { response, ahead } = current ?? {};
     if (response?.req.complete) inTurn(socket, response, () => refuse(socket, problemOf(error)));
     else if (response?.headersSent) part(socket);
     // It is the body of that request which cannot be read: the answer is to it.
-    else inTurn(socket, ahead, () => refuse(socket, problemOf(error), response?.req));
+    else inTurn(socket, ahead, () => refuse(socket, problemOf(error), current));
   });
 
   /**
@@ -168,13 +180,13 @@ export function createHttpServer({
   }
 
   /** Answers what never became a request: there is no response object to do it with. */
-  function refuse(socket: Duplex, problem: Problem, message?: IncomingMessage): void {
+  function refuse(socket: Duplex, problem: Problem, current?: Latest): void {
     if (!socket.writable || problem.cause === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    const requestId = message ? requestIdOf(message) : randomUUID();
-    part(socket, onTheWire(problemReply(problem, problemBase()), requestId, message?.method === 'HEAD'));
+    const requestId = current?.requestId ?? randomUUID();
+    part(socket, onTheWire(problemReply(problem, problemBase()), requestId, current?.response.req.method === 'HEAD'));
     onRefused(requestId, problem);
   }
 

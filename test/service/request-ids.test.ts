@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from './harness.ts';
+import { sendRaw, startService } from './harness.ts';
+import { until } from './until.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -72,4 +73,18 @@ test('every kind of answer carries the id, and so does its line in the log', asy
       [[method, status]],
     );
   }
+});
+
+test('a request whose body cannot be read has one id, in its answer and in all lines of the log', async (t) => {
+  const service = await startService(t);
+  const head =
+    'POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const answer = await sendRaw(service, `${head}zz\r\n`);
+  const [, id = ''] = /^x-request-id: (\S+)\r$/m.exec(answer) ?? [];
+  assert.match(id, UUID);
+  await until(() => service.log.length === 2);
+  assert.deepEqual(service.log.map(({ message, fields }) => [message, fields.request_id]).sort(), [
+    ['refused', id],
+    ['request', id],
+  ]);
 });
