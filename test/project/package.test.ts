@@ -103,6 +103,21 @@ test('what is exported is packed, and the types of the library stand for themsel
   assert.doesNotMatch(read('dist/src/library.d.ts'), /\b(?:import|reference|NodeJS|Buffer)\b/);
 });
 
+test('the version is the same wherever it stands, and the checklist of a release names those places', () => {
+  const readme = read('README.md');
+  const found = {
+    'schemas/openapi.json': [...read('schemas/openapi.json').matchAll(/"version": "([^"]*)"/g)],
+    'README.md': [...readme.matchAll(/notes-server-(\d[^/\s]*)\.tgz/g)],
+  };
+  for (const [file, matches] of Object.entries(found)) {
+    assert.ok(matches.length > 0, file);
+    for (const [text, version] of matches) assert.equal(version, manifest.version, `${file}: ${text}`);
+  }
+  const [, firstStep = ''] = /\n\*\*Before a release\.\*\*[^\n]*\n\n1\. ([\s\S]*?)\n2\. /.exec(readme) ?? [];
+  for (const file of [...Object.keys(found), 'package.json', 'CHANGELOG.md'])
+    assert.ok(firstStep.includes(`\`${file}\``), file);
+});
+
 test('it is published for everybody, with a proof of where it was built', () => {
   assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true });
 });
