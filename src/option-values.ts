@@ -82,6 +82,10 @@ export function url(flag: string, text: string | undefined): string | undefined 
       `--${flag} takes an http or https URL without user, query and fragment, not ${JSON.stringify(text)}`,
     );
   }
+  // In a location such a path would be taken for another host.
+  if (parsed.pathname.startsWith('//')) {
+    throw new UsageError(`--${flag} takes a URL whose path begins with one slash, not ${JSON.stringify(text)}`);
+  }
   return parsed.href.replace(/\/+$/, '');
 }
 

@@ -179,6 +179,11 @@ const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
     flag,
     ...['', 'example.org', '/api', 'ftp://example.org', 'http://', 'http://example.org/?a=b', 'http://example.org/#a'],
     ...['http://example.org?', 'http://example.org/#', 'http://me@example.org', 'http://:pw@example.org'],
+    ...[
+      'http://example.org//evil.example',
+      'http://example.org/\\\\evil.example',
+      'http://example.org/a/..//evil.example',
+    ],
   ]),
 ];
 
