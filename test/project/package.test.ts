@@ -37,6 +37,12 @@ test('every dependency is pinned to one version', () => {
   assert.deepEqual(Object.keys(manifest.dependencies), ['prom-client', 'sqlite3']);
 });
 
+test('SECURITY.md names the packages that are trusted at run time', () => {
+  const [, listed = ''] = /^- The packages that are installed: (.*)$/m.exec(read('SECURITY.md')) ?? [];
+  const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+  assert.deepEqual(names.sort(), Object.keys(manifest.dependencies).sort());
+});
+
 test('the lock file is that of package.json', () => {
   const own = lock.packages[''];
   assert.deepEqual([lock.name, lock.version], [manifest.name, manifest.version]);

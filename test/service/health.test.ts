@@ -50,6 +50,15 @@ test('while the database hangs, health says so within about a second, and again 
   assert.equal((await service.request('GET', '/health')).text, '{"status":"ok","db":"ok"}');
 });
 
+test('a lock that keeps writes away makes it neither ill nor unready while nobody writes', {
+  skip: needsFile,
+}, async (t) => {
+  const service = await startService(t);
+  await whileLocked(service.file, async () => {
+    for (const path of ['/health', '/readyz']) assert.equal((await service.request('GET', path)).status, 200, path);
+  });
+});
+
 for (const [name, ping] of [
   ['fails', () => Promise.reject(new Error('gone'))],
   ['never answers', () => new Promise<void>(() => {})],
