@@ -39,7 +39,10 @@ export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () =>
       .finally(() => {
         asked = undefined;
       });
-    return Promise.race([asked, delay(ANSWER_WITHIN_MS, false)]);
+    const timer = new AbortController();
+    const late = delay(ANSWER_WITHIN_MS, false, { signal: timer.signal });
+    // Else a process that is finished would stay for it.
+    return Promise.race([asked, late]).finally(() => timer.abort());
   }
 
   return [

@@ -79,6 +79,14 @@ for (const [name, ping] of [
   });
 }
 
+test('a question that was answered leaves no timer for which the process would stay', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  await replyAt('/health', () => Promise.resolve());
+  await replyAt('/readyz', () => Promise.resolve());
+  assert.equal(timers(), before);
+});
+
 test('the probes say ok, and list their checks when asked to', async (t) => {
   const service = await startService(t);
   for (const [path, checks] of [
