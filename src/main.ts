@@ -8,7 +8,7 @@ import { copy } from './commands/copy.ts';
 import { exportLines } from './commands/export.ts';
 import { importLines } from './commands/import.ts';
 import type { Screen } from './commands/progress.ts';
-import { prettyLine } from './log/pretty-line.ts';
+import { prettyLine, visible } from './log/pretty-line.ts';
 import { createLog, type Log } from './log.ts';
 import { UsageError } from './option-values.ts';
 import type { Options } from './options.ts';
@@ -39,7 +39,7 @@ export async function main(): Promise<void> {
     const usage = error instanceof UsageError;
     process.exitCode = usage ? EXIT_USAGE : EXIT_FAILURE;
     if (error instanceof ReaderGone) return;
-    const line = explain(error).replace(/\s*[\r\n]\s*/g, ' ');
+    const line = visible(explain(error).replace(/\s*[\r\n]\s*/g, ' '));
     process.stderr.write(`notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
   }
 }

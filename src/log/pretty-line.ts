@@ -37,7 +37,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 }
 
-/** Nothing that a terminal would obey. */
-function visible(text: string): string {
+/** Returns the text with its control characters as escapes: nothing that a terminal would obey. */
+export function visible(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

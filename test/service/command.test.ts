@@ -59,6 +59,7 @@ const USAGE_ERRORS: readonly (readonly [string, string[], RegExp])[] = [
   ['an unknown flag', ['--bogus'], /'--bogus'/],
   ['an argument without a flag', ['notes.db'], /'notes\.db'/],
   ['an argument with line breaks', ['a\r\n\n b'], /'a b'/],
+  ['an argument that a terminal would obey', ['\u001b[31mred\u009b'], /'\\x1b\[31mred\\x9b'/],
   ['a flag without its value', ['--db'], /'--db/],
   ['a wrong value', ['--port', 'http'], /--port takes a whole number from 0 to 65535, not "http"/],
   ['a value that looks like a flag', ['--port', '-1'], /'--port'/],
