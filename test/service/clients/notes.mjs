@@ -5,12 +5,30 @@ const url = process.env.NOTES_URL ?? 'http://127.0.0.1:3000';
 const key = process.env.NOTES_KEY;
 const ATTEMPTS = 6;
 
-/** What the service says when something is wrong. `slug` is the end of its type, by which programs tell problems apart. */
+/**
+ * What the service says when something is wrong. `slug` is the end of its type, by which programs tell problems apart. Of an
+ * answer that is not the service's, but a proxy's on the way, only the status is known.
+ */
 class Problem extends Error {
-  constructor({ type, detail, errors = [] }) {
+  constructor(status, said) {
+    const {
+      type = 'about:blank',
+      detail = `the answer has status ${status} and is none of the service`,
+      errors = [],
+    } = said ?? {};
     super(detail);
     this.slug = type.split('/').at(-1);
     this.errors = errors;
+  }
+}
+
+/** The JSON of an answer, undefined if it has none. */
+async function jsonOf(answer) {
+  const text = await answer.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
@@ -21,12 +39,13 @@ async function call(method, path, record) {
   if (record) headers['content-type'] = 'application/json';
   for (let attempt = 1; ; attempt += 1) {
     const answer = await fetch(`${url}${path}`, { method, headers, body: record && JSON.stringify(record) });
-    if (answer.ok) return answer.status === 204 ? undefined : answer.json();
-    // Asked too often, or too much is going on: the service says for how many seconds to stay away.
+    if (answer.status === 204) return undefined;
+    const said = await jsonOf(answer);
+    if (answer.ok && said !== undefined) return said;
+    // Asked too often, or too much is going on: the service says for how many seconds to stay away. A proxy may send a date.
     const later = answer.status === 429 || answer.status === 503;
-    if (!later || attempt === ATTEMPTS) throw new Problem(await answer.json());
-    await answer.body?.cancel();
-    const seconds = Number(answer.headers.get('retry-after') ?? 1);
+    if (!later || attempt === ATTEMPTS) throw new Problem(answer.status, said);
+    const seconds = Number(answer.headers.get('retry-after')) || 1;
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
   }
 }
@@ -48,29 +67,39 @@ async function problemOf(promise) {
   );
 }
 
-const text = 'Milk 🥛\nBread "and butter"\nC:\\apples';
-const made = [];
-for (const title of ['Shopping list 🛒', 'Second', 'Third', 'Fourth', 'Fifth']) {
-  made.push(await call('POST', '/notes', { title, body: text }));
+async function main() {
+  const text = 'Milk 🥛\nBread "and butter"\nC:\\apples';
+  const made = [];
+  for (const title of ['Shopping list 🛒', 'Second', 'Third', 'Fourth', 'Fifth']) {
+    made.push(await call('POST', '/notes', { title, body: text }));
+  }
+  const [first, second] = made;
+  const read = await call('GET', `/notes/${first.id}`);
+  if (read.body !== text) throw new Error('the text has changed on its way');
+
+  // What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
+  read.title = `${read.title} ✅`;
+  await call('PUT', `/notes/${first.id}`, read);
+
+  const tag = await call('POST', '/tags', { name: 'errands' });
+  await call('POST', `/notes/${first.id}/comments`, { body: 'Oat milk,\nplease 🙏' });
+  await call('DELETE', `/notes/${second.id}`);
+
+  const gone = await problemOf(call('GET', `/notes/${second.id}`));
+  if (gone.slug !== 'not-found') throw gone;
+  const refused = await problemOf(call('POST', '/notes', { title: ' ', body: 'b' }));
+  if (refused.slug !== 'validation-failed') throw refused;
+  for (const { field, detail } of refused.errors) console.log(`refused: ${field} ${detail}`);
+
+  const titles = [];
+  for await (const note of all('/notes')) titles.push(note.title);
+  console.log(`${titles.length} notes: ${titles.join(', ')}; tag ${tag.name}`);
 }
-const [first, second] = made;
-const read = await call('GET', `/notes/${first.id}`);
-if (read.body !== text) throw new Error('the text has changed on its way');
 
-// What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
-read.title = `${read.title} ✅`;
-await call('PUT', `/notes/${first.id}`, read);
-
-const tag = await call('POST', '/tags', { name: 'errands' });
-await call('POST', `/notes/${first.id}/comments`, { body: 'Oat milk,\nplease 🙏' });
-await call('DELETE', `/notes/${second.id}`);
-
-const gone = await problemOf(call('GET', `/notes/${second.id}`));
-if (gone.slug !== 'not-found') throw gone;
-const refused = await problemOf(call('POST', '/notes', { title: ' ', body: 'b' }));
-if (refused.slug !== 'validation-failed') throw refused;
-for (const { field, detail } of refused.errors) console.log(`refused: ${field} ${detail}`);
-
-const titles = [];
-for await (const note of all('/notes')) titles.push(note.title);
-console.log(`${titles.length} notes: ${titles.join(', ')}; tag ${tag.name}`);
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof Problem)) throw error;
+  console.error(`notes.mjs: ${error.message}`);
+  process.exitCode = 1;
+}

@@ -16,12 +16,24 @@ ATTEMPTS = 6
 
 
 class Problem(Exception):
-    """What the service says when something is wrong. `slug` is the end of its type, by which programs tell them apart."""
+    """What the service says when something is wrong. `slug` is the end of its type, by which programs tell them apart.
 
-    def __init__(self, problem):
-        super().__init__(problem["detail"])
-        self.slug = problem["type"].rsplit("/", 1)[-1]
-        self.errors = problem.get("errors", [])
+    Of an answer that is not the service's, but a proxy's on the way, only the status is known.
+    """
+
+    def __init__(self, status, said):
+        said = said if isinstance(said, dict) else {}
+        super().__init__(said.get("detail", f"the answer has status {status} and is none of the service"))
+        self.slug = said.get("type", "about:blank").rsplit("/", 1)[-1]
+        self.errors = said.get("errors", [])
+
+
+def json_of(answer):
+    """Returns the JSON of an answer, or None if it has none."""
+    try:
+        return json.load(answer)
+    except ValueError:
+        return None
 
 
 def call(method, path, record=None):
@@ -36,12 +48,19 @@ def call(method, path, record=None):
         request = urllib.request.Request(URL + path, body, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                return None if answer.status == 204 else json.load(answer)
+                if answer.status == 204:
+                    return None
+                said = json_of(answer)
+                if said is None:
+                    raise Problem(answer.status, said)
+                return said
         except urllib.error.HTTPError as error:
-            # Asked too often, or too much is going on: the service says for how many seconds to stay away.
+            # Asked too often, or too much is going on: the service says for how many seconds to stay away. A proxy may
+            # send a date.
             if error.code not in (429, 503) or attempt == ATTEMPTS:
-                raise Problem(json.load(error)) from None
-            time.sleep(int(error.headers.get("retry-after", 1)))
+                raise Problem(error.code, json_of(error)) from None
+            seconds = error.headers.get("retry-after", "")
+            time.sleep(int(seconds) if seconds.isdecimal() else 1)
 
 
 def everything(path, limit=2):
@@ -90,4 +109,7 @@ def main():
 if __name__ == "__main__":
     # Emoji go out whatever the terminal is said to understand.
     sys.stdout.reconfigure(encoding="utf-8")
-    main()
+    try:
+        main()
+    except Problem as problem:
+        sys.exit(f"notes.py: {problem}")
