@@ -1,6 +1,7 @@
 // What a database file holds at one moment, in another file. VACUUM INTO reads it in one transaction, beside those who write;
 // the online backup would begin again whenever another process has written.
 import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { DatabaseDamaged } from './database.ts';
 import { openBeside, unusable } from './sqlite.ts';
 import type { Connection } from './sqlite-connection.ts';
@@ -51,7 +52,8 @@ export async function writeSnapshot(source: Connection, path: string, onWritten:
   onWritten(0, total);
   const looking = setInterval(look, LOOK_MS);
   try {
-    await source.run({ sql: 'VACUUM INTO ?1', parameter: path });
+    // A name that begins with `file:` would be taken for a URI.
+    await source.run({ sql: 'VACUUM INTO ?1', parameter: resolve(path) });
   } catch (error) {
     if (error instanceof DatabaseDamaged) throw new Error('what should be in it is damaged', { cause: error });
     throw error;

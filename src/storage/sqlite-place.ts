@@ -21,6 +21,12 @@ export function companionsOf(path: string): readonly [log: string, index: string
   return [`${file}-wal`, `${file}-shm`];
 }
 
+/** Returns the names that SQLite takes for its own beside the database at `path`: those of its logs and of their index. */
+export function ownNamesOf(path: string): readonly string[] {
+  const [log, index] = companionsOf(path);
+  return [log, index, log.replace(/wal$/, 'journal')];
+}
+
 function identityOf(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path);

@@ -146,15 +146,6 @@ export async function seize(path: string): Promise<() => Promise<void>> {
   return () => connection.close();
 }
 
-/** Resolves with whether somebody writes to the file at `path` or has it alone; false where there is none. */
-export async function isLocked(path: string): Promise<boolean> {
-  const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch(() => undefined);
-  const attempt = connection?.execute('BEGIN EXCLUSIVE').then(() => '', codeOf);
-  const code = await attempt;
-  await connection?.close();
-  return code === 'SQLITE_BUSY';
-}
-
 async function openExisting(path: string, address: string, mode: number, pragmas: string): Promise<Connection> {
   let connection: Connection | undefined;
   try {

@@ -153,7 +153,8 @@ test('an export that is killed, or finds no room, leaves no file, and is not in 
   const from = await filledFile(t, 100_000);
   const file = newFile(t);
   const first = startCommand(t, ['export', file, '--db', from]);
-  await until(() => existsSync(`${file}.unfinished`) && statSync(`${file}.unfinished`).size > 0);
+  const unfinished = `${file}.unfinished-${first.process.pid}`;
+  await until(() => existsSync(unfinished) && statSync(unfinished).size > 0);
   first.process.kill('SIGKILL');
   await first.ended;
   assert.ok(!existsSync(file));

@@ -1,5 +1,6 @@
 // `notes-server restore` as its users meet it: where nothing is, in the place of what is there, and where it must not.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -115,6 +116,24 @@ test('a service that is started in the middle of it does not write to what has b
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db.kept']);
 });
 
+test('what a service makes in the middle of it stays, with all that was acknowledged', async (t) => {
+  const [backup, db] = [await backupOf(t, 100_000), newFile(t)];
+  const run = startCommand(t, ['restore', backup, '--db', db, '--force']);
+  const unfinished = `${db}.unfinished-${run.process.pid}`;
+  await until(() => existsSync(unfinished) && statSync(unfinished).size > 1_000_000);
+  run.process.kill('SIGSTOP');
+  const service = await startService(t, { db });
+  assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
+  run.process.kill('SIGCONT');
+  const { status, stderr } = await run.ended;
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, /is there without its database|cannot write \S+: somebody has made one meanwhile$/m);
+  assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
+  assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
+  await service.close();
+  assert.equal(await notesIn(db), 2);
+});
+
 function linkAt(path: string): string | undefined {
   try {
     return readlinkSync(path);
@@ -129,10 +148,12 @@ test('a log without its database does not become that of the backup', async (t) 
     await connection.execute('PRAGMA journal_mode = WAL; DELETE FROM notes');
     copyFileSync(`${used}-wal`, `${db}-wal`);
   });
-  assertRefused(await restore(t, backup, db), 1, /notes\.db-wal is there already: --force/);
-  assert.equal((await restore(t, backup, db, '--force')).status, 0);
-  assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db.replaced-1-wal']);
-  assert.equal(await notesIn(db), 16);
+  const before = contentsOf(dirname(db));
+  for (const flags of [[], ['--force']]) {
+    const ending = await restore(t, backup, db, ...flags);
+    assertRefused(ending, 1, /notes\.db-wal is there without its database: move it away first$/m);
+  }
+  assert.deepEqual(contentsOf(dirname(db)), before);
 });
 
 test('a database that is damaged is replaced, and kept with its log as it is', async (t) => {
@@ -171,9 +192,9 @@ test('a backup that is missing, damaged or of another program changes nothing', 
 
 test('after a kill all is as it was, and the next run is not in its way', async (t) => {
   const [backup, db] = [await backupOf(t, 100_000), await filledFile(t, 1)];
-  const unfinished = `${db}.unfinished`;
   const before = contentsOf(dirname(db))['notes.db'];
   const first = startCommand(t, ['restore', backup, '--db', db, '--force']);
+  const unfinished = `${db}.unfinished-${first.process.pid}`;
   await until(() => existsSync(unfinished) && statSync(unfinished).size > 1_000_000);
   first.process.kill('SIGKILL');
   assert.equal((await first.ended).signal, 'SIGKILL');
@@ -193,6 +214,60 @@ test('on a full disk all is as it was', async (t) => {
   assert.deepEqual([status, /^notes-server: cannot write \S+: [^\n]*full$/m.test(stderr)], [1, true]);
   assert.deepEqual(readdirSync(folder), ['notes.db']);
   assert.equal(await notesIn(db), 7);
+});
+
+test('a name that SQLite would take for a URI, and one without its folder, are those of files', async (t) => {
+  const [backup, folder] = [await backupOf(t, 10), temporaryFolder(t)];
+  for (const [name, others] of [
+    ['file:x.db', []],
+    ['notes.db', ['notes.db.replaced-1']],
+  ] as const) {
+    assert.equal((await runCommand(t, ['restore', backup, '--db', name], { folder })).status, 0);
+    if (others.length > 0) {
+      assert.equal((await runCommand(t, ['restore', backup, '--db', name, '--force'], { folder })).status, 0);
+    }
+    assert.equal(await notesIn(join(folder, name)), 16);
+    assert.deepEqual(
+      readdirSync(folder).filter((each) => each.startsWith(name)),
+      [name, ...others],
+    );
+  }
+});
+
+test('a relative name keeps the log of what is damaged beside it', async (t) => {
+  const [backup, folder] = [await backupOf(t, 10), temporaryFolder(t)];
+  writeFileSync(join(folder, 'notes.db'), 'no database any more\n'.repeat(500));
+  writeFileSync(join(folder, 'notes.db-wal'), 'a log');
+  assert.equal((await runCommand(t, ['restore', backup, '--force'], { folder })).status, 0);
+  assert.equal(readFileSync(join(folder, 'notes.db.replaced-1-wal'), 'utf8'), 'a log');
+  assert.equal(await notesIn(join(folder, 'notes.db')), 16);
+});
+
+test('what has the name of something left behind is not taken away where it is the backup', async (t) => {
+  const [backup, db] = [await backupOf(t, 10), newFile(t)];
+  const gone = startCommand(t, ['--version']);
+  await gone.ended;
+  for (const name of [`${db}.unfinished`, `${db}.unfinished-${gone.process.pid}`]) {
+    copyFileSync(backup, name);
+    const before = contentsOf(dirname(db));
+    const { status, stderr } = await restore(t, name, db, '--force');
+    if (status !== 0) {
+      assert.match(stderr, /has a name of what is made on the way: give it another$/m);
+      assert.deepEqual(contentsOf(dirname(db)), before);
+    }
+    assert.equal(await notesIn(name), 16);
+  }
+});
+
+test('what is no file is not replaced', async (t) => {
+  const [backup, folder] = [await backupOf(t, 10), temporaryFolder(t)];
+  const [link, pipe] = [join(folder, 'link'), join(folder, 'pipe')];
+  symlinkSync('nowhere', link);
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  for (const place of [folder, link, pipe]) {
+    assertRefused(await restore(t, backup, place, '--force'), 1, / is no file$/m);
+  }
+  assert.deepEqual(readdirSync(folder), ['link', 'pipe']);
 });
 
 test('a restore of nothing, of several or to a cluster is told in one line, with exit status 2', async (t) => {
