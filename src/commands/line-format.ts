@@ -1,7 +1,7 @@
 // How exported data look: JSON lines. The first says what they are, how many records follow and which ids were given last; the
 // last says that all are there. Between them each line is a record as the service answers it, with its type.
 import type { Collection } from '../collections/collection.ts';
-import type { Counts, LastIds } from '../storage/id-pages.ts';
+import { type Counts, LARGEST_IMPORTED_ID, type LastIds } from '../storage/id-pages.ts';
 
 /** What the first line says. */
 export interface Head {
@@ -36,7 +36,10 @@ export function endLine(records: number): string {
 export function readHead(value: Readonly<Record<string, unknown>>, tables: readonly string[]): Head {
   const { type, version, counts, last_ids: lastIds } = value;
   if (type !== HEAD) throw new Error('it is no export of notes-server');
-  if (version !== VERSION) throw new Error(`it has version ${JSON.stringify(version)}; this program knows ${VERSION}`);
+  if (version !== VERSION) {
+    const told = typeof version === 'number' ? `version ${version}` : 'no version that is a number';
+    throw new Error(`it has ${told}; this program knows ${VERSION}`);
+  }
   return { counts: numbersIn('counts', counts, tables), lastIds: numbersIn('last_ids', lastIds, tables) };
 }
 
@@ -49,7 +52,7 @@ export function totalIn({ counts }: Head): number {
 export function isEnd(value: Readonly<Record<string, unknown>>, records: number, head: Head): boolean {
   if (value.type !== END) return false;
   if (value.records !== records || totalIn(head) !== records) {
-    const told = `the first line says ${totalIn(head)} records, the last ${JSON.stringify(value.records)}`;
+    const told = `the first line says ${totalIn(head)} records, the last ${typeof value.records === 'number' ? value.records : 'no number'}`;
     throw new Error(`${told}, and there are ${records}`);
   }
   return true;
@@ -59,8 +62,10 @@ export function isEnd(value: Readonly<Record<string, unknown>>, records: number,
 function numbersIn(name: string, value: unknown, tables: readonly string[]): Record<string, number> {
   const entries = Object.entries(typeof value === 'object' && value !== null ? value : { '': undefined });
   const isRight = entries.every(
-    ([table, number]) => tables.includes(table) && Number.isSafeInteger(number) && number >= 0,
+    ([table, number]) =>
+      tables.includes(table) && Number.isInteger(number) && number >= 0 && number <= LARGEST_IMPORTED_ID,
   );
-  if (!isRight) throw new Error(`${name} must be whole numbers by ${tables.join(', ')}`);
+  if (!isRight)
+    throw new Error(`${name} must be whole numbers from 0 to ${LARGEST_IMPORTED_ID} by ${tables.join(', ')}`);
   return Object.fromEntries(entries);
 }

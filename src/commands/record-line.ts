@@ -1,6 +1,7 @@
 // One line of exported data: from its bytes to its value, and on to a record that fits the contract.
 import type { Collection } from '../collections/collection.ts';
 import { recordCheck } from '../contract/record.ts';
+import { LARGEST_IMPORTED_ID } from '../storage/id-pages.ts';
 import type { RecordValues } from '../storage/records.ts';
 import { storedColumns, type TableShape } from '../storage/shape.ts';
 import { COLLECTIONS } from './collections.ts';
@@ -39,19 +40,19 @@ function kindOf(collection: Collection): (value: LineValue) => RecordLine {
   const [type, check, stored] = [typeOf(collection), recordCheck(path), storedColumns(shape)];
   return (value) => {
     const id = idIn(value, 'id');
-    const values = stored.map((column) =>
-      column === shape.parent?.column ? idIn(value, column) : String(value[column]),
-    );
+    const parent = shape.parent?.column;
+    if (parent !== undefined) idIn(value, parent);
     const fault = check(value);
     if (fault !== undefined) throw new Error(fault);
+    const values = stored.map((column) => (column === parent ? idIn(value, column) : String(value[column])));
     return { type, table: shape, values: [id, ...values] };
   };
 }
 
 function idIn(value: LineValue, name: string): number {
   const id = value[name];
-  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) {
-    throw new Error(`${name} must be a whole number from 1`);
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1 || id > LARGEST_IMPORTED_ID) {
+    throw new Error(`${name} must be a whole number from 1 to ${LARGEST_IMPORTED_ID}`);
   }
   return id;
 }

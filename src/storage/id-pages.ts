@@ -16,6 +16,9 @@ export const PAGE = { records: 2_048, bytes: 1_048_576 };
 /** Beyond every id. */
 export const END = Number.MAX_SAFE_INTEGER;
 
+/** The largest id that is taken from elsewhere: as many are left to be given, each a number that JSON can carry. */
+export const LARGEST_IMPORTED_ID = 2 ** 52;
+
 /** The SQL condition of a page, whose parameter is the JSON array of the id before it and its last one. */
 export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from './database.ts';
 import { END, giveLastIds, IS_ON_PAGE, type LastIds, lastIdsOf, nextPage } from './id-pages.ts';
 import { storedColumns, type TableShape } from './shape.ts';
-import { markBegun, markFinished, type Source } from './unfinished.ts';
+import { markFinished, markImport, refuseOtherImport, type Source } from './unfinished.ts';
 
 /** A record: its id, its parent's if it has one, and its texts in the order of the columns. */
 export type RecordValues = readonly [id: number, ...values: (string | number)[]];
@@ -42,25 +42,44 @@ export interface Import {
   finish(lastIds: LastIds): Promise<void>;
 }
 
-/** Returns what adds records to `target`. From the first one that it adds no service starts there until it has been finished. */
-export function importInto(target: Database): Import {
+/**
+ * Returns what adds records to `target`, of an import whose lines have this number. From the first one that it adds no service
+ * starts there until it has been finished. Both reject where an import of other lines has not been.
+ */
+export function importInto(target: Database, lines: number): Import {
   return {
     async add(table, records) {
+      await refuseOtherImport(target, lines);
       const parameter = JSON.stringify(records);
       const [found] = await target.read({ sql: comparison(table), parameter });
       if (found?.taken != null) return { taken: Number(found.taken) };
       if (found?.orphan != null) return { orphan: Number(found.orphan) };
       const added = records.length - Number(found?.same);
-      if (added > 0) await target.transact(randomUUID(), [markBegun('import'), { sql: insertion(table), parameter }]);
+      if (added > 0) await target.transact(randomUUID(), [...markImport(lines), { sql: insertion(table), parameter }]);
       return { added };
     },
 
     async finish(lastIds) {
+      await refuseOtherImport(target, lines);
       const given = await lastIdsOf(target);
       const names = new Set([...Object.keys(given), ...Object.keys(lastIds)]);
       const last = [...names].map((name) => [name, Math.max(given[name] ?? 0, lastIds[name] ?? 0)] as const);
       await target.transact(randomUUID(), [...giveLastIds(Object.fromEntries(last)), markFinished('import')]);
     },
+  };
+}
+
+/**
+ * Returns what tells what would become of records that were added to `target`, and adds none. Parents it does not look for:
+ * they may be among what would have been added.
+ */
+export function compareWith(target: Source): Import {
+  return {
+    async add(table, records) {
+      const [found] = await target.read({ sql: comparison(table), parameter: JSON.stringify(records) });
+      return found?.taken == null ? { added: records.length - Number(found?.same) } : { taken: Number(found.taken) };
+    },
+    async finish() {},
   };
 }
 

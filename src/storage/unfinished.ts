@@ -32,6 +32,22 @@ export function markBegun(filling: Filling): Statement {
   return { sql: `CREATE TABLE IF NOT EXISTS ${tableOf(filling)} (begun INTEGER) STRICT` };
 }
 
+/** What marks, as {@link markBegun} does, that an import has begun of the lines with this number, if no other has before. */
+export function markImport(lines: number): Statement[] {
+  const table = tableOf('import');
+  const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;
+  return [markBegun('import'), { sql: insert, parameter: String(lines) }];
+}
+
+/** Rejects where an import of other lines than those with this number was begun, and has not been finished. */
+export async function refuseOtherImport(database: Source, lines: number): Promise<void> {
+  if ((await unfinishedIn(database)) !== 'import') return;
+  const [mark] = await database.read({ sql: `SELECT begun FROM ${tableOf('import')}` });
+  if (mark && Number(mark.begun) !== lines) {
+    throw new Error('an import of another file into it was not finished: run that one again first');
+  }
+}
+
 /** What takes the mark away. */
 export function markFinished(filling: Filling): Statement {
   return { sql: `DROP TABLE IF EXISTS ${tableOf(filling)}` };

@@ -78,6 +78,7 @@ async function removeLeftovers(path: string, source: string | undefined): Promis
 function isOver(number: number): boolean {
   if (number === process.pid) return true;
   try {
+    // Signal 0 is not sent: it is only found out whether it could be.
     process.kill(number, 0);
     return false;
   } catch (error) {

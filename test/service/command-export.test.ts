@@ -219,7 +219,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'is of a newer version': [WHOLE.replace('"version":1', '"version":2'), /line 1: it has version 2; .* knows 1$/m],
   'has wrong counts': [
     WHOLE.replace('"notes":2', '"notes":-2'),
-    /line 1: counts must be whole numbers by notes, tags, /,
+    /line 1: counts must be whole numbers from 0 to \d+ by notes, tags, /,
   ],
   'was cut off between lines': [HEAD + NOTES, /the last line is missing: it was cut off after line 3$/m],
   'was cut off in a line': [WHOLE.slice(0, -40), /line 4: it is no JSON in UTF-8$/m],
@@ -240,8 +240,8 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
     /line 3: title must NOT have more than 500 characters\.$/m,
   ],
   'has half a character': [WHOLE.replace('"d"', '"\\ud800"'), /line 3: body must be valid Unicode/],
-  'has no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1$/m],
-  'has an id of zero': [WHOLE.replace('"id":1,', '"id":0,'), /line 2: id must be a whole number from 1$/m],
+  'has no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1 to \d+$/m],
+  'has an id of zero': [WHOLE.replace('"id":1,', '"id":0,'), /line 2: id must be a whole number from 1 to \d+$/m],
   'has an id twice': [WHOLE.replace('"id":3', '"id":1'), /line 3: the ids of each type must rise, and 1 does not$/m],
   'has a comment on nothing': [WHOLE.replace('"note_id":3', '"note_id":4'), /line 4: note_id names nothing$/m],
 };
