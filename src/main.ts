@@ -40,7 +40,9 @@ export async function main(): Promise<void> {
     process.exitCode = usage ? EXIT_USAGE : EXIT_FAILURE;
     if (error instanceof ReaderGone) return;
     const line = visible(explain(error).replace(/\s*[\r\n]\s*/g, ' '));
-    process.stderr.write(`notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
+    // A bar may stand in the line of a terminal.
+    const away = process.stderr.isTTY ? '\r\u001b[K' : '';
+    process.stderr.write(`${away}notes-server: ${line}${usage ? ' (see --help)' : ''}\n`);
   }
 }
 

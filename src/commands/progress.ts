@@ -6,7 +6,8 @@ export interface Screen {
   write(text: string): void;
 }
 
-const BAR_WIDTH = 30;
+/** So that all fits the 80 columns of a terminal, of the largest numbers that are likely. */
+const BAR_WIDTH = 12;
 
 /** A bar moves so often at most; and elsewhere a line is written for each step. In milliseconds and in parts of the whole. */
 const MOVE_MS = 100;

@@ -20,8 +20,8 @@ test('on a terminal a bar moves in its line, ten times a second at most, and end
   const texts = written(true, 1_000);
   assert.equal(texts.length, 101);
   for (const text of texts) assert.match(text.slice(2), /^\[Kcopied \[#*-*\] \d+ % of 1,000/);
-  assert.equal(texts[50], `\r\u001b[Kcopied [${'#'.repeat(15)}${'-'.repeat(15)}] 50 % of 1,000, 100/s, 0:05 left`);
-  assert.equal(texts.at(-1), `\r\u001b[Kcopied [${'#'.repeat(30)}] 100 % of 1,000, 100/s\n`);
+  assert.equal(texts[50], `\r\u001b[Kcopied [${'#'.repeat(6)}${'-'.repeat(6)}] 50 % of 1,000, 100/s, 0:05 left`);
+  assert.equal(texts.at(-1), `\r\u001b[Kcopied [${'#'.repeat(12)}] 100 % of 1,000, 100/s\n`);
 });
 
 test('elsewhere a line is written for each tenth', () => {
@@ -53,4 +53,17 @@ test('what is counted may have a unit', () => {
   progress(0, 1_000);
   progress(1_000, 1_000);
   assert.equal(text, 'written 100 % of 1,000 KiB\n');
+});
+
+test('a line on a terminal fits 80 columns, however large the database', () => {
+  const texts: string[] = [];
+  let time = 0;
+  const screen = { isTerminal: true, write: (text: string) => texts.push(text) };
+  const progress = createProgress(screen, 'backed up', { unit: ' KiB', now: () => time });
+  progress(0, 123_456_789);
+  time = 60_000;
+  progress(60_000_000, 123_456_789);
+  const line = texts.at(-1)?.slice('\r\u001b[K'.length) ?? '';
+  assert.match(line, / 48 % of 123,456,789 KiB, 1,000,000 KiB\/s, 1:04 left$/);
+  assert.ok(line.length < 80, line);
 });

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { newFile } from '../storage/databases.ts';
-import { type CommandParts, type Ending, runCommand } from './command.ts';
+import { type CommandParts, type Ending, LAUNCHER, runCommand } from './command.ts';
 import { temporaryFolder } from './engine.ts';
 import { startService } from './harness.ts';
+import { skipLoudly } from './skip.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
@@ -129,4 +130,19 @@ test('values of a kind that nobody expects are told as what they are, and not qu
     assertFailed(ending, reason);
     assert.ok(ending.stderr.length < 500, ending.stderr);
   }
+});
+
+const SCRIPT = '/usr/bin/script';
+
+test('on a terminal the reason stands in a line of its own, in the place of the bar', (t) => {
+  if (!existsSync(SCRIPT)) return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
+  const [db, file] = [newFile(t), join(temporaryFolder(t), 'notes.jsonl')];
+  writeFileSync(file, linesOf([1, 1]));
+  const line = `${process.execPath} ${LAUNCHER} import ${file} --db ${db}`;
+  const { stdout, status } = spawnSync(SCRIPT, ['-qfec', line, '/dev/null'], { encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(
+    stdout.replaceAll('\u001b', '^'),
+    /\^\[Kimported \[-+\] 0 % of 2[^\n]*\r\^\[Knotes-server: cannot import [^\n]+\n$/,
+  );
 });
