@@ -36,8 +36,15 @@ test('who goes away while a demonstration waits or works gives all its threads b
   for (const [threads, text] of [1, 4, 8, 12].flatMap((each) => [[each, LONG] as const, [each, WIDE] as const])) {
     // With five at once, some have their crew and the others wait for one.
     const sockets = await Promise.all(Array.from({ length: 5 }, () => openSocket({ port })));
-    for (const socket of sockets) socket.write(text);
-    await until(() => threadsOf(pid) >= base + threads);
+    let answered = 0;
+    for (const socket of sockets) {
+      socket.once('data', () => {
+        answered += 1;
+      });
+      socket.write(text);
+    }
+    // So many may have been there too shortly to be seen.
+    await until(() => threadsOf(pid) >= base + threads || answered === sockets.length);
     for (const socket of sockets) socket.destroy();
     const answer = await ask(url, 'POST', '/counter/increment', LARGE);
     assert.deepEqual(JSON.parse(answer.text), { expected: 16_000, actual: 16_000, consistent: true });
