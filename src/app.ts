@@ -147,13 +147,14 @@ function routesOf(
   const tagTable = createTable(tags.shape, database, write, meters);
   const commentTable = createTable(comments.shape, database, write, meters);
   const prefix = basePath(bases);
+  const contract = describe(documentation, bases);
   return [
     ...collectionRoutes(notes, noteTable, undefined, prefix),
     ...collectionRoutes(tags, tagTable, undefined, prefix),
     ...collectionRoutes(comments, commentTable, noteTable, prefix),
     ...healthRoutes(database, isStopping),
-    ...docsRoutes(documentation, bases),
-    problemRoute(describe(documentation, bases)),
+    ...docsRoutes(documentation, contract, bases),
+    problemRoute(contract),
     ...(metrics ? [metrics.route] : []),
     ...demonstrations.routes,
   ];

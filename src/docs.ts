@@ -47,19 +47,16 @@ export function describe({ contract }: Documentation, { baseUrl, problemBase }: 
   return JSON.stringify(JSON.parse(text));
 }
 
-/** Returns the routes that serve `documentation` from memory, its URLs set to `bases`. */
-export function docsRoutes(documentation: Documentation, bases: Bases): Route[] {
-  const page = serveAsset(compressed(docsPage(documentation, bases)), [...PAGE_HEADERS, ...REVALIDATE]);
-  const description = serveAsset(compressed(describe(documentation, bases)), [
-    ...['content-type', 'application/json'],
-    ...REVALIDATE,
-  ]);
+/** Returns the routes that serve the docs page with its `files`, and `contract`, as {@link describe} returns it, from memory. */
+export function docsRoutes({ files }: Documentation, contract: string, bases: Bases): Route[] {
+  const page = serveAsset(compressed(docsPage(contract, bases)), [...PAGE_HEADERS, ...REVALIDATE]);
+  const description = serveAsset(compressed(contract), ['content-type', 'application/json', ...REVALIDATE]);
 
   return [
     endpoint('GET', '/', () => ({ status: 307, headers: ['location', `${basePath(bases)}/docs`] })),
     endpoint('GET', '/docs', ({ call }) => page(call.headers)),
     endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
-      const serve = documentation.files.get(parameters.asset);
+      const serve = files.get(parameters.asset);
       if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
       return serve(call.headers);
     }),
@@ -72,7 +69,7 @@ export function basePath({ baseUrl }: Bases): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
-function docsPage({ contract }: Documentation, { baseUrl }: Bases): string {
+function docsPage(contract: string, { baseUrl }: Bases): string {
   const { info } = JSON.parse(contract) as { info: { version: string; summary: string } };
   return htmlPage({
     title: 'notes-server documentation',

@@ -1,7 +1,6 @@
 // What a database file holds at one moment, in another file. VACUUM INTO reads it in one transaction, beside those who write;
 // the online backup would begin again whenever another process has written.
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { DatabaseDamaged } from './database.ts';
 import { openBeside, unusable } from './sqlite.ts';
 import type { Connection } from './sqlite-connection.ts';
@@ -37,7 +36,10 @@ export async function openFilled(path: string, open: (path: string) => Promise<C
   }
 }
 
-/** Writes what `source` holds at this moment to `path`, an empty file. Rejects as its statements do. */
+/**
+ * Writes what `source` holds at this moment to `path`, an empty file. It must be absolute, for SQLite would take one that begins
+ * with `file:` for a URI. Rejects as its statements do.
+ */
 export async function writeSnapshot(source: Connection, path: string, onWritten: OnWritten): Promise<void> {
   const [size] = await source.run({
     sql: `SELECT (page_count - freelist_count) * page_size / 1024 AS kib
@@ -52,8 +54,7 @@ export async function writeSnapshot(source: Connection, path: string, onWritten:
   onWritten(0, total);
   const looking = setInterval(look, LOOK_MS);
   try {
-    // A name that begins with `file:` would be taken for a URI.
-    await source.run({ sql: 'VACUUM INTO ?1', parameter: resolve(path) });
+    await source.run({ sql: 'VACUUM INTO ?1', parameter: path });
   } catch (error) {
     if (error instanceof DatabaseDamaged) throw new Error('what should be in it is damaged', { cause: error });
     throw error;
