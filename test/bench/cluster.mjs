@@ -9,7 +9,7 @@ import { migrate } from '../../dist/src/storage/migrations.js';
 import { openRqlite } from '../../dist/src/storage/rqlite.js';
 import { createTable } from '../../dist/src/storage/table.js';
 import { createWriter } from '../../dist/src/storage/writer.js';
-import { startNodes } from '../../dist/test/storage/rqlite-nodes.js';
+import { startNodes } from '../../dist/test/support/rqlite-nodes.js';
 import { startDelay } from './delay.mjs';
 import { median } from './figures.mjs';
 import { drive, preload, SERVERS, start } from './servers.mjs';

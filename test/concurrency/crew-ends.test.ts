@@ -5,8 +5,8 @@ import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { CANNOT_LOOK, threadsOf } from '../service/threads.ts';
-import { until } from '../service/until.ts';
+import { CANNOT_LOOK, threadsOf } from '../support/threads.ts';
+import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import { createGate, type Identity } from './crew-tasks.ts';
 import {

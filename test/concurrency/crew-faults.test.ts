@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { until } from '../service/until.ts';
+import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import { createGate, type Deed } from './crew-tasks.ts';
 import { ask, assertServes, assertUnavailable, hold, type Supply, startSupply } from './supply.ts';

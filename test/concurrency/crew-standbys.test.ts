@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { until } from '../service/until.ts';
+import { until } from '../support/until.ts';
 import { type Clock, stopTime } from './clock.ts';
 import { ask, assertServes, hold, identities, type Supply, startSupply } from './supply.ts';
 

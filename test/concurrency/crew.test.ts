@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sharedCells } from '../../src/concurrency/sync.ts';
-import { CANNOT_LOOK, threadsOf } from '../service/threads.ts';
-import { until } from '../service/until.ts';
+import { CANNOT_LOOK, threadsOf } from '../support/threads.ts';
+import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import type { Identity } from './crew-tasks.ts';
 import { ask, assertServes, assertUnavailable, hold, identities, startSupply, withoutCoverage } from './supply.ts';

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { CREW_LIMITS, type Crews, createCrews } from '../../src/concurrency/crew.ts';
 import { Problem } from '../../src/http/problem.ts';
-import { until } from '../service/until.ts';
+import { until } from '../support/until.ts';
 import { createGate, type Gate, type Identity } from './crew-tasks.ts';
 
 /** The tasks that threads have unless a test says otherwise. */

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
-import { codeOf, sources } from '../project/sources.ts';
-import { at, contract, resolve } from '../service/contract.ts';
+import { at, contract, resolve } from '../support/contract.ts';
+import { codeOf, sources } from '../support/sources.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

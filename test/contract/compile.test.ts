@@ -9,9 +9,9 @@ import type { ErrorObject } from 'ajv';
 import fc from 'fast-check';
 import { compileContract } from '../../src/contract/compile.ts';
 import { operations, type SchemaError, type Validate } from '../../src/contract/generated.js';
-import { closureOf, root, sourceAt, sources } from '../project/sources.ts';
-import { at, resolve, validatorAt } from '../service/contract.ts';
-import { temporaryFolder } from '../service/engine.ts';
+import { at, resolve, validatorAt } from '../support/contract.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { closureOf, root, sourceAt, sources } from '../support/sources.ts';
 
 const CONTRACT = new URL('schemas/openapi.json', root);
 const GENERATED = new URL('dist/src/contract/generated.js', root);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpoint, type Input } from '../../src/contract/endpoint.ts';
 import { Problem } from '../../src/http/problem.ts';
-import { EMPTY_CALL } from '../service/bare-server.ts';
+import { EMPTY_CALL } from '../support/bare-server.ts';
 
 /** What the handler of an operation gets for a call. */
 async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial<Input<unknown, unknown>['call']>) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemTitle, problemTypes } from '../../src/http/problem.ts';
-import { at, contract, resolve, validatorAt } from '../service/contract.ts';
+import { at, contract, resolve, validatorAt } from '../support/contract.ts';
 
 interface Example {
   /** Where it stands. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpoint } from '../../src/contract/endpoint.ts';
 import { operations } from '../../src/contract/generated.js';
-import { sources } from '../project/sources.ts';
-import { at, contract, resolve } from '../service/contract.ts';
-import { startService } from '../service/harness.ts';
+import { at, contract, resolve } from '../support/contract.ts';
+import { startService } from '../support/service.ts';
+import { sources } from '../support/sources.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 

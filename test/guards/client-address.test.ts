@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { clientAddress } from '../../src/guards/client-address.ts';
-import { heapMegabytes } from './heap.ts';
+import { heapMegabytes } from '../support/heap.ts';
 
 function clientOf(remoteAddress: string | undefined, forwarded?: string | string[], trustProxy = false): string {
   const socket = new Socket();

@@ -6,7 +6,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Keys, loadKeys } from '../../src/guards/keys.ts';
-import { temporaryFolder } from '../service/engine.ts';
+import { temporaryFolder } from '../support/engine.ts';
 
 function fileWith(t: TestContext, text: string | Buffer): string {
   const file = join(temporaryFolder(t), 'keys');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createRateLimiter } from '../../src/guards/rate-limit.ts';
-import { heapMegabytes } from './heap.ts';
+import { heapMegabytes } from '../support/heap.ts';
 
 const WINDOW_MS = 60_000;
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { MAX_NESTING_LEVELS, parseJson } from '../../src/http/json.ts';
 import { Problem } from '../../src/http/problem.ts';
-import { JSON_TEXTS } from './json-texts.ts';
+import { JSON_TEXTS } from '../support/json-texts.ts';
 
 const SEED = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const RUNS = 10_000;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createTurn, createTurns } from '../../src/processes/turns.ts';
-import { until } from '../service/until.ts';
+import { until } from '../support/until.ts';
 
 /** An office that grants when the test says so, and what it was asked and told. */
 function office() {

@@ -5,8 +5,8 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { temporaryFolder } from '../service/engine.ts';
-import { closureOf, codeOf, root, type Source, sources } from './sources.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { closureOf, codeOf, root, type Source, sources } from '../support/sources.ts';
 
 /** The rooms of the house, from the door inwards. A module that stands in src/ itself is a room of its own. */
 const ROOMS: Record<string, readonly string[]> = {

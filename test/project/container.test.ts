@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
 import { optionsHelp } from '../../src/options.ts';
-import { optionsFor } from '../service/harness.ts';
-import { root } from './sources.ts';
+import { optionsFor } from '../support/service.ts';
+import { root } from '../support/sources.ts';
 
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 

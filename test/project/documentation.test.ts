@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { test } from 'node:test';
-import { codeOf, sources } from './sources.ts';
+import { codeOf, sources } from '../support/sources.ts';
 
 /** A file of three hundred lines is one that should be two. */
 const LINES_LIMIT = 300;

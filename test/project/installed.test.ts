@@ -6,9 +6,9 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { ask, assertRefused, runCommand, startCommand, stop } from '../service/command.ts';
-import { temporaryFolder } from '../service/engine.ts';
-import { startRegistry } from './registry.ts';
+import { ask, assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry({ after });
 

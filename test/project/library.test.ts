@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { temporaryFolder } from '../service/engine.ts';
-import { startRegistry } from './registry.ts';
-import { root } from './sources.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { startRegistry } from '../support/registry.ts';
+import { root } from '../support/sources.ts';
 
 const run = promisify(execFile);
 const registry = await startRegistry({ after });

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { closureOf, root } from './sources.ts';
+import { closureOf, root } from '../support/sources.ts';
 
 interface Manifest {
   readonly name: string;

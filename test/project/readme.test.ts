@@ -11,8 +11,8 @@ import { DISPATCH_LIMITS } from '../../src/http/dispatch.ts';
 import { problemTypes } from '../../src/http/problem.ts';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
-import { startService } from '../service/harness.ts';
-import { newFile } from '../storage/databases.ts';
+import { newFile } from '../support/databases.ts';
+import { startService } from '../support/service.ts';
 
 const root = new URL('../../../', import.meta.url);
 const readme = readFileSync(new URL('README.md', root), 'utf8');

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { optionsHelp } from '../../src/options.ts';
-import { LAUNCHER } from '../service/command.ts';
-import { temporaryFolder } from '../service/engine.ts';
-import { skipLoudly } from '../service/skip.ts';
-import { root } from './sources.ts';
+import { LAUNCHER } from '../support/command.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { skipLoudly } from '../support/skip.ts';
+import { root } from '../support/sources.ts';
 
 const readme = readFileSync(new URL('README.md', root), 'utf8');
 const unit = /```ini\n(\[Unit\][\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail('the README has no unit');

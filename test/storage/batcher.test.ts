@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BATCH_LIMITS, createBatcher } from '../../src/storage/batcher.ts';
 import { DatabaseOverloaded, DatabaseUnavailable } from '../../src/storage/database.ts';
-import { until } from '../service/until.ts';
+import { until } from '../support/until.ts';
 
 type Outcomes = readonly string[];
 

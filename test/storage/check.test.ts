@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/storage/check.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
-import { change, contentsOf, newFile, openDatabase, openOther, writeForeignFile } from './databases.ts';
+import { change, contentsOf, newFile, openDatabase, openOther, writeForeignFile } from '../support/databases.ts';
 
 const NUMBERS = (count: number) =>
   `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;

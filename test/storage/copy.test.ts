@@ -7,8 +7,8 @@ import { tags } from '../../src/collections/tags.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { type Source, unfinishedIn } from '../../src/storage/unfinished.ts';
-import { change, openDatabase, rows } from './databases.ts';
-import { ENGINES } from './engines.ts';
+import { change, openDatabase, rows } from '../support/databases.ts';
+import { ENGINES } from '../support/engines.ts';
 
 const TABLES = [notes, tags, comments].map(({ shape }) => shape);
 const COUNTS = [

@@ -15,7 +15,7 @@ import {
   overhear,
   rows,
   writeForeignFile,
-} from './databases.ts';
+} from '../support/databases.ts';
 
 const VERSIONS = 'SELECT version FROM notes_server_versions ORDER BY version';
 

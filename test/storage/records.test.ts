@@ -8,8 +8,8 @@ import { importLines } from '../../src/commands/import.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { importInto, recordLines } from '../../src/storage/records.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
-import { newFile, openDatabase, overhear } from './databases.ts';
-import { ENGINES } from './engines.ts';
+import { newFile, openDatabase, overhear } from '../support/databases.ts';
+import { ENGINES } from '../support/engines.ts';
 
 const NOTES = notes.shape;
 const RECORDS = [

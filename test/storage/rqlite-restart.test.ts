@@ -6,7 +6,7 @@ import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite } from '../../src/storage/rqlite.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
-import { needsRqlited as skip, startNodes } from './rqlite-nodes.ts';
+import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
 
 test('a node that has just been started again tells all that was acknowledged', { skip }, async (t) => {
   const cluster = await startNodes(1);

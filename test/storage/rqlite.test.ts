@@ -10,8 +10,8 @@ import { openRqlite, type ReadLevel } from '../../src/storage/rqlite.ts';
 import { CLUSTER_LIMITS, createCluster } from '../../src/storage/rqlite-cluster.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
-import { until } from '../service/until.ts';
-import { type Fault, type StandIn, startStandIn } from './rqlite-stand-in.ts';
+import { type Fault, type StandIn, startStandIn } from '../support/rqlite-stand-in.ts';
+import { until } from '../support/until.ts';
 
 async function open(t: TestContext, standIn: StandIn, level: ReadLevel = 'linearizable'): Promise<Database> {
   const database = await openRqlite({ nodes: standIn.nodes, user: undefined, password: undefined }, level);

@@ -4,7 +4,7 @@ import { copyFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Database, DatabaseUnavailable, type Row } from '../../src/storage/database.ts';
-import { change, newFile, openDatabase, openOther, rows } from './databases.ts';
+import { change, newFile, openDatabase, openOther, rows } from '../support/databases.ts';
 
 const ADD = "INSERT INTO tags (name) VALUES ('a') RETURNING id";
 const COUNT = 'SELECT count(*) AS count FROM tags';

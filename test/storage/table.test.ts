@@ -9,8 +9,8 @@ import type { Database } from '../../src/storage/database.ts';
 import { DEEP_OFFSET, PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
 import { createTable, type Table } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
-import { change, overhear, rows } from './databases.ts';
-import { ENGINES, type Engine } from './engines.ts';
+import { change, overhear, rows } from '../support/databases.ts';
+import { ENGINES, type Engine } from '../support/engines.ts';
 
 async function startTables(test: TestContext, engine: Engine) {
   const database = await engine.open(test);

@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { createWriter, type WriteKind } from '../../src/storage/writer.ts';
-import { createGate } from '../service/bare-server.ts';
-import { until } from '../service/until.ts';
-import { change, openEmpty, overhear, rows } from './databases.ts';
+import { createGate } from '../support/bare-server.ts';
+import { change, openEmpty, overhear, rows } from '../support/databases.ts';
+import { until } from '../support/until.ts';
 
 /** Tells each write whether its row, which has the write's first value as id, was there. */
 const isThere: WriteKind<boolean>['outcomes'] = (writes, found) => {

@@ -1,0 +1,221 @@
+// The documentation over HTTP: the page and its files, and the description. What a person sees of it in a browser is in
+// docs-page.test.ts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { problemTypes } from '../../../src/http/problem.ts';
+import { contract } from '../../support/contract.ts';
+import { type JsonAnswer, startService } from '../../support/service.ts';
+
+const SLUGS = Object.keys(problemTypes);
+
+/** Everything that is served from memory, with its type and the codings it is there in. */
+const DOCUMENTS = [
+  { path: '/docs', type: 'text/html; charset=utf-8', codings: ['gzip'] },
+  { path: '/docs/page.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/docs.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/operations.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/operation.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/initializer.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/adjustments.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/copy.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/favicon.svg', type: 'image/svg+xml', codings: ['br', 'gzip'] },
+  { path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/openapi.json', type: 'application/json', codings: ['gzip'] },
+];
+
+test('the root leads to the docs page, below the path of the base URL too', async (t) => {
+  const root = await (await startService(t)).request('GET', '/');
+  assert.deepEqual([root.status, root.headers.location], [307, '/docs']);
+  const below = await (await startService(t, { baseUrl: 'https://example.org/api' })).request('GET', '/');
+  assert.equal(below.headers.location, '/api/docs');
+});
+
+test('the page, its files and the description come with their type, uncompressed unless asked, to be revalidated', async (t) => {
+  const service = await startService(t);
+  for (const { path, type } of DOCUMENTS) {
+    const { status, headers } = await service.request('GET', path);
+    assert.equal(status, 200, path);
+    assert.equal(headers['content-type'], type, path);
+    assert.equal(headers['content-encoding'], undefined, path);
+    assert.equal(headers['cache-control'], 'no-cache', path);
+    assert.equal(headers.vary, 'accept-encoding', path);
+    assert.match(String(headers.etag), /^"[\w-]{22}"$/, path);
+  }
+});
+
+test('compressed forms hold the same text in fewer bytes, under an etag of their own', async (t) => {
+  const service = await startService(t);
+  for (const { path, codings } of DOCUMENTS) {
+    const plain = await service.request('GET', path);
+    const etags = [plain.headers.etag];
+    for (const coding of ['br', 'gzip']) {
+      const answer = await service.request('GET', path, { headers: { 'accept-encoding': coding } });
+      const isThere = codings.includes(coding);
+      assert.equal(answer.headers['content-encoding'], isThere ? coding : undefined, `${path} ${coding}`);
+      assert.equal(answer.text, plain.text, `${path} ${coding}`);
+      assert.equal(answer.bytes.length < plain.bytes.length, isThere, `${path} ${coding}`);
+      if (isThere) etags.push(answer.headers.etag);
+    }
+    assert.equal(new Set(etags).size, codings.length + 1, path);
+  }
+});
+
+test('the coding is the best one that the client accepts', async (t) => {
+  const service = await startService(t);
+  for (const [accepted, coding] of [
+    ['gzip, deflate, br, zstd', 'br'],
+    ['br;q=0.5', 'br'],
+    ['GZIP', 'gzip'],
+    ['br;q=0, gzip;q=0.1', 'gzip'],
+    ['gzip;q=0, br;q=0.0', undefined],
+    ['gzip;q=, br;q=x', undefined],
+    ['deflate, zstd', undefined],
+    ['identity', undefined],
+    ['', undefined],
+  ] as const) {
+    const { headers } = await service.request('GET', '/docs/page.css', { headers: { 'accept-encoding': accepted } });
+    assert.equal(headers['content-encoding'], coding, accepted);
+  }
+});
+
+test('a client that has the document already gets 304 with its etag, and no body', async (t) => {
+  const service = await startService(t);
+  for (const path of ['/docs', '/docs/swagger-ui.css', '/openapi.json']) {
+    for (const coding of ['identity', 'gzip']) {
+      const ask = (known: string) =>
+        service.request('GET', path, { headers: { 'accept-encoding': coding, 'if-none-match': known } });
+      const etag = String((await ask('"none"')).headers.etag);
+      for (const known of [etag, `W/${etag}`, `"one", ${etag}`, '*']) {
+        const answer = await ask(known);
+        assert.equal(answer.status, 304, `${path} ${known}`);
+        assert.equal(answer.headers.etag, etag);
+        assert.equal(answer.headers['cache-control'], 'no-cache');
+        assert.equal(answer.headers.vary, 'accept-encoding');
+        assert.equal(answer.headers['content-length'], undefined);
+      }
+      for (const other of ['"none"', etag.slice(1, -1), '']) assert.equal((await ask(other)).status, 200, other);
+    }
+  }
+});
+
+test('HEAD tells of every document and page what GET does, without the body', async (t) => {
+  const service = await startService(t);
+  for (const path of ['/', ...DOCUMENTS.map((document) => document.path), '/problems/not-found']) {
+    const parts = { headers: { 'accept-encoding': 'gzip' } };
+    const [get, head] = [await service.request('GET', path, parts), await service.request('HEAD', path, parts)];
+    assert.equal(head.status, get.status, path);
+    assert.equal(head.bytes.length, 0, path);
+    assert.deepEqual(withoutPerRequest(head), withoutPerRequest(get), path);
+  }
+});
+
+function withoutPerRequest({ headers }: JsonAnswer): unknown {
+  return { ...headers, date: undefined, 'x-request-id': undefined };
+}
+
+test('pages and their files may load from this server alone, and nothing inline', async (t) => {
+  const service = await startService(t);
+  const files = DOCUMENTS.map((document) => document.path).filter((path) => path.startsWith('/docs'));
+  for (const path of [...files, ...SLUGS.map((slug) => `/problems/${slug}`)]) {
+    const { headers } = await service.request('GET', path);
+    assert.deepEqual(
+      String(headers['content-security-policy']).split('; ').sort(),
+      [
+        "base-uri 'none'",
+        "connect-src 'self'",
+        "default-src 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "img-src 'self' data:",
+        "script-src 'self'",
+        "style-src 'self'",
+      ],
+      path,
+    );
+    assert.equal(headers['referrer-policy'], 'no-referrer', path);
+  }
+});
+
+test('what a page refers to is there, by relative paths alone', async (t) => {
+  const service = await startService(t);
+  const problems = SLUGS.map((slug) => `/problems/${slug}`);
+  const shared = ['/docs/favicon.svg', '/docs/page.css', '/docs', '/openapi.json', ...problems];
+  const ofDocs = ['docs.css', 'operations.css', 'operation.css', 'swagger-ui-bundle.js', 'initializer.js'].map(
+    (name) => `/docs/${name}`,
+  );
+  for (const [path, expected] of [
+    ['/docs', [...shared, ...ofDocs]],
+    ['/problems/not-found', shared],
+  ] as const) {
+    const { text } = await service.request('GET', path);
+    const references = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference]) => String(reference));
+    assert.deepEqual(
+      references.filter((reference) => /^\/|:/.test(reference)),
+      [],
+      'absolute references',
+    );
+    const urls = references.map((reference) => new URL(reference, `http://host${path}`));
+    assert.deepEqual([...new Set(urls.map(({ pathname }) => pathname))].sort(), [...expected].sort());
+    for (const { pathname, hash } of urls) {
+      const target = await service.request('GET', pathname);
+      assert.equal(target.status, 200, pathname);
+      assert.ok(hash === '' || target.text.includes(` id="${hash.slice(1)}"`), `${pathname}${hash}`);
+    }
+  }
+});
+
+test('a file or a problem type that does not exist is not found, however it is spelt', async (t) => {
+  const service = await startService(t);
+  for (const path of [
+    '/docs/nothing.js',
+    '/docs/',
+    '/docs/page.css/',
+    '/docs/PAGE.CSS',
+    '/docs/page.css.br',
+    '/docs/../options.js',
+    '/docs/..%2f..%2foptions.js',
+    '/docs/%2e%2e',
+    '/docs/page.css%00',
+    '/docs/__proto__',
+    '/docs/constructor',
+    '/openapi.json/',
+    '/problems',
+    '/problems/',
+    '/problems/nothing',
+    '/problems/Not-Found',
+    '/problems/__proto__',
+    '/problems/toString',
+  ]) {
+    assert.equal((await service.request('GET', path)).status, 404, path);
+  }
+});
+
+test('the description is the contract', async (t) => {
+  const service = await startService(t, { baseUrl: 'http://127.0.0.1:3000' });
+  assert.deepEqual((await service.request('GET', '/openapi.json')).json, contract);
+});
+
+test('the description tells the addresses of the running service, in its examples too', async (t) => {
+  const settings: readonly { baseUrl?: string; problemBase?: string }[] = [
+    {},
+    { baseUrl: 'https://example.org/api' },
+    { baseUrl: 'https://example.org', problemBase: 'https://errors.example/kinds' },
+    // Bases that begin like the one in the contract, or mean something to String.replace.
+    { baseUrl: 'http://127.0.0.1:30001' },
+    { baseUrl: 'https://example.org', problemBase: 'http://127.0.0.1:3000/problems' },
+    { baseUrl: "https://example.org/$&/$'" },
+  ];
+  for (const setting of settings) {
+    const service = await startService(t, setting);
+    const { baseUrl = service.url, problemBase = `${baseUrl}/problems` } = setting;
+    const { text, json } = await service.request('GET', '/openapi.json');
+    assert.deepEqual(
+      json.servers.map((server: { url: string }) => server.url),
+      [baseUrl],
+    );
+    assert.ok(json.info.description.includes(` ${baseUrl}/notes\n`), baseUrl);
+    const types = [...text.matchAll(/"type":"([^"]*\/[^"]*)"/g)].map(([, type]) => type);
+    assert.deepEqual(new Set(types), new Set(SLUGS.map((slug) => `${problemBase}/${slug}`)));
+  }
+});

@@ -1,0 +1,101 @@
+// The pages that problem types lead to, over HTTP.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ProblemSlug, problemTitle, problemTypes } from '../../../src/http/problem.ts';
+import { type JsonAnswer, type Service, sendRaw, startService } from '../../support/service.ts';
+
+const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
+
+test('every problem type has a page: what it means, what to do, and an example that the contract gives', async (t) => {
+  const service = await startService(t, { problemBase: 'https://errors.example/kinds' });
+  for (const slug of SLUGS) {
+    const { status, meaning, remedy } = problemTypes[slug];
+    const title = problemTitle(slug);
+    const page = await service.request('GET', `/problems/${slug}`);
+    assert.equal(page.status, 200, slug);
+    assert.equal(page.headers['content-type'], 'text/html; charset=utf-8', slug);
+    const text = page.text.replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code));
+    assert.ok(text.includes(`<title>${status} ${title} - notes-server</title>`), slug);
+    assert.ok(text.includes(`<h1><span class="status">${status}</span> ${title}</h1>`), slug);
+    for (const paragraph of [meaning, remedy]) assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
+    const example = JSON.parse(/<pre><code>(\{.*\})<\/code>/s.exec(text)?.[1] ?? '');
+    assert.deepEqual([example.type, example.status], [`https://errors.example/kinds/${slug}`, status]);
+    const json = await service.request('GET', `/problems/${slug}`, { headers: { accept: 'application/json' } });
+    assert.deepEqual(json.json, { slug, status, title, description: `${meaning} ${remedy}` });
+  }
+});
+
+test('a problem page is HTML, unless JSON is asked for by name and by preference', async (t) => {
+  const service = await startService(t);
+  const [html, json] = ['text/html; charset=utf-8', 'application/json'];
+  for (const [accepted, type] of [
+    [undefined, html],
+    ['*/*', html],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', html],
+    ['text/html, application/json', html],
+    ['application/json;q=0.5, text/html', html],
+    ['application/json;q=0', html],
+    ['application/json;q=x', html],
+    ['image/png', html],
+    ['application/json', json],
+    ['Application/JSON; charset=utf-8', json],
+    ['application/json, text/plain, */*', json],
+    ['text/html;q=0.5, application/json;q=0.6', json],
+    ['text/html;q=x, application/json', json],
+  ] as const) {
+    const headers = accepted === undefined ? {} : { accept: accepted };
+    const answer = await service.request('GET', '/problems/not-found', { headers });
+    assert.equal(answer.headers['content-type'], type, accepted);
+    assert.equal(answer.headers.vary, 'accept', accepted);
+  }
+});
+
+test('the type of an error leads to its page', async (t) => {
+  const service = await startService(t, { bodyLimitBytes: 100 });
+  const json = { 'content-type': 'application/json' };
+  const followed = new Set<string>();
+  for (const [method, path, parts] of [
+    ['POST', '/notes', { headers: json, body: '{' }],
+    ['GET', '/notes/1', {}],
+    ['GET', '/nothing', {}],
+    ['PATCH', '/notes', {}],
+    ['POST', '/notes', { headers: json, body: 'x'.repeat(101) }],
+    ['POST', '/notes', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
+    ['GET', '/notes', { headers: { expect: 'miracles' } }],
+    ['GET', '/notes?limit=0', {}],
+  ] as const) {
+    followed.add(await follow(service, await service.request(method, path, parts)));
+  }
+  for (const request of [
+    'nonsense\r\n\r\n',
+    'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
+    'GET / HTTP/2.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: gzip, chunked\r\nconnection: close\r\n\r\n0\r\n\r\n',
+    `GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nlong: ${'x'.repeat(17_000)}\r\n\r\n`,
+  ]) {
+    const answer = await sendRaw(service, request);
+    followed.add(await follow(service, { json: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) }));
+  }
+  assert.deepEqual([...followed].sort(), [
+    'bad-request',
+    'expectation-failed',
+    'http-version-not-supported',
+    'method-not-allowed',
+    'not-found',
+    'not-implemented',
+    'payload-too-large',
+    'request-header-fields-too-large',
+    'unsupported-media-type',
+    'validation-failed',
+  ]);
+});
+
+/** Follows the type of an error and returns its slug. */
+async function follow(service: Service, { json: problem }: Pick<JsonAnswer, 'json'>): Promise<string> {
+  assert.ok(problem.type.startsWith(`${service.url}/problems/`), problem.type);
+  const path = problem.type.slice(service.url.length);
+  const { status, json } = await service.request('GET', path, { headers: { accept: 'application/json' } });
+  assert.equal(status, 200, path);
+  assert.deepEqual([json.status, json.title], [problem.status, problem.title], path);
+  return json.slug;
+}

@@ -1,0 +1,62 @@
+// Where the service says it is: --base-url and --problem-base in everything that carries a URL or a path.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sendRaw, startService } from '../../support/service.ts';
+
+const NOTE = { title: 'a', body: 'b' };
+
+test('--base-url stands before every path that is told', async (t) => {
+  const base = 'http://example.org/api';
+  const service = await startService(t, { baseUrl: base });
+  const created = await service.request('POST', '/notes', { json: NOTE });
+  assert.equal(created.headers.location, '/api/notes/1');
+  const comment = await service.request('POST', '/notes/1/comments', { json: { body: 'c' } });
+  assert.equal(comment.headers.location, '/api/notes/1/comments/1');
+  assert.equal((await service.request('GET', '/')).headers.location, '/api/docs');
+  const missing = await service.request('GET', '/notes/2');
+  assert.equal(missing.json.type, `${base}/problems/not-found`);
+  assert.match(
+    await sendRaw(service, 'nonsense\r\n\r\n'),
+    /"type":"http:\/\/example\.org\/api\/problems\/bad-request"/,
+  );
+  const description = await service.request('GET', '/openapi.json');
+  assert.deepEqual(
+    description.json.servers.map(({ url }: { url: string }) => url),
+    [base],
+  );
+  assert.ok(description.text.includes(`${base}/problems/not-found`));
+  assert.ok(!description.text.includes('127.0.0.1'));
+});
+
+test('--problem-base starts the type of every problem, and changes nothing else', async (t) => {
+  const service = await startService(t, { problemBase: 'https://errors.example.org/notes' });
+  const missing = await service.request('GET', '/notes/1');
+  assert.equal(missing.json.type, 'https://errors.example.org/notes/not-found');
+  assert.match(await sendRaw(service, 'nonsense\r\n\r\n'), /"https:\/\/errors\.example\.org\/notes\/bad-request"/);
+  const description = await service.request('GET', '/openapi.json');
+  assert.equal(description.json.servers[0].url, service.url);
+  assert.ok(description.text.includes('https://errors.example.org/notes/not-found'));
+  assert.ok(!description.text.includes(`${service.url}/problems`));
+  assert.equal((await service.request('GET', '/')).headers.location, '/docs');
+});
+
+test('a base URL is taken as it is, whatever it holds', async (t) => {
+  const service = await startService(t, { baseUrl: 'http://example.org/$&/$1' });
+  const description = await service.request('GET', '/openapi.json');
+  assert.equal(description.json.servers[0].url, 'http://example.org/$&/$1');
+});
+
+test('a start that fails behind the port leaves it', async (t) => {
+  const service = await startService(t);
+  await service.close();
+  const base = { port: service.port, db: service.file };
+  await assert.rejects(startService(t, { ...base, baseUrl: 'no URL' }), TypeError);
+  assert.equal((await startService(t, base)).port, service.port);
+});
+
+test('without --base-url the types of problems lead to where it listens', async (t) => {
+  const service = await startService(t);
+  const missing = await service.request('GET', '/tags/1');
+  assert.equal(missing.json.type, `${service.url}/problems/not-found`);
+  assert.equal((await fetch(missing.json.type)).status, 200);
+});

@@ -1,0 +1,150 @@
+// Each path of the contract with each method: those it declares work, HEAD goes with GET, OPTIONS tells, the rest is 405.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contract } from '../../support/contract.ts';
+import { ask, requestText } from '../../support/raw.ts';
+import { type Service, startService } from '../../support/service.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY', 'LINK'];
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  note_id: '1',
+  tag_id: '1',
+  comment_id: '1',
+  asset: 'page.css',
+  slug: 'not-found',
+};
+
+/** The paths of the contract with parameters filled in, and what `allow` must say there. */
+const places = Object.entries(contract.paths).map(([template, item]) => {
+  const declared = METHODS.filter((method) => method.toLowerCase() in item);
+  const methods = new Set([...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS']);
+  return { path: template.replace(/\{(\w+)\}/g, (_, name: string) => EXAMPLES[name] ?? ''), methods };
+});
+
+/** A service that has one note, one tag and one comment. */
+async function startFilled(test: Parameters<typeof startService>[0]): Promise<Service> {
+  const service = await startService(test);
+  await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+  await service.request('POST', '/tags', { json: { name: 'a' } });
+  await service.request('POST', '/notes/1/comments', { json: { body: 'a' } });
+  return service;
+}
+
+function listed(allow: unknown): string[] {
+  return String(allow).split(', ').sort();
+}
+
+test('a method that a path does not have is 405, and allow lists those that it has', async (t) => {
+  const service = await startFilled(t);
+  for (const { path, methods } of places) {
+    for (const method of METHODS.filter((each) => !methods.has(each))) {
+      const { status, headers } = await service.request(method, path);
+      assert.equal(status, 405, `${method} ${path}`);
+      assert.deepEqual(listed(headers.allow), [...methods].sort(), `${method} ${path}`);
+    }
+  }
+});
+
+test('a method that a path has is never 405', async (t) => {
+  const service = await startFilled(t);
+  for (const { path, methods } of places) {
+    for (const method of methods) {
+      const { status } = await service.request(method, path, method === 'PUT' || method === 'POST' ? { json: {} } : {});
+      assert.notEqual(status, 405, `${method} ${path}`);
+    }
+  }
+});
+
+test('OPTIONS is 204 with what the path allows, whatever its parameters and its query are', async (t) => {
+  const service = await startService(t);
+  for (const { path, methods } of places) {
+    const { status, headers } = await service.request('OPTIONS', path);
+    assert.equal(status, 204, path);
+    assert.deepEqual(listed(headers.allow), [...methods].sort(), path);
+    assert.equal(headers['content-length'], undefined);
+  }
+  for (const path of ['/notes/abc', '/notes?limit=0'])
+    assert.equal((await service.request('OPTIONS', path)).status, 204);
+  assert.equal((await service.request('OPTIONS', '/nothing')).status, 404);
+});
+
+test('OPTIONS * speaks of the whole server', async (t) => {
+  const service = await startService(t);
+  const { status, headers, body } = await ask(service, requestText('OPTIONS *', ['connection: close']));
+  assert.deepEqual([status, body], [204, '']);
+  assert.deepEqual(listed(headers.allow), ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
+});
+
+test('HEAD has the status and the headers of GET, and no body', async (t) => {
+  const service = await startFilled(t);
+  const paths = [
+    ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
+    ...['/notes?limit=1', '/notes?limit=0', '/notes/2', '/notes/abc', '/notes/1/comments/2', '/docs/nothing'],
+    ...['/nothing'],
+  ];
+  const etag = (await service.request('GET', '/openapi.json')).headers.etag;
+  assert.equal(typeof etag, 'string');
+  for (const headers of [
+    {},
+    { 'accept-encoding': 'br, gzip' },
+    { accept: 'application/json' },
+    { 'if-none-match': `${etag}` },
+  ]) {
+    for (const path of paths) {
+      const get = await service.request('GET', path, { headers });
+      const head = await service.request('HEAD', path, { headers });
+      assert.equal(head.bytes.length, 0, path);
+      assert.equal(head.status, get.status, path);
+      // Metrics are others from one moment to the next.
+      const varying = { date: '', 'x-request-id': '', ...(path === '/metrics' && { 'content-length': '' }) };
+      assert.deepEqual({ ...head.headers, ...varying }, { ...get.headers, ...varying }, path);
+    }
+  }
+});
+
+test('a HEAD that is refused has the headers of the problem, and no body', async (t) => {
+  const service = await startService(t);
+  for (const [path, status] of [
+    ['/counter/increment', 405],
+    ['/nothing', 404],
+    ['/notes/7', 404],
+  ] as const) {
+    const answer = await ask(service, requestText(`HEAD ${path}`, ['connection: close']));
+    assert.deepEqual([answer.status, answer.body], [status, '']);
+    assert.equal(answer.headers['content-type'], 'application/problem+json');
+    assert.ok(Number(answer.headers['content-length']) > 0);
+  }
+});
+
+test('every path without its like is 404: other case, slashes more or less, what lies below or beside', async (t) => {
+  const service = await startFilled(t);
+  const paths = places.flatMap(({ path }) =>
+    path === '/'
+      ? ['//']
+      : [`${path}/`, `/${path}`, `${path}//`, `${path.toUpperCase()}`, `${path}/x/y/z`, `${path}x/`],
+  );
+  const others = [
+    '/nothing',
+    '/notes/1/tags',
+    '/notes//comments',
+    '/notes/1/comments/',
+    '/notes/./1',
+    '/../notes',
+    '/problems',
+    '/problems/',
+    '/docs/',
+    '/favicon.ico',
+    '/robots.txt',
+    '/.well-known/x',
+    '/notes;x=1',
+    '/notes%2F1',
+    '/notes%3Flimit=1',
+  ];
+  for (const path of [...paths, ...others]) {
+    for (const method of ['GET', 'PUT', 'OPTIONS', 'PATCH']) {
+      const { status } = await service.request(method, path);
+      assert.equal(status, 404, `${method} ${path}`);
+    }
+  }
+});

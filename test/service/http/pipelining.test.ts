@@ -1,0 +1,265 @@
+// Several requests on one connection without waiting: they take their turns, whatever they are.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
+import { assertProblem, chunkedText, converse, requestText } from '../../support/raw.ts';
+import { openSocket, readAll, startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const NOTE = JSON.stringify({ title: 'a', body: 'b' });
+const LAST = ['connection: close'];
+
+const put = (title: string) => requestText('PUT /notes/1', [], JSON.stringify({ title, body: 'b' }));
+
+test('pipelined requests are answered in their order', async (t) => {
+  const service = await startService(t);
+  const targets = ['/notes', '/tags', '/nothing', '/health', '/docs', '/notes/1', '/openapi.json', '/notes?limit=0'];
+  const last = requestText('GET /notes', LAST);
+  const { answer, closed } = await converse(service, ...targets.map((target) => requestText(`GET ${target}`)), last);
+  for (const target of targets) {
+    const alone = await service.request('GET', target);
+    const { status, body } = await answer();
+    assert.deepEqual([status, body], [alone.status, alone.text]);
+  }
+  assert.equal((await answer()).status, 200);
+  await closed();
+});
+
+test('thousands of pipelined requests in one go are all answered', async (t) => {
+  const service = await startService(t);
+  const count = 2_000;
+  const texts = Array.from({ length: count }, (_, index) => requestText('GET /health', [`x-request-id: ${index}`]));
+  const { rest } = await converse(service, texts.join(''), requestText('GET /health', LAST));
+  const answers = await rest();
+  assert.deepEqual(
+    answers.slice(0, count).map(({ status, headers }) => [status, headers['x-request-id']]),
+    texts.map((_, index) => [200, String(index)]),
+  );
+  assert.equal(answers.length, count + 1);
+});
+
+test('a request sees the writes of those before it on its connection, and not those behind it', async (t) => {
+  const service = await startService(t);
+  const create = requestText('POST /notes', [], NOTE);
+  const read = requestText('GET /notes/1');
+  const remove = requestText('DELETE /notes/1');
+  const { rest } = await converse(
+    service,
+    [read, create, read, put('c'), read, put('d'), put('e'), read, remove, read, requestText('GET /notes', LAST)].join(
+      '',
+    ),
+  );
+  const seen = (await rest()).map(({ status, body }) => (body === '' ? [status] : [status, JSON.parse(body).title]));
+  assert.deepEqual(seen, [
+    [404, 'Not Found'],
+    [201, 'a'],
+    [200, 'a'],
+    [200, 'c'],
+    [200, 'c'],
+    [200, 'd'],
+    [200, 'e'],
+    [200, 'e'],
+    [204],
+    [404, 'Not Found'],
+    [200, undefined],
+  ]);
+});
+
+test('bodies of all kinds do not shift the requests behind them', async (t) => {
+  const service = await startService(t);
+  const { answer, closed } = await converse(
+    service,
+    requestText('GET /notes', [], 'a body that nobody asked for'),
+    chunkedText('GET /notes', [], 'another one'),
+    requestText('POST /notes', ['content-type: text/plain'], 'GET /evil HTTP/1.1\r\n\r\n'),
+    requestText('POST /nothing', [], NOTE),
+    requestText('HEAD /notes', [], NOTE),
+    requestText('OPTIONS /notes', [], NOTE),
+    chunkedText('POST /notes', [], NOTE),
+    requestText('GET /notes/1', LAST),
+  );
+  const statuses = [];
+  for (const method of ['GET', 'GET', 'POST', 'POST', 'HEAD', 'OPTIONS', 'POST', 'GET']) {
+    statuses.push((await answer(method)).status);
+  }
+  await closed();
+  assert.deepEqual(statuses, [200, 200, 415, 404, 200, 204, 201, 200]);
+});
+
+test('good requests are answered before the malformed one behind them', async (t) => {
+  const service = await startService(t);
+  for (const bad of [
+    'GET /no tes HTTP/1.1\r\n\r\n',
+    'nonsense\r\n\r\n',
+    `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
+  ]) {
+    const { answer, closed } = await converse(service, requestText('GET /notes') + requestText('GET /tags') + bad);
+    assert.equal((await answer()).status, 200);
+    assert.equal((await answer()).status, 200);
+    assertProblem(await answer(), bad.length > 16_384 ? 'request-header-fields-too-large' : 'bad-request');
+    await closed();
+  }
+});
+
+test('good requests are answered before the CONNECT behind them', async (t) => {
+  const service = await startService(t);
+  const { answer, closed } = await converse(service, requestText('GET /notes') + requestText('CONNECT b:443'));
+  assert.equal((await answer()).status, 200);
+  assertProblem(await answer(), 'method-not-allowed');
+  await closed();
+});
+
+test('a malformed request behind a slow one waits for its answer, however much follows it', async (t) => {
+  const gate = createGate();
+  const server = await startBareServer(t, [textRoute('GET', '/slow', () => gate.passed.then(() => 'done'))]);
+  const { socket, answer, closed } = await converse(server, requestText('GET /slow'), 'nonsense\r\n\r\n');
+  for (let round = 0; round < 3; round += 1) {
+    await new Promise<void>((resolve) => socket.write('more nonsense', () => resolve()));
+  }
+  assert.deepEqual([server.outcomes.length, server.refusals.length], [0, 0]);
+  gate.open();
+  assert.equal((await answer()).body, 'done');
+  assertProblem(await answer(), 'bad-request');
+  await closed();
+  assert.deepEqual([server.outcomes.length, server.refusals.length], [1, 1]);
+});
+
+test('what follows a malformed request is read away, behind a good request too', async (t) => {
+  const service = await startService(t);
+  for (const ahead of ['', requestText('GET /notes')]) {
+    for (const bad of ['nonsense\r\n\r\n', requestText('CONNECT b:443')]) {
+      const socket = await openSocket(service);
+      const written = new Promise((resolve, reject) => {
+        socket.once('error', reject);
+        socket.write(ahead + bad + 'x'.repeat(16_000_000), resolve);
+      });
+      const answers = await readAll(socket);
+      await written;
+      assert.equal(answers.match(/HTTP\/1\.1 \d+/g)?.length, ahead === '' ? 1 : 2, ahead + bad);
+    }
+  }
+});
+
+test('what comes behind a request that asks for another protocol is no request, however it is cut', async (t) => {
+  const service = await startService(t);
+  for (const name of ['h2c', 'websocket']) {
+    const ahead = requestText('GET /notes', ['connection: Upgrade', `upgrade: ${name}`]);
+    const hidden = requestText('POST /notes', [], NOTE);
+    const around = `POST /tags HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${hidden.length}\r\n\r\n`;
+    for (const [first, later] of [
+      [ahead + hidden, ''],
+      [ahead, hidden],
+      [ahead + around, hidden],
+    ] as const) {
+      const { socket, answer, closed } = await converse(service, first);
+      const { status, headers } = await answer();
+      assert.deepEqual([status, headers.connection], [200, 'close']);
+      socket.write(later);
+      await closed();
+    }
+  }
+  assert.equal((await service.request('GET', '/notes')).json.total, 0);
+});
+
+test('a request behind one whose answer closes the connection is not carried out', async (t) => {
+  const service = await startService(t);
+  const tooLarge = chunkedText('POST /notes', [], 'x'.repeat(1_100_000));
+  const { answer, closed } = await converse(service, tooLarge, requestText('POST /notes', [], NOTE));
+  const refusal = await answer();
+  assertProblem(refusal, 'payload-too-large');
+  assert.equal(refusal.headers.connection, 'close');
+  await closed();
+  assert.equal((await service.request('GET', '/notes')).json.total, 0);
+});
+
+test('a request behind one that asks to close is not carried out', async (t) => {
+  const service = await startService(t);
+  const { answer, closed } = await converse(
+    service,
+    requestText('GET /notes', LAST) + requestText('POST /notes', [], NOTE),
+  );
+  assert.equal((await answer()).headers.connection, 'close');
+  await closed();
+  assert.equal((await service.request('GET', '/notes')).json.total, 0);
+});
+
+test('a request whose client reset the connection while it waited for its turn is not carried out', async (t) => {
+  const started = createGate();
+  const gate = createGate();
+  let calls = 0;
+  const slow = () => {
+    started.open();
+    return gate.passed.then(() => 'slow');
+  };
+  const next = () => {
+    calls += 1;
+    return 'next';
+  };
+  const server = await startBareServer(t, [textRoute('GET', '/slow', slow), textRoute('GET', '/next', next)]);
+  const { socket } = await converse(server, requestText('GET /slow') + requestText('GET /next'));
+  await started.passed;
+  socket.resetAndDestroy();
+  gate.open();
+  await until(() => server.outcomes.length > 0);
+  await server.close();
+  assert.deepEqual([server.outcomes.length, calls], [1, 0]);
+});
+
+test('a flood behind a slow request is not read', async (t) => {
+  const gate = createGate();
+  const server = await startBareServer(t, [
+    textRoute('GET', '/slow', () => gate.passed.then(() => 'slow')),
+    textRoute('GET', '/quick', () => 'quick'),
+  ]);
+  const count = 3_000;
+  const quick = requestText('GET /quick', [`x: ${'y'.repeat(8_000)}`]);
+  const { socket, rest } = await converse(server, requestText('GET /slow') + requestText('GET /slow'));
+  socket.write(quick.repeat(count));
+  socket.write(requestText('GET /quick', LAST));
+  let quiet = 0;
+  let unsent = Number.NaN;
+  // What the kernel takes is taken quickly: when nothing has moved for a thousand turns, nothing is read.
+  await until(() => {
+    quiet = socket.writableLength === unsent ? quiet + 1 : 0;
+    unsent = socket.writableLength;
+    return quiet > 1_000;
+  });
+  const unread = unsent;
+  gate.open();
+  const answers = await rest();
+  assert.ok(unread > 0, 'everything was read');
+  assert.equal(answers.length, count + 3);
+});
+
+test('a flood of requests with bodies is read no quicker than they are answered', async (t) => {
+  const unhurried = () => new Promise<string>((resolve) => setImmediate(resolve, 'echo'));
+  const server = await startBareServer(t, [textRoute('POST', '/echo', unhurried)]);
+  const { socket, answer } = await converse(server);
+  socket.write(requestText('POST /echo', [], ' '.repeat(899).concat('0')).repeat(25_000));
+  for (let answered = 0; answered < 500; answered += 1) assert.equal((await answer()).body, 'echo');
+  assert.ok(socket.writableLength > 0, 'everything was read');
+  socket.destroy();
+});
+
+test('a request whose body breaks off takes nothing from those before it, and is not carried out', async (t) => {
+  const service = await startService(t);
+  const chunked = ['x-request-id: broken', 'transfer-encoding: chunked'];
+  const create = requestText('POST /notes', [], NOTE);
+  const brokenOnes = ['POST /notes', 'GET /notes', 'DELETE /notes/1'].map(
+    (line) => `${requestText(line, chunked)}zz\r\n`,
+  );
+  for (const [index, broken] of brokenOnes.entries()) {
+    const { answer, closed } = await converse(service, create + broken);
+    assert.equal((await answer()).status, 201);
+    const last = await answer();
+    assertProblem(last, 'bad-request');
+    assert.equal(last.headers['x-request-id'], 'broken');
+    await closed();
+    assert.equal((await service.request('GET', '/notes')).json.total, index + 1);
+  }
+  const refused = service.log.filter(({ message }) => message === 'refused');
+  assert.deepEqual(
+    refused.map(({ fields }) => fields.request_id),
+    brokenOnes.map(() => 'broken'),
+  );
+});

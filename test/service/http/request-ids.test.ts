@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sendRaw, startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+test('a well-formed request id is kept', async (t) => {
+  const service = await startService(t);
+  for (const id of ['a', '0', '-', '.', '_', 'aZ0.9_-', 'x'.repeat(128), 'constructor', '__proto__']) {
+    const { headers } = await service.request('GET', '/notes', { headers: { 'x-request-id': id } });
+    assert.equal(headers['x-request-id'], id);
+  }
+});
+
+test('any other request id is replaced by a new UUID', async (t) => {
+  const service = await startService(t);
+  const ids = [
+    '',
+    ' ',
+    'x'.repeat(129),
+    'a b',
+    'a,b',
+    'a:b',
+    'a/b',
+    'a"',
+    '<b>',
+    'a%20',
+    '{}',
+    'é',
+    'a\tb',
+    '$(id)',
+    'a\\',
+  ];
+  const given = new Set<unknown>();
+  for (const sent of [...ids, ['a', 'b'], ['a', 'a'], undefined]) {
+    const headers = sent === undefined ? {} : { 'x-request-id': sent };
+    const answer = await service.request('GET', '/notes', { headers });
+    assert.match(String(answer.headers['x-request-id']), UUID, String(sent));
+    given.add(answer.headers['x-request-id']);
+  }
+  assert.equal(given.size, ids.length + 3);
+});
+
+test('every kind of answer carries the id, and so does its line in the log', async (t) => {
+  const service = await startService(t, { bodyLimitBytes: 100 });
+  const note = { json: { title: 'a', body: 'b' } };
+  const { etag } = (await service.request('GET', '/docs')).headers;
+  const requests = [
+    ['POST', '/notes', note, 201],
+    ['GET', '/notes/1', {}, 200],
+    ['HEAD', '/notes/1', {}, 200],
+    ['PUT', '/notes/1', note, 200],
+    ['OPTIONS', '/notes/1', {}, 204],
+    ['DELETE', '/notes/1', {}, 204],
+    ['GET', '/', {}, 307],
+    ['GET', '/docs', { headers: { 'if-none-match': String(etag) } }, 304],
+    ['POST', '/notes', { body: '{' }, 400],
+    ['GET', '/notes/1', {}, 404],
+    ['PATCH', '/notes/1', {}, 405],
+    ['POST', '/notes', { body: 'x'.repeat(101) }, 413],
+    ['POST', '/notes', { body: '{}', headers: { 'content-type': 'text/plain' } }, 415],
+    ['POST', '/notes', { json: {} }, 422],
+  ] as const;
+  for (const [index, [method, path, parts, status]] of requests.entries()) {
+    const id = `request-${index}`;
+    const headers = { ...('headers' in parts ? parts.headers : {}), 'x-request-id': id };
+    const answer = await service.request(method, path, { ...parts, headers });
+    assert.deepEqual([answer.status, answer.headers['x-request-id']], [status, id], `${method} ${path}`);
+    const lines = service.log.filter(({ fields }) => fields.request_id === id);
+    assert.deepEqual(
+      lines.map(({ fields }) => [fields.method, fields.status]),
+      [[method, status]],
+    );
+  }
+});
+
+test('a request whose body cannot be read has one id, in its answer and in all lines of the log', async (t) => {
+  const service = await startService(t);
+  const head =
+    'POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const answer = await sendRaw(service, `${head}zz\r\n`);
+  const [, id = ''] = /^x-request-id: (\S+)\r$/m.exec(answer) ?? [];
+  assert.match(id, UUID);
+  await until(() => service.log.length === 2);
+  assert.deepEqual(service.log.map(({ message, fields }) => [message, fields.request_id]).sort(), [
+    ['refused', id],
+    ['request', id],
+  ]);
+});

@@ -1,0 +1,137 @@
+// Who does not send in time is told so, by a problem; who waits for an answer is not hurried. The limits are short here;
+// the real ones are HTTP_LIMITS.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HTTP_LIMITS } from '../../../src/http/server.ts';
+import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
+import { assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
+import { until } from '../../support/until.ts';
+
+const LIMITS = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 100, checkIntervalMs: 25 };
+const LENGTH = 'content-length: 100';
+
+const quick = textRoute('GET', '/quick', () => 'quick');
+const echo = textRoute('POST', '/echo', () => 'echo');
+
+test('the limits are those of the interface', () => {
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, checkIntervalMs } = HTTP_LIMITS;
+  assert.deepEqual([headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs], [10_000, 30_000, 5_000]);
+  assert.deepEqual([HTTP_LIMITS.headerBytes, HTTP_LIMITS.headerCount], [16_384, 100]);
+  assert.ok(checkIntervalMs <= 1_000, 'a time-out would come late');
+});
+
+test('a request that does not arrive in time is 408, wherever it stopped', async (t) => {
+  const server = await startBareServer(t, [quick, echo], LIMITS);
+  const starts = {
+    nothing: '',
+    'half a request line': 'GET /qu',
+    'half a header': 'GET /quick HTTP/1.1\r\nho',
+    'headers without their end': 'GET /quick HTTP/1.1\r\nhost: a\r\n',
+    'half a body': `${requestText('POST /echo', [LENGTH])}{`,
+    'half a chunk': `${requestText('POST /echo', ['transfer-encoding: chunked'])}5\r\nhe`,
+    'chunks without their end': requestText('POST /echo', ['transfer-encoding: chunked']) + chunk('{}'),
+    'a body that was asked for': requestText('POST /echo', ['expect: 100-continue', LENGTH]),
+  };
+  const told = Object.entries(starts).map(async ([name, start]) => {
+    const { answer, closed } = await converse(server, start);
+    const first = await answer();
+    const last = first.status === 100 ? await answer() : first;
+    assertProblem(last, 'request-timeout');
+    assert.equal(last.headers.connection, 'close', name);
+    await closed();
+  });
+  await Promise.all(told);
+  assert.deepEqual(
+    server.refusals.map(({ slug }) => slug),
+    Object.keys(starts).map(() => 'request-timeout'),
+  );
+});
+
+test('headers have less time than the whole request', async (t) => {
+  const server = await startBareServer(t, [quick, echo], { ...LIMITS, requestTimeoutMs: 60_000 });
+  const inBody = await converse(server, requestText('POST /echo', ['content-length: 2']));
+  const inHeaders = await converse(server, 'GET /quick HTTP/1.1\r\nhost: a\r\n');
+  assertProblem(await inHeaders.answer(), 'request-timeout');
+  inBody.socket.write('{}');
+  assert.equal((await inBody.answer()).body, 'echo');
+});
+
+test('a request that trickles in byte by byte is 408 all the same', async (t) => {
+  const server = await startBareServer(t, [quick, echo], LIMITS);
+  for (const [start, drop] of [
+    ['GET /quick HTTP/1.1\r\nhost: a\r\n', 'x: y\r\n'],
+    [requestText('POST /echo', ['transfer-encoding: chunked']), chunk(' ')],
+  ] as const) {
+    const { socket, answer } = await converse(server, start);
+    const trickle = setInterval(() => socket.write(drop), 10);
+    socket.once('data', () => clearInterval(trickle));
+    assertProblem(await answer(), 'request-timeout');
+  }
+});
+
+test('a request behind an answered one has its own time', async (t) => {
+  const server = await startBareServer(t, [quick], LIMITS);
+  const { answer, closed } = await converse(server, `${requestText('GET /quick')}GET /qu`);
+  assert.equal((await answer()).body, 'quick');
+  assertProblem(await answer(), 'request-timeout');
+  await closed();
+});
+
+test('an answer may take longer than a request, and a late request behind it is told in its turn', async (t) => {
+  const gate = createGate();
+  const server = await startBareServer(t, [textRoute('GET', '/slow', () => gate.passed.then(() => 'slow'))], LIMITS);
+  const alone = await converse(server, requestText('GET /slow'));
+  const before = await converse(server, `${requestText('GET /slow')}GET /sl`);
+  // Later than these, and out of time: so they would have been too.
+  const { answer } = await converse(server, 'GET /sl');
+  assertProblem(await answer(), 'request-timeout');
+  const half = await converse(server, requestText('POST /slow', [LENGTH]));
+  assert.equal((await half.answer()).status, 405);
+  await half.closed();
+  gate.open();
+  assert.equal((await alone.answer()).body, 'slow');
+  assert.equal((await before.answer()).body, 'slow');
+  assertProblem(await before.answer(), 'request-timeout');
+  await before.closed();
+});
+
+test('a body that nobody waited for is not told after the answer that it came too late', async (t) => {
+  const server = await startBareServer(t, [quick], LIMITS);
+  for (const header of [LENGTH, 'transfer-encoding: chunked']) {
+    const { answer, closed } = await converse(server, requestText('GET /quick', [header]));
+    assert.equal((await answer()).body, 'quick');
+    await closed();
+  }
+});
+
+test('an idle connection is closed without a word', { timeout: 4_000 }, async (t) => {
+  const server = await startBareServer(t, [quick], { ...LIMITS, headersTimeoutMs: 60_000, requestTimeoutMs: 60_000 });
+  const { answer, closed } = await converse(server, requestText('GET /quick'));
+  assert.equal((await answer()).headers.connection, 'keep-alive');
+  await closed();
+});
+
+test('a handler whose request never arrives in full is let go of', async (t) => {
+  const server = await startBareServer(t, [echo], LIMITS);
+  const { answer, closed } = await converse(server, requestText('POST /echo', [LENGTH]));
+  assertProblem(await answer(), 'request-timeout');
+  await closed();
+  await until(() => server.outcomes.length > 0);
+  assert.deepEqual(
+    server.outcomes.map(({ status, error }) => [status, error]),
+    [[undefined, undefined]],
+  );
+});
+
+test('a client that does not read its answer loses its connection', async (t) => {
+  const large = textRoute('GET', '/large', () => 'x'.repeat(64 * 1_048_576));
+  const server = await startBareServer(t, [large], { ...LIMITS, stalledMs: 300 });
+  // Both ends are in this process; the client's, which does not read, never learns of the end.
+  const ends = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  const { socket } = await converse(server, requestText('GET /large'));
+  socket.pause();
+  await until(() => server.outcomes.length === 1);
+  const before = ends();
+  await until(() => ends() === before - 1);
+  socket.destroy();
+});

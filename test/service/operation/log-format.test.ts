@@ -1,0 +1,113 @@
+// For whom the log is: people on a terminal, programs elsewhere, or whom the option names.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { prettyLine } from '../../../src/log/pretty-line.ts';
+import { ask, LAUNCHER, startCommand, stop } from '../../support/command.ts';
+import { temporaryFolder } from '../../support/engine.ts';
+import { skipLoudly } from '../../support/skip.ts';
+import { until } from '../../support/until.ts';
+
+const NOTE = { title: 'a', body: 'b' };
+const time = '2026-11-22T05:53:11.042Z';
+const plain = prettyLine(false);
+
+/** Lines without the time of day, which depends on where one is. */
+const withoutTime = (line: string) => line.replace(/^\d\d:\d\d:\d\d\.\d{3} /, '');
+
+test('a request reads as people say it, and what else there is to tell follows by name', () => {
+  const request = {
+    time,
+    level: 'info',
+    message: 'request',
+    request_id: 'abc',
+    method: 'GET',
+    route: '/notes',
+    ms: 1.2,
+  };
+  assert.match(plain({ ...request, status: 200 }), /^\d\d:53:11\.042 INFO {2}GET \/notes 200 1\.2 ms request_id=abc$/);
+  assert.equal(
+    withoutTime(plain({ ...request, level: 'warn', route: undefined, status: undefined, reason: 'so' })),
+    'WARN  GET - gone 1.2 ms request_id=abc reason=so',
+  );
+  assert.equal(
+    withoutTime(plain({ time, level: 'info', message: 'keys reloaded', keys: 2, process: 7 })),
+    'INFO  keys reloaded keys=2 process=7',
+  );
+});
+
+test('an error is told with its stack and its causes, on lines of their own', () => {
+  const error = new TypeError('outer', { cause: Object.assign(new Error('the disk is full'), { code: 'ENOSPC' }) });
+  const [first, second, ...rest] = plain({ time, level: 'error', message: 'uncaught', error }).split('\n');
+  assert.equal(withoutTime(first ?? ''), 'ERROR uncaught');
+  assert.equal(second, '    TypeError: outer');
+  assert.ok(rest.every((line) => line.startsWith('    ')));
+  assert.match(rest.join('\n'), /\[cause\]: Error: the disk is full[\s\S]*ENOSPC/);
+});
+
+test('whatever was thrown can be told', () => {
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  for (const error of [cycle, 10n, null, 'text', Symbol('x'), () => {}, new Proxy({}, {})])
+    assert.match(plain({ time, level: 'error', message: 'x', error, nested: cycle }), /ERROR x nested=<ref/);
+});
+
+test('nothing that is told can speak to the terminal or pass for a line of its own', () => {
+  const evil = 'a\u001b[2Jb\nc\rd\u009b31me\u0000\u007f';
+  const line = plain({ time, level: 'warn', message: evil, x: evil, error: new Error(evil) });
+  assert.doesNotMatch(line.replaceAll('\n    ', ''), /\p{Cc}/u);
+  assert.ok(withoutTime(line).startsWith('WARN  a\\x1b[2Jb\\x0ac\\x0dd\\x9b31me\\x00\\x7f x=a\\x1b[2Jb\\x0ac'));
+});
+
+test('colours are there where they are wanted', () => {
+  const line = prettyLine(true)({ time, level: 'error', message: 'x' });
+  assert.match(line.replaceAll('\u001b', '^'), /^\^\[2m\d\d:53:11\.042\^\[0m \^\[31mERROR\^\[0m x$/);
+});
+
+test('on no terminal the log is JSON unless it is asked to be pretty', async (t) => {
+  for (const [args, form] of [
+    [[], /^\{"time":.*"message":"request",.*\}$/],
+    [['--log-format', 'json'], /^\{"time":.*"message":"request",.*\}$/],
+    [['--log-format', 'pretty'], /^[\d:.]{12} INFO {2}POST \/notes 201 [\d.]+ ms request_id=[\w-]{36}$/],
+  ] as const) {
+    const command = startCommand(t, ['--port', '0', ...args]);
+    await ask(await command.ready(), 'POST', '/notes', NOTE);
+    const { stderr } = await stop(command);
+    assert.match(stderr.split('\n')[0] ?? '', form);
+  }
+});
+
+const SCRIPT = '/usr/bin/script';
+
+/** What the command writes on a terminal while a note is made. */
+async function onTerminal(t: TestContext, args: string, env: Record<string, string> = {}): Promise<string> {
+  const { PATH = '' } = process.env;
+  const line = `exec ${process.execPath} ${LAUNCHER} --port 0 ${args}`;
+  const script = spawn(SCRIPT, ['-qfec', line, '/dev/null'], {
+    cwd: temporaryFolder(t),
+    env: { PATH, TERM: 'xterm-256color', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(script, 'close');
+  t.after(() => script.kill('SIGKILL'));
+  let text = '';
+  script.stdout.setEncoding('utf8').on('data', (more) => {
+    text += more;
+  });
+  const url = () => /listening on (\S+)\r\n/.exec(text)?.[1];
+  await until(() => url() !== undefined);
+  await ask(url() ?? '', 'POST', '/notes', NOTE);
+  const [service] = readFileSync(`/proc/${script.pid}/task/${script.pid}/children`, 'utf8').split(' ');
+  process.kill(Number(service));
+  assert.deepEqual(await ended, [0, null], text);
+  return text;
+}
+
+test('on a terminal it is pretty, with colours unless NO_COLOR says otherwise', async (t) => {
+  if (!existsSync(SCRIPT)) return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
+  assert.match((await onTerminal(t, '')).replaceAll('\u001b', '^'), /\^\[32mINFO \^\[0m POST \/notes 201 /);
+  assert.match(await onTerminal(t, '', { NO_COLOR: '1' }), /^[\d:.]{12} INFO {2}POST \/notes 201 /m);
+  assert.match(await onTerminal(t, '--log-format json'), /^\{"time":.*"status":201/m);
+});

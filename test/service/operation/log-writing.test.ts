@@ -1,0 +1,287 @@
+// How the log gets out: to files and pipes that take a part, take nothing, or are closed, and never at the cost of the
+// service. The pipes are FIFOs in the file system, for Node makes no other within one process.
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, createReadStream, openSync, readFileSync, readSync, write, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createLog, type Log } from '../../../src/log.ts';
+import { ask, startCommand } from '../../support/command.ts';
+import { temporaryFolder } from '../../support/engine.ts';
+import { until } from '../../support/until.ts';
+
+/** What a pipe holds on Linux before it takes no more. */
+const PIPE_BYTES = 65_536;
+
+function fileTarget(test: TestContext) {
+  const path = join(temporaryFolder(test), 'log');
+  const target = openSync(path, 'a');
+  test.after(() => closeSync(target));
+  const lines = () =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .slice(0, -1)
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  return { target, lines };
+}
+
+/** A pipe that both ends of are open: writing to it never blocks, and it is full after PIPE_BYTES. */
+function pipeTarget(test: TestContext) {
+  const path = join(temporaryFolder(test), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const target = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  test.after(() => closeSync(target));
+  return { path, target };
+}
+
+/** Writes numbered lines of a thousand characters and more, four times what a pipe holds. */
+function writeMany(log: Log): number {
+  const count = (4 * PIPE_BYTES) / 1_024;
+  for (let number = 0; number < count; number += 1) log.write('info', 'x'.repeat(1_000), { number });
+  return count;
+}
+
+const numbers = (lines: readonly { number: number }[]) => lines.map(({ number }) => number);
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+test('a line is written in the background, with time, level, message and fields', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const log = createLog('info', { target });
+  log.write('warn', 'a "message"\n', { number: 1, nothing: undefined, nested: { text: 'ü' } });
+  assert.deepEqual(lines(), []);
+  await until(() => lines().length > 0);
+  const [{ time, ...rest }] = lines();
+  assert.deepEqual(rest, { level: 'warn', message: 'a "message"\n', number: 1, nested: { text: 'ü' } });
+  assert.ok(Math.abs(Date.now() - Date.parse(time)) < 60_000);
+});
+
+test('lines come out in their order, those too that come while others are being written', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const log = createLog('info', { target });
+  for (let number = 0; number < 300; number += 1) {
+    log.write('info', 'x', { number });
+    if (number % 3 === 0) await nextTurn();
+  }
+  await until(() => lines().length === 300);
+  assert.deepEqual(numbers(lines()), upTo(300));
+});
+
+test('an error is told with its message, code, stack and causes', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const cause = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
+  const log = createLog('error', { target });
+  log.write('error', 'x', { error: new TypeError('outer', { cause: new Error('middle', { cause }) }) });
+  log.flush();
+  const { error } = lines()[0];
+  assert.equal(error.message, 'outer');
+  assert.match(error.stack, /^TypeError: outer\n {4}at .*log-writing\.test/);
+  assert.equal(error.cause.message, 'middle');
+  assert.deepEqual([error.cause.cause.message, error.cause.cause.code], ['the disk is full', 'ENOSPC']);
+});
+
+test('whatever was thrown can be told: a cycle, a BigInt, nothing', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const log = createLog('error', { target });
+  const cycle = new Error('round and round');
+  cycle.cause = cycle;
+  for (const error of [cycle, { cycle: [cycle] }, 1n, 'text', null, undefined, Symbol('s')]) {
+    log.write('error', 'thrown', { request_id: 'r', error });
+  }
+  log.flush();
+  assert.deepEqual(
+    lines().map(({ level, message, request_id }) => [level, message, request_id]),
+    Array(7).fill(['error', 'thrown', 'r']),
+  );
+  assert.match(JSON.stringify(lines()[0]), /round and round/);
+});
+
+test('a log at a level writes that level and the more severe ones', (t) => {
+  const severities = ['error', 'warn', 'info', 'debug'] as const;
+  const written = (level: 'silent' | (typeof severities)[number]) => {
+    const { target, lines } = fileTarget(t);
+    const log = createLog(level, { target });
+    for (const severity of severities) log.write(severity, 'x');
+    log.flush();
+    return lines().map((line) => line.level);
+  };
+  assert.deepEqual(written('silent'), []);
+  for (const [index, level] of severities.entries()) assert.deepEqual(written(level), severities.slice(0, index + 1));
+});
+
+test('flush writes at once what is waiting, and what is written later still gets out', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const log = createLog('info', { target });
+  const count = writeMany(log);
+  log.flush();
+  assert.deepEqual(numbers(lines()), upTo(count));
+  log.write('info', 'x', { number: count });
+  await until(() => lines().length === count + 1);
+});
+
+test('a pipe that takes a part at a time gets every line whole and in order, those too that came meanwhile', async (t) => {
+  const { path, target } = pipeTarget(t);
+  const log = createLog('info', { target });
+  const count = writeMany(log);
+  await untilFull(target);
+  log.write('info', 'last', { number: count });
+  let text = '';
+  const reader = createReadStream(path, 'utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  await until(() => text.includes(`"number":${count}}\n`));
+  reader.destroy();
+  const lines = text.split('\n').filter((line) => line !== '');
+  assert.deepEqual(numbers(lines.map((line) => JSON.parse(line))), upTo(count + 1));
+});
+
+test('a pipe gets whole lines in pieces that nothing of another writer can get into', async (t) => {
+  const { path, target } = pipeTarget(t);
+  const log = createLog('info', { target });
+  const count = writeMany(log);
+  await untilFull(target);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  t.after(() => closeSync(reader));
+  const held = Buffer.alloc(2 * PIPE_BYTES);
+  const bytes = readSync(reader, held);
+  assert.ok(bytes > PIPE_BYTES / 2, `${bytes}`);
+  // What filled the pipe up came from another writer, and would stand in the middle of a line.
+  const lines = held.toString('utf8', 0, bytes).split('\n');
+  const whole = lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+  assert.deepEqual(numbers(whole), upTo(whole.length));
+  assert.ok(whole.length > 0 && whole.length < count);
+  // The rest gets out too: later it would go to whatever has the number of this pipe by then.
+  const last = `"number":${count - 1}}\n`;
+  await until(() => held.toString('utf8', 0, readNow(reader, held)).includes(last));
+});
+
+test('a line that is longer than a piece is written all the same', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const log = createLog('info', { target });
+  for (let number = 0; number < 4; number += 1)
+    log.write('info', 'ü'.repeat(number % 2 === 0 ? 5_000 : 10), { number });
+  log.flush();
+  assert.deepEqual(numbers(lines()), upTo(4));
+});
+
+test('flush goes on where a full pipe had stopped, and waits for its reader', async (t) => {
+  const { path, target } = pipeTarget(t);
+  const log = createLog('info', { target });
+  const count = writeMany(log);
+  await untilFull(target);
+  log.write('info', 'last', { number: count });
+  // Into a file: nothing in this process reads while flush blocks it.
+  const { target: copy, lines } = fileTarget(t);
+  const reader = spawn('cat', [path], { stdio: ['ignore', copy, 'inherit'] });
+  log.flush();
+  await until(() => lines().length > count);
+  reader.kill();
+  await once(reader, 'close');
+  assert.deepEqual(numbers(lines()), upTo(count + 1));
+});
+
+test('on standard error, flush gives a full pipe up that nobody reads', async (t) => {
+  const module = new URL('../../../src/log.js', import.meta.url);
+  const script = `
+    const { createLog } = await import(${JSON.stringify(module)});
+    const log = createLog('info');
+    for (let line = 0; line < 1_000; line += 1) log.write('info', 'x'.repeat(1_000));
+    log.flush();`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(30_000) }), [0, null]);
+  child.stderr.destroy();
+});
+
+test('what is more than may wait is dropped, and the next line tells how much it was', async (t) => {
+  const { target, lines } = fileTarget(t);
+  const log = createLog('info', { target });
+  const megabyte = 'x'.repeat(1_048_576);
+  for (let number = 0; number < 20; number += 1) log.write('info', megabyte, { number });
+  log.flush();
+  const kept = lines();
+  // Eight mebicharacters may wait; the line that reaches the limit is still taken.
+  assert.deepEqual(numbers(kept), upTo(8));
+  log.write('info', 'next');
+  log.write('info', 'after next');
+  log.flush();
+  const later = lines().slice(kept.length);
+  assert.deepEqual(
+    later.map(({ message, dropped_lines }) => [message, dropped_lines]),
+    [
+      ['next', 12],
+      ['after next', undefined],
+    ],
+  );
+});
+
+test('a log that cannot be written is given up without a word', async (t) => {
+  const path = join(temporaryFolder(t), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const target = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  t.after(() => closeSync(target));
+  closeSync(reader);
+  assert.throws(() => writeSync(target, 'x'), { code: 'EPIPE' });
+  const log = createLog('info', { target });
+  log.write('info', 'in the background');
+  await untilFull(target);
+  log.write('info', 'at the end');
+  log.flush();
+});
+
+for (const state of ['closed', 'full'] as const) {
+  test(`a log pipe that is ${state} holds up neither the service nor its end`, async (t) => {
+    const command = startCommand(t, ['--port', '0']);
+    const url = await command.ready();
+    if (state === 'closed') command.process.stderr?.destroy();
+    else command.process.stderr?.pause();
+    // Some 200 bytes of log each: ten times what a pipe holds.
+    for (let round = 0; round < 100; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 32 }, () => fetch(`${url}/notes`)));
+      for (const answer of answers) assert.match(await answer.text(), /^\{"items":\[\]/);
+    }
+    assert.equal((await ask(url, 'GET', '/health')).text, '{"status":"ok","db":"ok"}');
+    const exit = once(command.process, 'exit', { signal: AbortSignal.timeout(30_000) });
+    command.process.kill('SIGTERM');
+    assert.deepEqual(await exit, [0, null]);
+    command.process.stderr?.resume();
+    const { stderr } = await command.ended;
+    assert.ok(stderr.split('\n').length < 3_200, 'the pipe has not been full');
+  });
+}
+
+/** Reads what a pipe holds now; returns how many bytes. */
+function readNow(reader: number, into: Buffer): number {
+  try {
+    return readSync(reader, into);
+  } catch {
+    return 0;
+  }
+}
+
+/** Resolves once writers to the pipe are refused, and one that was there before has had the time to meet that. */
+async function untilFull(target: number): Promise<void> {
+  let refused = 0;
+  while (refused < 10) {
+    const code = await new Promise((resolve) => write(target, '\n', (error) => resolve(error?.code)));
+    if (code !== undefined) refused += 1;
+  }
+}
+
+test('in a thread of a program it writes to the standard error of the process', async () => {
+  const thread = `
+    import('${new URL('../../../src/log.js', import.meta.url)}').then(({ createLog }) => {
+      const log = createLog('info');
+      log.write('info', 'told');
+      log.flush();
+    });`;
+  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(thread)}, { eval: true })`;
+  const { stderr } = await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 30_000 });
+  assert.equal(JSON.parse(stderr).message, 'told');
+});

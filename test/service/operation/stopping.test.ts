@@ -1,0 +1,284 @@
+// The end: what is in flight finishes, what says nothing does not hold it up, and nothing outlives the deadline. Each
+// test has a bound well below the deadline it must not need.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import type { HTTP_LIMITS } from '../../../src/http/server.ts';
+import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
+import { ask, assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
+import { openSocket, readAll, refusal, startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const SOON = { timeout: 8_000 };
+/** More than all the buffers of a connection hold. */
+const LARGE = 40_000_000;
+const LENGTH = 'content-length: 2';
+
+/** A server with a quick route, a route that reads a body, and a slow one that waits for `gate`. */
+async function startGated(test: Parameters<typeof startBareServer>[0], limits: Partial<typeof HTTP_LIMITS> = {}) {
+  const gate = createGate();
+  let waiting = 0;
+  const slow = () => {
+    waiting += 1;
+    return gate.passed.then(() => 'slow');
+  };
+  const routes = [
+    textRoute('GET', '/slow', slow),
+    textRoute('GET', '/quick', () => 'quick'),
+    textRoute('GET', '/large', () => 'x'.repeat(LARGE)),
+    textRoute('POST', '/echo', () => 'echo'),
+  ];
+  const server = await startBareServer(test, routes, { closeMs: 60_000, ...limits });
+  return { server, gate, waiting: () => waiting };
+}
+
+test('requests in flight finish, say that the connection closes, and nobody new comes in', SOON, async (t) => {
+  const { server, gate, waiting } = await startGated(t);
+  const conversations = [
+    await converse(server, requestText('GET /slow')),
+    await converse(server, requestText('GET /slow')),
+  ];
+  await until(() => waiting() === 2);
+  const closed = server.close();
+  await refusal(server);
+  gate.open();
+  for (const conversation of conversations) {
+    const { body, headers } = await conversation.answer();
+    assert.deepEqual([body, headers.connection], ['slow', 'close']);
+    await conversation.closed();
+  }
+  await closed;
+});
+
+test('pipelined requests in flight are all answered', SOON, async (t) => {
+  const { server, gate, waiting } = await startGated(t);
+  const { rest } = await converse(
+    server,
+    requestText('GET /slow') + requestText('GET /quick') + requestText('GET /slow'),
+  );
+  await until(() => waiting() === 1);
+  const closed = server.close();
+  gate.open();
+  const answers = await rest();
+  assert.deepEqual(
+    answers.map(({ body }) => body),
+    ['slow', 'quick', 'slow'],
+  );
+  assert.equal(answers.at(-1)?.headers.connection, 'close');
+  await closed;
+});
+
+test('connections that never said anything, and idle ones, do not hold up the stop', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const silent = [await converse(server), await converse(server)];
+  const idle = await converse(server, requestText('GET /quick'));
+  assert.equal((await idle.answer()).headers.connection, 'keep-alive');
+  await server.close();
+  for (const { closed } of [...silent, idle]) await closed();
+});
+
+test('a request that was half sent when the stop began is answered once it is whole', SOON, async (t) => {
+  const { server } = await startGated(t);
+  const inHeaders = await converse(server, 'GET /quick HTTP/1.1\r\nhos');
+  const inBody = await converse(server, requestText('POST /echo', [LENGTH]));
+  // An answer on a later connection: the halves before it have been read.
+  await ask(server, requestText('GET /quick', ['connection: close']));
+  const closed = server.close();
+  inHeaders.socket.write('t: a\r\n\r\n');
+  inBody.socket.write('{}');
+  for (const [{ answer, closed: ended }, text] of [
+    [inHeaders, 'quick'],
+    [inBody, 'echo'],
+  ] as const) {
+    const { body, headers } = await answer();
+    assert.deepEqual([body, headers.connection], [text, 'close']);
+    await ended();
+  }
+  await closed;
+});
+
+test('an answer that is still on its way arrives to its last byte, and holds up nobody else', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const idle = await converse(server, requestText('GET /quick'));
+  await idle.answer();
+  const socket = await openSocket(server);
+  socket.pause();
+  socket.write(requestText('GET /large'));
+  await until(() => server.outcomes.length === 2);
+  const closed = server.close();
+  await refusal(server);
+  const answer = readAll(socket.resume());
+  assert.equal((await answer).split('\r\n\r\n')[1]?.length, LARGE);
+  await idle.closed();
+  await closed;
+});
+
+for (const behind of ['GET /quick', 'CONNECT b:443']) {
+  test(`an answer that is on its way arrives with ${behind} waiting behind it`, SOON, async (t) => {
+    const { server } = await startGated(t);
+    const socket = await openSocket(server);
+    socket.pause();
+    socket.write(requestText('GET /large') + requestText(behind));
+    await until(() => server.outcomes.length === 1);
+    const closed = server.close();
+    await refusal(server);
+    const answer = await readAll(socket.resume());
+    assert.match(answer.slice(LARGE), /xHTTP\/1\.1 (?:200 OK|405 Method Not Allowed)\r\n/);
+    await closed;
+  });
+
+  test(`an answer that nobody reads is cut off at the deadline with ${behind} waiting behind it`, SOON, async (t) => {
+    const { server } = await startGated(t, { closeMs: 100 });
+    const socket = await openSocket(server);
+    socket.pause();
+    socket.write(requestText('GET /large') + requestText(behind));
+    await until(() => server.outcomes.length === 1);
+    await server.close();
+    socket.destroy();
+  });
+}
+
+test('an answer that nobody reads is cut off at the deadline', SOON, async (t) => {
+  const { server } = await startGated(t, { closeMs: 100 });
+  const { socket } = await converse(server);
+  socket.pause();
+  socket.write(requestText('GET /large'));
+  await until(() => server.outcomes.length === 1);
+  await server.close();
+});
+
+test('what is half sent, and what never ends, is closed at the deadline', SOON, async (t) => {
+  const { server, waiting } = await startGated(t, { closeMs: 100 });
+  const starts = [
+    'GET /qu',
+    requestText('POST /echo', [LENGTH]),
+    requestText('POST /echo', ['transfer-encoding: chunked']) + chunk('{'),
+    `${requestText('GET /quick')}GET /qu`,
+    requestText('GET /slow'),
+  ];
+  const conversations = await Promise.all(starts.map((start) => converse(server, start)));
+  await until(() => waiting() === 1);
+  await ask(server, requestText('GET /quick', ['connection: close']));
+  await server.close();
+  for (const { socket } of conversations) {
+    if (!socket.closed) await once(socket, 'close');
+  }
+});
+
+test('whoever serves a request that is cut off at the deadline knows of it when the stop is over', SOON, async (t) => {
+  const signals: AbortSignal[] = [];
+  const hanging = textRoute('GET', '/', ({ signal }) => {
+    signals.push(signal());
+    return new Promise(() => {});
+  });
+  const server = await startBareServer(t, [hanging], { closeMs: 100 });
+  for (let client = 0; client < 20; client += 1) await converse(server, requestText('GET /'));
+  await until(() => signals.length === 20);
+  await server.close();
+  assert.deepEqual(new Set(signals.map(({ aborted }) => aborted)), new Set([true]));
+});
+
+test('who is being told off does not hold up the stop', SOON, async (t) => {
+  const { server } = await startGated(t);
+  const malformed = await converse(server, 'nonsense\r\n\r\n');
+  const tunnel = await converse(server, requestText('CONNECT b:443'));
+  const tooLong = await converse(server, requestText('POST /echo', ['content-length: 1000000']));
+  assertProblem(await malformed.answer(), 'bad-request');
+  assertProblem(await tunnel.answer(), 'method-not-allowed');
+  assertProblem(await tooLong.answer(), 'payload-too-large');
+  await server.close();
+});
+
+test(
+  'who sends on an idle or a fresh connection before it can know of the stop is answered, and told',
+  SOON,
+  async (t) => {
+    const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+    const fresh = await converse(server);
+    const idle = await converse(server, requestText('GET /quick'));
+    assert.equal((await idle.answer()).headers.connection, 'keep-alive');
+    const closed = server.close();
+    for (const { socket, answer, closed: ended } of [fresh, idle]) {
+      socket.write(requestText('GET /quick'));
+      const { body, headers } = await answer();
+      assert.deepEqual([body, headers.connection], ['quick', 'close']);
+      await ended();
+    }
+    await closed;
+  },
+);
+
+test('who had connected when the stop began is let in, though nobody had accepted them yet', SOON, async (t) => {
+  const { server } = await startGated(t);
+  // The system makes connections sooner than the server accepts them: one in each turn of the event loop.
+  const conversations = await Promise.all(
+    Array.from({ length: 50 }, () => converse(server, requestText('GET /quick'))),
+  );
+  assert.ok(server.outcomes.length < conversations.length, String(server.outcomes.length));
+  const closed = server.close();
+  for (const { answer } of conversations) assert.equal((await answer()).body, 'quick');
+  await closed;
+});
+
+test('who sends on after a long answer from before the stop is answered as well', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const socket = await openSocket(server);
+  socket.pause();
+  socket.write(requestText('GET /large'));
+  await until(() => server.outcomes.length === 1);
+  const closed = server.close();
+  await refusal(server);
+  let received = 0;
+  socket.on('data', (bytes) => {
+    received += bytes.length;
+  });
+  socket.resume();
+  await until(() => received > LARGE);
+  const rest = readAll(socket);
+  socket.write(requestText('GET /quick'));
+  assert.match(await rest, /^x*HTTP\/1\.1 200 OK\r\n.*connection: close\r\n.*quick$/is);
+  await closed;
+});
+
+test('from the stop on the health check is told to go elsewhere, whatever the database says', SOON, async (t) => {
+  const service = await startService(t);
+  const checks = [await converse(service), await converse(service)];
+  const [probe, alive] = [await converse(service), await converse(service)];
+  assert.equal((await service.request('GET', '/health')).status, 200);
+  const closed = service.close();
+  for (const { socket, answer } of checks) {
+    socket.write(requestText('GET /health'));
+    const told = await answer();
+    assert.equal(assertProblem(told, 'service-unavailable').detail, 'The service is shutting down.');
+    assert.deepEqual([told.headers['retry-after'], told.headers.connection], ['1', 'close']);
+  }
+  probe.socket.write(requestText('GET /readyz'));
+  const told = await probe.answer();
+  assert.deepEqual([told.status, told.headers['retry-after']], [503, '1']);
+  assert.match(told.body, /^\[-\]shutdown failed$/m);
+  alive.socket.write(requestText('GET /livez'));
+  assert.deepEqual((await alive.answer()).status, 200);
+  await closed;
+});
+
+test('a stopped service leaves no connection open and answers nobody', SOON, async (t) => {
+  const service = await startService(t);
+  const silent = await openSocket(service);
+  await service.request('GET', '/notes');
+  const ended = once(silent.resume(), 'close');
+  await service.close();
+  await ended;
+  await assert.rejects(openSocket(service), { code: 'ECONNREFUSED' });
+});
+
+test('what was confirmed before and during the stop is there at the next start', SOON, async (t) => {
+  const service = await startService(t);
+  const note = requestText('POST /notes', [], '{"title":"a","body":"b"}');
+  const conversations = await Promise.all(Array.from({ length: 50 }, () => converse(service, note)));
+  await conversations[0]?.answer();
+  const [answers] = await Promise.all([Promise.all(conversations.slice(1).map(({ rest }) => rest())), service.close()]);
+  const confirmed = answers.flat().filter(({ status }) => status === 201).length + 1;
+  assert.equal(confirmed, answers.flat().length + 1, 'some were answered by something else');
+  const again = await startService(t, { db: service.file });
+  assert.ok((await again.request('GET', '/notes')).json.total >= confirmed);
+});

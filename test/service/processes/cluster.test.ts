@@ -1,0 +1,132 @@
+// The whole service on a cluster: as on a file, whatever becomes of single requests and nodes.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { ask, assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
+import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
+import { askAfresh, startProcesses } from '../../support/processes.ts';
+import { startStandIn } from '../../support/rqlite-stand-in.ts';
+import { startService } from '../../support/service.ts';
+import { skipLoudly } from '../../support/skip.ts';
+import { until } from '../../support/until.ts';
+
+const note = { title: `x'41'`, body: 'a\u0000b 😀' };
+
+test('notes, tags and comments are kept on a cluster as in a file', async (t) => {
+  const { nodes } = await startStandIn(t, 3);
+  const { request } = await startService(t, { db: clusterAddress(nodes) });
+  const made = await request('POST', '/notes', { json: note });
+  assert.deepEqual([made.status, made.json], [201, { id: 1, ...note }]);
+  assert.deepEqual((await request('GET', '/notes/1')).json, { id: 1, ...note });
+  assert.equal((await request('PUT', '/notes/1', { json: { title: 'b', body: 'c' } })).status, 200);
+  assert.equal((await request('POST', '/tags', { json: { name: 'n' } })).status, 201);
+  assert.equal((await request('POST', '/notes/1/comments', { json: { body: 'd' } })).status, 201);
+  assert.equal((await request('POST', '/notes/2/comments', { json: { body: 'd' } })).status, 404);
+  assert.deepEqual((await request('GET', '/notes/1/comments')).json.items, [{ id: 1, note_id: 1, body: 'd' }]);
+  assert.equal((await request('DELETE', '/notes/1')).status, 204);
+  assert.equal((await request('GET', '/notes/1/comments')).status, 404);
+  assert.equal((await request('GET', '/health')).status, 200);
+});
+
+test('a write whose answer was lost is made once, and its client gets the answer', async (t) => {
+  const { nodes, faults } = await startStandIn(t, 2);
+  const { request } = await startService(t, { db: clusterAddress(nodes) });
+  faults.push({ fault: 'lost answer', of: 'execute' }, { fault: 'leadership lost, done', of: 'execute' });
+  assert.deepEqual((await request('POST', '/notes', { json: note })).json, { id: 1, ...note });
+  assert.equal((await request('GET', '/notes')).json.total, 1);
+});
+
+test('while no node leads requests wait and /health tells it, and both recover by themselves', async (t) => {
+  const standIn = await startStandIn(t, 2);
+  const { request } = await startService(t, { db: clusterAddress(standIn.nodes) });
+  await request('POST', '/notes', { json: note });
+  standIn.elect(undefined);
+  const health = await request('GET', '/health');
+  assert.deepEqual([health.status, health.json], [503, { status: 'ok', db: 'error' }]);
+  const waiting = [request('POST', '/notes', { json: note }), request('GET', '/notes/1')];
+  const { execute } = standIn.requests;
+  await until(() => standIn.requests.execute > execute + 2);
+  standIn.elect(1);
+  assert.deepEqual(
+    (await Promise.all(waiting)).map(({ status }) => status),
+    [201, 200],
+  );
+  await until(async () => (await request('GET', '/health')).status === 200);
+});
+
+test('over TLS a node has to show a certificate that is trusted', async (t) => {
+  if (spawnSync('openssl', ['version']).error) return skipLoudly(t, 'there is no openssl to make a certificate');
+  const folder = temporaryFolder(t);
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const subject = ['-subj', '/CN=node', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', [...request, ...subject, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
+  const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') };
+  const { nodes, requests } = await startStandIn(t, 1, undefined, tls);
+  const args = ['--port', '0', '--db', clusterAddress(nodes)];
+  assertRefused(await runCommand(t, args), 1, /certificate/);
+  assert.deepEqual(requests, { execute: 0, query: 0 });
+  const url = await startCommand(t, args, { env: { NODE_EXTRA_CA_CERTS: certFile } }).ready();
+  assert.equal((await ask(url, 'POST', '/notes', note)).status, 201);
+  assert.ok(requests.execute > 0);
+});
+
+test('a cluster that does not come back in time is a 503', async (t) => {
+  const standIn = await startStandIn(t);
+  const { request, log } = await startService(t, { db: clusterAddress(standIn.nodes) });
+  standIn.elect(undefined);
+  const { status, headers, text } = await request('POST', '/notes', { json: note });
+  assert.deepEqual([status, headers['retry-after']], [503, '1']);
+  assert.ok(!text.includes('leader'));
+  assert.match(text, /may have been carried out/);
+  assert.match(inspect(log.at(-1)?.fields.error), /leader not found/);
+});
+
+test('several processes may serve on one cluster, and so may several services', async (t) => {
+  const { nodes } = await startStandIn(t, 2);
+  const args = ['--db', clusterAddress(nodes), '--log-level', 'warn'];
+  const services = await Promise.all([startProcesses(t, 2, args), startProcesses(t, 2, args)]);
+  const made = await Promise.all(
+    Array.from({ length: 60 }, (_, count) =>
+      askAfresh(services[count % 2]?.url ?? '', 'POST', '/notes', { json: { title: `${count}`, body: 'b' } }),
+    ),
+  );
+  assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
+  assert.equal(new Set(made.map(({ headers }) => headers.location)).size, 60);
+  for (const [count, { headers }] of made.entries()) {
+    // By the other one.
+    const { text } = await askAfresh(services[(count + 1) % 2]?.url ?? '', 'GET', String(headers.location));
+    assert.equal(JSON.parse(text).title, `${count}`);
+  }
+  for (const service of services)
+    assert.deepEqual(await stop(service).then(({ status, stderr }) => [status, stderr]), [0, '']);
+});
+
+test('the password of a cluster is taken from a file, without the line feed at its end', async (t) => {
+  const { nodes } = await startStandIn(t, 1, { user: 'me', password: ' pass word ' });
+  const dbPasswordFile = join(temporaryFolder(t), 'password');
+  writeFileSync(dbPasswordFile, ' pass word \n');
+  const db = `${clusterAddress(nodes)}?user=me`;
+  const { request } = await startService(t, { db, dbPasswordFile });
+  assert.equal((await request('GET', '/health')).status, 200);
+  await assert.rejects(
+    startService(t, { db, dbPasswordFile: '/nowhere' }),
+    /^DatabaseUnusable: cannot read the password in \/nowhere: ENOENT$/,
+  );
+});
+
+test('a cluster that cannot be had is told in one line, without the password', async (t) => {
+  const { nodes } = await startStandIn(t, 1, { user: 'me', password: 'right' });
+  const [missing, refused] = await Promise.all([
+    runCommand(t, ['--port', '0', '--db', 'rqlite://127.0.0.1:1']),
+    runCommand(t, ['--port', '0', '--db', `${clusterAddress(nodes)}?user=me`], {
+      env: { NOTES_DB_PASSWORD: 'secret' },
+    }),
+  ]);
+  assertRefused(missing, 1, /cannot open the database rqlite:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/);
+  assertRefused(refused, 1, /does not let this user in/);
+  assert.ok(!refused.stderr.includes('secret'));
+});

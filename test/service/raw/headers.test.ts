@@ -1,0 +1,131 @@
+// The headers of a request: how they are written, how many they are, and those that ask for something.
+// RFC 9112, section 5; RFC 9110, sections 5, 7.6, 7.8 and 10.1.1.
+import { HTTP_LIMITS } from '../../../src/http/server.ts';
+import { bare, bytes, CLOSE, call, get, HOST, NOTE, post, type RawTable, testTable } from '../../support/raw-table.ts';
+
+const TOO_LARGE = 'request-header-fields-too-large';
+const { headerCount } = HTTP_LIMITS;
+
+/** A GET with `count` headers, of which the two of each request are the first. */
+const counted = (count: number, line = 'x: y\r\n', version?: string) => get(line.repeat(count - 2), '/notes', version);
+const json = (headers: string) => post(`${headers}Content-Length: ${NOTE.length}\r\n`, NOTE);
+
+const FORMS: RawTable = {
+  'a space before the colon': [get('x : y\r\n'), 'bad-request'],
+  'a tab before the colon': [get('x\t: y\r\n'), 'bad-request'],
+  'a space inside the name': [get('x y: z\r\n'), 'bad-request'],
+  'no colon': [get('nonsense\r\n'), 'bad-request'],
+  'no name': [get(': x\r\n'), 'bad-request'],
+  'a colon alone': [get(':\r\n'), 'bad-request'],
+  'a folded value': [get('x: 1\r\n 2\r\n'), 'bad-request'],
+  'a value folded with a tab': [get('x: 1\r\n\t2\r\n'), 'bad-request'],
+  'a value that begins on the next line': [get('x:\r\n 1\r\n'), 'bad-request'],
+  'a space in front of the first header': [bare(` ${HOST}`), 'bad-request'],
+  'a line of blanks': [get(' \r\n'), 'bad-request'],
+  'a line that ends with a line feed alone': [get('x: 1\ny: 2\r\n'), 'bad-request'],
+  'a line that ends with a carriage return alone': [get('x: 1\ry: 2\r\n'), 'bad-request'],
+  'a line that ends with two carriage returns': [get('x: 1\r\r\n'), 'bad-request'],
+  'a NUL in a value': [get('x: a\0b\r\n'), 'bad-request'],
+  'a control character in a value': [get('x: a\x01b\r\n'), 'bad-request'],
+  'an escape in a value': [get('x: a\x1b[2Jb\r\n'), 'bad-request'],
+  'a DEL in a value': [get('x: a\x7fb\r\n'), 'bad-request'],
+  'a NUL in a name': [get('x\0: 1\r\n'), 'bad-request'],
+  'a control character in a name': [get('x\x01: 1\r\n'), 'bad-request'],
+  'a name that is not ASCII': [bytes(get('caf\xe9: 1\r\n')), 'bad-request'],
+  'the first header without a name': [bare(`: x\r\n${HOST}`), 'bad-request'],
+  ...Object.fromEntries(
+    [...'"(),/;<=>?@[\\]{}'].map((character) => [
+      `${character} in a name`,
+      [get(`x${character}: 1\r\n`), 'bad-request'],
+    ]),
+  ),
+  'every character that a name may have': [get("!#$%&'*+-.^_`|~0aZ: 1\r\n"), 200],
+  'bytes beyond ASCII in a value': [bytes(get('x: \xe9\xff\x80\r\n')), 200],
+  'a tab in a value': [get('x: a\tb\r\n'), 200],
+  'an empty value': [get('x:\r\ny: \t \r\n'), 200],
+  'a value of colons': [get('x::::\r\n'), 200],
+  'the names of inherited members': [
+    get('__proto__: x\r\nconstructor: y\r\ntoString: z\r\nhasOwnProperty: 1\r\n__proto__: 2\r\n'),
+    200,
+  ],
+};
+
+const SIZES: RawTable = {
+  '17 KB in one value': [get(`x: ${'y'.repeat(17_000)}\r\n`), TOO_LARGE],
+  '17 KB in one name': [get(`${'y'.repeat(17_000)}: 1\r\n`), TOO_LARGE],
+  '17 KB on many lines': [get('name: value\r\n'.repeat(2_000)), TOO_LARGE],
+  '17 KB of host': [bare(`Host: ${'a'.repeat(17_000)}\r\n${CLOSE}`), TOO_LARGE],
+  // They are no part of the value, and are kept nowhere.
+  '17 KB of blanks': [get(`x:${' '.repeat(17_000)}y\r\n`), 200, TOO_LARGE],
+  '17 KB of empty lines in front of the request': [`${'\r\n'.repeat(8_500)}${get()}`, 200, TOO_LARGE],
+  'a value without end': [get(`x: ${'y'.repeat(1_000_000)}`), TOO_LARGE],
+  'a name without end': [get('y'.repeat(1_000_000)), TOO_LARGE],
+  'headers without end': [bare(HOST + 'x: y\r\n'.repeat(100_000)), TOO_LARGE],
+  'as many as are allowed': [counted(headerCount), 200],
+  'as many as are allowed, in HTTP/1.0': [counted(headerCount, 'x: y\r\n', 'HTTP/1.0'), 200],
+  'one too many': [counted(headerCount + 1), TOO_LARGE],
+  'one too many in HTTP/1.0': [counted(headerCount + 1, 'x: y\r\n', 'HTTP/1.0'), TOO_LARGE],
+  'one cookie too many': [counted(headerCount + 1, 'Cookie: a=b\r\n'), TOO_LARGE],
+  'one too many, each of a name that Node keeps once': [counted(headerCount + 1, 'Referer: a\r\n'), TOO_LARGE],
+  'one too many, the last of them a second host': [counted(headerCount).replace(/\r\n$/, `${HOST}\r\n`), TOO_LARGE],
+  'one too many for a path that is not there': [get('x: y\r\n'.repeat(headerCount), '/nothing'), TOO_LARGE],
+  'one too many for a target that is malformed': [get('x: y\r\n'.repeat(headerCount), '/%zz'), TOO_LARGE],
+  'one too many for HEAD': [call('HEAD', 'x: y\r\n'.repeat(headerCount)), TOO_LARGE],
+  'one too many for OPTIONS *': [call('OPTIONS', 'x: y\r\n'.repeat(headerCount), '*'), TOO_LARGE],
+  'one too many with a body': [json('x: y\r\n'.repeat(headerCount)), TOO_LARGE],
+  'thousands of empty ones': [get('x:\r\n'.repeat(3_500)), TOO_LARGE],
+  'two host lines, thousands of lines apart': [bare(`${HOST}${'x:\r\n'.repeat(2_500)}${HOST}${CLOSE}`), TOO_LARGE],
+  'thousands of different ones': [
+    get(Array.from({ length: 1_500 }, (_, index) => `x${index}: y\r\n`).join('')),
+    TOO_LARGE,
+  ],
+  '15 KB in one value': [get(`x: ${'y'.repeat(15_000)}\r\n`), 200],
+};
+
+const EXPECTATIONS: RawTable = {
+  'one that nobody knows': [post('Expect: foo\r\n'), 'expectation-failed'],
+  'one that nobody knows, of a GET': [get('Expect: foo\r\n'), 'expectation-failed'],
+  'one that nobody knows, of a HEAD': [call('HEAD', 'Expect: foo\r\n'), 'expectation-failed'],
+  'one beside the known one': [post('Expect: 100-continue, foo\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  'one beside the known one, on a line of its own': [
+    post('Expect: 100-continue\r\nExpect: foo\r\nContent-Length: 5\r\n'),
+    'expectation-failed',
+  ],
+  'the known one with a parameter': [post('Expect: 100-continue;a=b\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  'the known one in quotes': [post('Expect: "100-continue"\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  'another number': [post('Expect: 101-continue\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  'none at all, in a field of its own': [get('Expect:\r\n'), 200],
+  'one that nobody knows, in HTTP/1.0': [get('Expect: foo\r\n', '/notes', 'HTTP/1.0'), 200],
+};
+
+const ASKING: RawTable = {
+  'an upgrade to a WebSocket': [get('Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'), 200],
+  'an upgrade to HTTP/2': [get('Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n'), 200],
+  'an upgrade to nothing': [get('Connection: Upgrade\r\nUpgrade:\r\n'), 200],
+  'a connection that is to close, in capitals': [bare(`${HOST}CONNECTION: CLOSE\r\n`), 200],
+  'a connection that is to close and to stay': [bare(`${HOST}Connection: keep-alive, close\r\n`), 200],
+  'a connection that is to close and to stay, on lines of their own': [
+    bare(`${HOST}Connection: keep-alive\r\nConnection: close\r\n`),
+    200,
+  ],
+  'a connection that names the host': [get('Connection: Host\r\n'), 200],
+  'a connection that is to stay for ever': [get('Keep-Alive: timeout=999999999, max=999999999\r\n'), 200],
+  'a part of an answer': [get('Range: bytes=0-5\r\n'), 200],
+  'a condition on something that has no tag': [get('If-None-Match: *\r\nIf-Match: "x"\r\n'), 200],
+  'a condition on a time that is none': [get('If-Modified-Since: yesterday\r\n'), 200],
+  'a media type that there is not': [get('Accept: image/png;q=x, ;;;\r\n'), 200],
+  'a coding that there is not': [get('Accept-Encoding: identity;q=0, *;q=0\r\n'), 200],
+  'another method in a header': [get('X-HTTP-Method-Override: DELETE\r\n'), 200],
+  'another address in a header': [get('X-Forwarded-For: , nonsense\r\nForwarded: for=\r\n'), 200],
+  'trailers and codings of the answer': [get('TE: trailers, gzip;q=2\r\n'), 200],
+  'a request id that is none': [bytes(get('X-Request-Id: a b\xff\r\n')), 200],
+  'a content type that is none': [json('Content-Type: nonsense\r\n'), 'unsupported-media-type'],
+  'an empty content type': [json('Content-Type:\r\n'), 'unsupported-media-type'],
+  'a content coding': [json('Content-Encoding: gzip\r\n'), 'unsupported-media-type'],
+  'an unknown content coding': [json('Content-Encoding: x\r\n'), 'unsupported-media-type'],
+};
+
+testTable('the lines of the headers are well-formed', FORMS);
+testTable('the headers are bounded in their size and in their number', SIZES);
+testTable('an expectation that nobody knows is refused', EXPECTATIONS);
+testTable('what headers ask for in vain changes nothing', ASKING);

@@ -1,0 +1,95 @@
+// The target of a request in all forms, and in none. RFC 9112, section 3.2; RFC 3986.
+import { bytes, call, get, type RawTable, testTable } from '../../support/raw-table.ts';
+
+const MALFORMED: RawTable = {
+  'a space': [get('', '/no tes'), 'bad-request'],
+  'a tab': [get('', '/no\ttes'), 'bad-request'],
+  'a NUL': [get('', '/no\0tes'), 'bad-request'],
+  'a control character': [get('', '/no\x01tes'), 'bad-request'],
+  'a carriage return': [get('', '/no\rtes'), 'bad-request'],
+  'a DEL': [get('', '/no\x7ftes'), 'bad-request'],
+  'a path without its slash': [get('', 'notes'), 'bad-request'],
+  'a path that begins with dots': [get('', '../notes'), 'bad-request'],
+  'a backslash in front': [get('', '\\notes'), 'bad-request'],
+  'a query without path': [get('', '?limit=1'), 'bad-request'],
+  'an asterisk where it means nothing': [get('', '*'), 'bad-request'],
+  'an asterisk and more': [call('OPTIONS', '', '*x'), 'bad-request'],
+  'the name and port of a host': [get('', 'localhost:80'), 'bad-request'],
+  'a fragment': [get('', '/notes#top'), 'bad-request'],
+  'a fragment of the query': [get('', '/notes?limit=1#top'), 'bad-request'],
+  'a fragment alone': [get('', '#top'), 'bad-request'],
+  'a percent sign without digits': [get('', '/%zz'), 'bad-request'],
+  'a percent sign with one digit': [get('', '/notes/%4'), 'bad-request'],
+  'a percent sign at the end': [get('', '/notes/%'), 'bad-request'],
+  'a percent-encoding in the way of JavaScript': [get('', '/notes/%u0031'), 'bad-request'],
+  'percent-encoded bytes that are not UTF-8': [get('', '/%ff'), 'bad-request'],
+  'half a character, percent-encoded': [get('', '/notes/%e2%82'), 'bad-request'],
+  'an overlong slash, percent-encoded': [get('', '/notes%c0%af1'), 'bad-request'],
+  'a surrogate, percent-encoded': [get('', '/notes/%ed%a0%80'), 'bad-request'],
+  'an absolute target without a host': [get('', 'http:///notes'), 'bad-request'],
+  'an absolute target that is only a scheme': [get('', 'http://'), 'bad-request'],
+  'an absolute target with one slash': [get('', 'http:/localhost/notes'), 'bad-request'],
+  'an absolute target with a user': [get('', 'http://user@localhost/notes'), 'bad-request'],
+  'an absolute target with user and password': [get('', 'http://u:p@localhost/notes'), 'bad-request'],
+  'an absolute target with a fragment': [get('', 'http://localhost/notes#top'), 'bad-request'],
+  'another scheme': [get('', 'ftp://localhost/notes'), 'bad-request'],
+  'a scheme that is none': [get('', '://localhost/notes'), 'bad-request'],
+  'a file': [get('', 'file:///etc/passwd'), 'bad-request'],
+  'a script': [get('', 'javascript:alert(1)'), 'bad-request'],
+};
+
+const NOT_THERE: RawTable = {
+  'two slashes in front': [get('', '//evil/x'), 'not-found'],
+  'two slashes in front of a path that is there': [get('', '//notes'), 'not-found'],
+  'three slashes in front': [get('', '///notes'), 'not-found'],
+  'a slash and a backslash in front': [get('', '/\\evil/x'), 'not-found'],
+  'a slash behind': [get('', '/notes/'), 'not-found'],
+  'a slash too many': [get('', '/notes//comments'), 'not-found'],
+  'capital letters': [get('', '/NOTES'), 'not-found'],
+  'dots in the path': [get('', '/tags/../notes'), 'not-found'],
+  'a dot in the path': [get('', '/./notes'), 'not-found'],
+  'dots that are percent-encoded': [get('', '/docs/%2e%2e/%2e%2e/package.json'), 'not-found'],
+  'a slash that is percent-encoded': [get('', '/notes%2f1'), 'not-found'],
+  'a question mark that is percent-encoded': [get('', '/notes%3Flimit=1'), 'not-found'],
+  'a percent sign that is percent-encoded': [get('', '/n%256ftes'), 'not-found'],
+  'a NUL that is percent-encoded': [get('', '/notes%00'), 'not-found'],
+  'a line break that is percent-encoded': [get('', '/notes%0d%0aHost:%20b'), 'not-found'],
+  'parameters of the path': [get('', '/notes;v=1'), 'not-found'],
+  'a star in the path': [get('', '/*'), 'not-found'],
+  'a thousand segments': [get('', '/x'.repeat(1_000)), 'not-found'],
+  'a segment of 15,000 characters': [get('', `/${'x'.repeat(15_000)}`), 'not-found'],
+  'nothing, in the absolute form': [get('', 'http://localhost/nothing'), 'not-found'],
+  'two slashes in front, in the absolute form': [get('', 'http://localhost//notes'), 'not-found'],
+};
+
+const TOO_LARGE: RawTable = {
+  '17 KB of path': [get('', `/${'x'.repeat(17_000)}`), 'request-header-fields-too-large'],
+  '17 KB of query': [get('', `/notes?${'x'.repeat(17_000)}`), 'request-header-fields-too-large'],
+  'a megabyte of percent-encoding': [get('', `/${'%41'.repeat(350_000)}`), 'request-header-fields-too-large'],
+};
+
+const ODD: RawTable = {
+  'an absolute target': [get('', 'http://localhost/notes?limit=1'), 200],
+  'an absolute target with another scheme': [get('', 'https://localhost:443/notes'), 200],
+  'an absolute target in capitals': [get('', 'HTTP://LOCALHOST/notes'), 200],
+  'an absolute target without a path': [get('', 'http://localhost'), 307],
+  'an absolute target with a query and no path': [get('', 'http://localhost?limit=1'), 307],
+  'a percent-encoded path': [get('', '/n%6Ftes'), 200],
+  'a path that is percent-encoded to the last letter': [get('', '/%6e%6f%74%65%73'), 200],
+  'an empty query': [get('', '/notes?'), 200],
+  'a second question mark': [get('', '/notes?a?b'), 200],
+  'a broken percent-encoding in the query': [get('', '/notes?x=%zz&%'), 200],
+  'a query of separators': [get('', '/notes?&&=&==&'), 200],
+  'a query of 15,000 characters': [get('', `/notes?x=${'y'.repeat(15_000)}`), 200],
+  'a query of thousands of parameters': [get('', `/notes?${'a&'.repeat(7_000)}`), 200],
+  'a query with the names of inherited members': [get('', '/notes?__proto__=1&constructor=2&toString'), 200],
+  'characters in the query that should be percent-encoded': [get('', '/notes?x="<>{}|\\^`'), 200],
+  'bytes beyond ASCII in the query': [bytes(get('', '/notes?x=\xc3\xa9')), 200, 'bad-request'],
+  'OPTIONS *': [call('OPTIONS', '', '*'), 204],
+  'OPTIONS of an absolute target without a path': [call('OPTIONS', '', 'http://localhost'), 204],
+};
+
+testTable('a target that is malformed is refused', MALFORMED);
+testTable('a target that names nothing is not taken for one that does', NOT_THERE);
+testTable('a target that is too long is refused', TOO_LARGE);
+testTable('a target that is odd and right is answered like any other', ODD);

@@ -1,0 +1,125 @@
+// What clients see of damage in the file: what lies on a page that cannot be made out is 503, whoever asks at the same
+// moment is served, and once the page is as it was, so is everything.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { checkFile } from '../../../src/storage/check.ts';
+import { change, newFile, openDatabase } from '../../support/databases.ts';
+import { type JsonAnswer, type Service, startService } from '../../support/service.ts';
+import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
+import { assertSound } from '../../support/stored-data.ts';
+
+const PAGE_BYTES = 4_096;
+const TOTAL = 1_000;
+
+/** Makes a closed database with a thousand notes, three on a page. */
+async function writeNotes(test: TestContext): Promise<string> {
+  const path = newFile(test);
+  const database = await openDatabase(test, path);
+  const numbers = `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${TOTAL})`;
+  const texts = `SELECT 'note ' || n || '!', printf('%.*c', 1000, 'x') FROM numbers`;
+  await change(database, `INSERT INTO notes (title, body) SELECT * FROM (${numbers} ${texts})`);
+  await database.close();
+  return path;
+}
+
+/** Writes into the file as another program: when this one closes it, it loses the locks that its service holds. */
+function overwrite(path: string, page: number, input: Buffer): void {
+  const args = [`of=${path}`, `bs=${PAGE_BYTES}`, `seek=${page}`, 'conv=notrunc,fsync'];
+  assert.equal(spawnSync('dd', args, { input }).status, 0);
+}
+
+/** Overwrites the page with note 500 on it, and returns what puts it back. */
+function damagePage(path: string, byte: number): () => void {
+  const file = readFileSync(path);
+  const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
+  overwrite(path, page, Buffer.alloc(PAGE_BYTES, byte));
+  return () => overwrite(path, page, file.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));
+}
+
+/** Everything that needs the page with note 500. */
+function faulty(service: Service): Promise<JsonAnswer[]> {
+  return Promise.all([
+    service.request('GET', '/notes/500'),
+    service.request('PUT', '/notes/500', { json: NOTE }),
+    service.request('DELETE', '/notes/500'),
+    service.request('GET', '/notes?offset=490'),
+  ]);
+}
+
+async function assertOthersServed(service: Service): Promise<void> {
+  assert.ok(await isHealthy(service));
+  for (const id of [1, 400, 600, TOTAL]) assert.equal((await service.request('GET', `/notes/${id}`)).json.id, id);
+  assert.equal((await service.request('GET', '/notes?limit=100')).json.items.length, 100);
+  assert.equal((await service.request('PUT', '/notes/600', { json: NOTE })).status, 200);
+  const { json } = await service.request('POST', '/notes', { json: NOTE });
+  assert.equal((await service.request('DELETE', `/notes/${json.id}`)).status, 204);
+}
+
+for (const byte of [0xff, 0x00]) {
+  const name = `a page overwritten with 0x${byte.toString(16)}`;
+
+  test(`${name} costs the records on it, and no others`, async (t) => {
+    const path = await writeNotes(t);
+    damagePage(path, byte);
+    const service = await startService(t, { db: path });
+    for (const answer of await faulty(service)) assertUnavailable(answer);
+    await assertOthersServed(service);
+    assert.notDeepEqual(await checkFile(path), []);
+  });
+
+  test(`${name} while the service runs costs the records on it, until it is put back`, async (t) => {
+    const path = await writeNotes(t);
+    const service = await startService(t, { db: path });
+    await assertOthersServed(service);
+    const putBack = damagePage(path, byte);
+    for (const answer of await faulty(service)) assertUnavailable(answer);
+    await assertOthersServed(service);
+
+    putBack();
+    assert.equal((await service.request('GET', '/notes/500')).json.title, 'note 500!');
+    assert.equal((await service.request('GET', '/notes?offset=490')).json.items[9].title, 'note 500!');
+    assert.equal((await service.request('PUT', '/notes/500', { json: NOTE })).status, 200);
+    assert.equal((await service.request('DELETE', '/notes/500')).status, 204);
+    await assertSound(path);
+  });
+}
+
+test('while the end of the file is cut off nothing is served, nor told missing; put back, all is well', async (t) => {
+  const path = await writeNotes(t);
+  const service = await startService(t, { db: path });
+  const file = readFileSync(path);
+  const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
+  assert.equal(spawnSync('truncate', ['--size', String(page * PAGE_BYTES), path]).status, 0);
+  for (const answer of await faulty(service)) assertUnavailable(answer);
+  for (const id of [1, 600, TOTAL]) assertUnavailable(await service.request('GET', `/notes/${id}`));
+  assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
+  assert.equal(await isHealthy(service), false);
+  await assert.rejects(checkFile(path), /it is damaged$/);
+
+  overwrite(path, page, file.subarray(page * PAGE_BYTES));
+  for (const id of [400, 500, 600, TOTAL]) {
+    assert.equal((await service.request('GET', `/notes/${id}`)).json.title, `note ${id}!`);
+    assert.equal((await service.request('PUT', `/notes/${id}`, { json: NOTE })).status, 200);
+  }
+  await assertSound(path);
+});
+
+test('whoever asks at the same moment as those who come upon damage is served', async (t) => {
+  const path = await writeNotes(t);
+  damagePage(path, 0xff);
+  const service = await startService(t, { db: path });
+  for (let round = 0; round < 5; round += 1) {
+    const answers = Array.from({ length: 60 }, async (_, index) => {
+      const id = index % 10 === 5 ? 500 : 100 + index;
+      const [method, parts] = index % 2 === 0 ? ['GET', {}] : ['PUT', { json: { title: `round ${round}`, body: 'b' } }];
+      const path = index % 10 === 6 ? '/notes/500' : `/notes/${id}`;
+      return { path, answer: await service.request(String(method), path, parts as { json?: unknown }) };
+    });
+    for (const { path, answer } of await Promise.all(answers)) {
+      if (path === '/notes/500') assertUnavailable(answer);
+      else assert.equal(answer.status, 200, path);
+    }
+  }
+});

@@ -1,0 +1,133 @@
+// Databases for the tests of the storage: real files, another program on the same file, and the seam with an ear at it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type Dirent, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import sqlite3 from 'sqlite3';
+import type { Database, Row, Statement } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrations.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
+import { temporaryFolder } from './engine.ts';
+
+type Test = Pick<TestContext, 'after'>;
+
+/** Returns the path of a file that does not exist yet, in a folder that goes with the test. */
+export function newFile(test: Test): string {
+  return join(temporaryFolder(test), 'notes.db');
+}
+
+/** Opens a database without any tables, by default a new file; it is closed at the end of the test if not before. */
+export async function openEmpty(test: Test, path?: string): Promise<Database> {
+  let close = () => Promise.resolve();
+  // Before the hook that removes the folder.
+  test.after(() => close());
+  const database = await openSqlite(path ?? newFile(test));
+  let closed: Promise<void> | undefined;
+  close = () => {
+    closed ??= database.close();
+    return closed;
+  };
+  return { ...database, close };
+}
+
+/** Opens a database with the tables of the service, as {@link openEmpty} does. */
+export async function openDatabase(test: Test, path?: string): Promise<Database> {
+  const database = await openEmpty(test, path);
+  await migrate(database);
+  return database;
+}
+
+/** Opens the file as another program would, which knows nothing of ours; it is closed at the end of the test. */
+export async function openOther(test: Test, path: string): Promise<Connection> {
+  const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= connection.close();
+    return closed;
+  };
+  test.after(close);
+  return { ...connection, close };
+}
+
+/** Reads without a parameter. */
+export function rows(database: Database, sql: string): Promise<readonly Row[]> {
+  return database.read({ sql });
+}
+
+/** Runs one statement without a parameter as a transaction, and returns its rows. */
+export async function change(database: Database, sql: string): Promise<readonly Row[]> {
+  const [result = []] = await database.transact('test', [{ sql }]);
+  return result;
+}
+
+/** A database that remembers what it was asked, and may be told to fail. */
+export interface Overheard {
+  readonly database: Database;
+  readonly reads: Statement[];
+  readonly transactions: { readonly batchId: string; readonly statements: readonly Statement[] }[];
+  /** Runs before each transaction; what it rejects with, the transaction rejects with. */
+  beforeTransaction: () => Promise<void>;
+}
+
+/** Puts an ear at the seam to `database`. */
+export function overhear(database: Database): Overheard {
+  const heard: Overheard = {
+    reads: [],
+    transactions: [],
+    beforeTransaction: () => Promise.resolve(),
+    database: {
+      ...database,
+      read(statement) {
+        heard.reads.push(statement);
+        return database.read(statement);
+      },
+      async transact(batchId, statements) {
+        heard.transactions.push({ batchId, statements });
+        await heard.beforeTransaction();
+        return database.transact(batchId, statements);
+      },
+    },
+  };
+  return heard;
+}
+
+/** The entries of a folder, files with a digest of what they hold, to show that something stayed as it was. */
+export function contentsOf(folder: string): Record<string, string> {
+  const describe = (entry: Dirent) => {
+    if (!entry.isFile()) return 'no file';
+    return createHash('sha256')
+      .update(readFileSync(join(folder, entry.name)))
+      .digest('hex');
+  };
+  return Object.fromEntries(readdirSync(folder, { withFileTypes: true }).map((entry) => [entry.name, describe(entry)]));
+}
+
+/** Makes a SQLite file of another program: `sql` says what is in it. */
+export async function writeForeignFile(path: string, sql: string): Promise<void> {
+  const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+  await connection.execute(sql);
+  await connection.close();
+}
+
+/**
+ * Runs `sql` on the file in another process, which keeps the locks it takes until the returned function has been
+ * called. (Not in this process: there, whoever reads the file and closes it would drop them.)
+ */
+export async function holdLock(test: Test, path: string, sql: string): Promise<() => Promise<void>> {
+  const holder = spawn(process.execPath, [fileURLToPath(new URL('lock-holder.js', import.meta.url)), path, sql], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(holder, 'close');
+  const release = async () => {
+    holder.stdin.end();
+    await ended;
+  };
+  test.after(release);
+  await Promise.race([once(holder.stdout, 'data'), ended.then(() => assert.fail('the lock was not had'))]);
+  return release;
+}

@@ -1,0 +1,29 @@
+// Requests that the demonstrations take, and how the tests send them.
+import assert from 'node:assert/strict';
+import type { JsonAnswer, Service } from './service.ts';
+
+/** The members of a request, each as the JSON text it is sent as. */
+export type Members = Readonly<Record<string, string>>;
+
+/** A small request that each demonstration takes, by its path. */
+export const TAKEN: Readonly<Record<string, Members>> = {
+  '/counter/increment': { workers: '1', count: '1' },
+  '/semaphore/run': { task_ids: '[1]', concurrency_limit: '1' },
+  '/event/sync': { payload: '"a"' },
+  '/pool/run': { items: '["a"]', max_workers: '1' },
+  '/producer-consumer/run': { items: '["a"]', num_consumers: '1', queue_size: '1' },
+  '/thread-local/run': { items: '["a"]', context_key: '"k"' },
+};
+
+/** Runs a demonstration that must succeed, and returns its answer. */
+export async function run(service: Service, path: string, json: object): Promise<JsonAnswer['json']> {
+  const answer = await service.request('POST', path, { json });
+  assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 500)}`);
+  assert.equal(answer.headers['content-type'], 'application/json');
+  return answer.json;
+}
+
+/** As many items as asked for, all different. */
+export function numbered(count: number, name = 'item'): string[] {
+  return Array.from({ length: count }, (_, index) => `${name} ${index}`);
+}

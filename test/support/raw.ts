@@ -1,0 +1,176 @@
+// HTTP by hand over a bare connection: sends what no client library would send, and takes the answers apart strictly
+// enough to see a wrong length, a second answer or a reset, which a client library would hide.
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { type ProblemSlug, problemTitle, problemTypes, type Violation } from '../../src/http/problem.ts';
+import { validatorAt } from './contract.ts';
+import { openSocket } from './service.ts';
+
+const ANSWER_WITHIN_MS = 10_000;
+
+/** An answer as its bytes say; interim ones (100) count as answers too. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The members of a problem. */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors?: readonly Violation[];
+}
+
+/** A bare connection to a service. */
+export interface Conversation {
+  readonly socket: Socket;
+  /**
+   * Resolves with the next answer; `method` is that of the request, for an answer to HEAD ends with its headers.
+   * Rejects if the connection ends before the answer does.
+   */
+  answer(method?: string): Promise<RawAnswer>;
+  /** Resolves when the service has closed the connection in order; rejects if it was reset or if more bytes came. */
+  closed(): Promise<void>;
+  /** Resolves with all answers that come until the service closes; rejects if the last one is not complete. */
+  rest(): Promise<RawAnswer[]>;
+}
+
+/** Opens a connection, sends `parts` over it, and leaves it open. It goes with the end of the process at the latest. */
+export async function converse(service: { port: number }, ...parts: (string | Buffer)[]): Promise<Conversation> {
+  const socket = await openSocket(service);
+  let received = Buffer.alloc(0);
+  let fault: NodeJS.ErrnoException | undefined;
+  socket.on('error', (error) => {
+    fault = error;
+  });
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk]);
+  });
+  for (const part of parts) socket.write(part);
+
+  /** Resolves once `look` returns something; looks at each change, and gives up when no change can come. */
+  function until<Found>(what: string, look: () => Found | undefined): Promise<Found> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => settle(() => reject(fail(`no ${what} in time`))), ANSWER_WITHIN_MS);
+      const seen = () => `${fault?.code ?? 'no error'}, ${JSON.stringify(received.toString('latin1').slice(0, 500))}`;
+      const fail = (problem: string) => new Error(`${problem}: ${seen()}`);
+      function settle(outcome: () => void): void {
+        clearTimeout(timer);
+        socket.off('data', check).off('close', check);
+        outcome();
+      }
+      function check(): void {
+        try {
+          const found = look();
+          if (found !== undefined) settle(() => resolve(found));
+          else if (socket.closed) settle(() => reject(fail(`the connection ended without ${what}`)));
+        } catch (error) {
+          settle(() => reject(error));
+        }
+      }
+      socket.on('data', check).on('close', check);
+      check();
+    });
+  }
+
+  return {
+    socket,
+    answer(method) {
+      return until('answer', () => {
+        const taken = takeAnswer(received, method);
+        if (taken) received = received.subarray(taken.length);
+        return taken?.answer;
+      });
+    },
+    async rest() {
+      await until('end', () => socket.closed || undefined);
+      const answers: RawAnswer[] = [];
+      for (let taken = takeAnswer(received); taken; taken = takeAnswer(received)) {
+        answers.push(taken.answer);
+        received = received.subarray(taken.length);
+      }
+      assert.equal(received.toString('latin1'), '');
+      return answers;
+    },
+    async closed() {
+      await until('end', () => socket.closed || undefined);
+      assert.equal(received.toString('latin1'), '', 'more came than the answers');
+      assert.equal(fault, undefined, 'the connection was reset');
+    },
+  };
+}
+
+/** Sends `parts` over a connection of their own; resolves with the one answer, after which the service must close. */
+export async function ask(service: { port: number }, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
+  const conversation = await converse(service, ...parts);
+  const answer = await conversation.answer(/^HEAD /.test(String(parts[0])) ? 'HEAD' : undefined);
+  await conversation.closed();
+  return answer;
+}
+
+/** The text of a request with a host and, where there is a `body`, its length. Header lines end without line breaks. */
+export function requestText(line: string, headers: readonly string[] = [], body = ''): string {
+  const length = body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`];
+  return [`${line} HTTP/1.1`, 'host: localhost', ...headers, ...length, '', body].join('\r\n');
+}
+
+/** `data` as one chunk of a chunked body, without the last, empty one. */
+export function chunk(data: string): string {
+  return `${Buffer.byteLength(data).toString(16)}\r\n${data}\r\n`;
+}
+
+/** The text of a request with a host and a chunked body made of `parts`, to its very end. */
+export function chunkedText(line: string, headers: readonly string[], ...parts: string[]): string {
+  const head = requestText(line, [...headers, 'transfer-encoding: chunked']);
+  return `${head}${parts.map(chunk).join('')}0\r\n\r\n`;
+}
+
+/** Asserts that the service still answers others: a plain GET on a connection of its own. */
+export async function assertAlive(service: { port: number }): Promise<void> {
+  const answer = await ask(service, requestText('GET /notes', ['connection: close']));
+  assert.equal(answer.status, 200);
+}
+
+/** Asserts that `answer` is a complete Problem of the type `slug`, and returns its members. */
+export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody {
+  const label = JSON.stringify(answer).slice(0, 500);
+  assert.equal(answer.status, problemTypes[slug].status, label);
+  assert.equal(answer.headers['content-type'], 'application/problem+json', label);
+  assert.equal(answer.headers['cache-control'], 'no-store', label);
+  assert.equal(answer.headers['x-content-type-options'], 'nosniff', label);
+  assert.match(answer.headers['x-request-id'] ?? '', /^[A-Za-z0-9._-]{1,128}$/, label);
+  assert.ok(!Number.isNaN(Date.parse(answer.headers.date ?? '')), label);
+  const problem: ProblemBody = JSON.parse(answer.body);
+  const validate = validatorAt(`/components/schemas/${slug === 'validation-failed' ? 'ValidationProblem' : 'Problem'}`);
+  assert.ok(validate(problem), label);
+  assert.equal(new URL(problem.type).pathname, `/problems/${slug}`, label);
+  assert.equal(problem.status, answer.status, label);
+  assert.equal(problem.title, problemTitle(slug), label);
+  return problem;
+}
+
+/** Takes one answer off the front of `bytes`, with its length; undefined if it is not whole yet. Fails if it is none. */
+export function takeAnswer(bytes: Buffer, method?: string): { answer: RawAnswer; length: number } | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
+  const [, code] = /^HTTP\/1\.1 (\d{3}) [\w -]+$/.exec(first) ?? assert.fail(`no status line: ${first}`);
+  const status = Number(code);
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`no header line: ${line}`);
+    const key = String(name).toLowerCase();
+    assert.ok(!(key in headers), `${key} stands there twice: ${lines}`);
+    headers[key] = String(value);
+  }
+  const bodiless = status < 200 || status === 204 || status === 304;
+  assert.equal('content-length' in headers, !bodiless, `the framing of ${status}: ${lines}`);
+  assert.ok(!('transfer-encoding' in headers), String(lines));
+  const bodyLength = bodiless || method === 'HEAD' ? 0 : Number(headers['content-length']);
+  const length = end + 4 + bodyLength;
+  if (bytes.length < length) return undefined;
+  return { answer: { status, headers, body: bytes.toString('utf8', end + 4, length) }, length };
+}

@@ -1,0 +1,112 @@
+// A registry on this machine, from which a real npm installs the packed service and what it needs, without a network.
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Ends, temporaryFolder } from './engine.ts';
+import { root } from './sources.ts';
+
+/** A package as the registry has it. */
+interface Package {
+  readonly manifest: Readonly<Record<string, unknown>> & {
+    readonly name: string;
+    readonly version: string;
+    readonly dependencies?: Readonly<Record<string, string>>;
+  };
+  /** The path of the packed files. */
+  readonly tarball: string;
+}
+
+const project = fileURLToPath(root);
+
+/**
+ * Packs the service and starts a registry that has it. Returns the environment in which npm knows no other registry, no
+ * settings of a user and no packages from before.
+ */
+export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
+  const folder = temporaryFolder(test);
+  const environment = npmEnvironment(folder);
+  const packages = [packService(folder, environment)];
+  // What is added is looked at in its turn.
+  for (const { manifest } of packages) {
+    for (const name of Object.keys(manifest.dependencies ?? {})) packages.push(packInstalled(folder, name));
+  }
+  const server = createServer(({ url = '', headers }, response) => {
+    const asked = decodeURIComponent(url.slice(1));
+    const file = packages.find(({ tarball }) => basename(tarball) === asked);
+    const found = packages.find(({ manifest }) => manifest.name === asked);
+    if (file) response.end(readFileSync(file.tarball));
+    else if (found) response.end(JSON.stringify(describe(found, `http://${headers.host}/${basename(found.tarball)}`)));
+    else response.writeHead(404).end();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  test.after(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { ...environment, npm_config_registry: `http://127.0.0.1:${port}/` };
+}
+
+/** What a registry says of a package that has one version. */
+function describe({ manifest }: Package, tarball: string): object {
+  const { name, version, scripts } = manifest;
+  const hasInstallScript = /"install"/.test(JSON.stringify(scripts ?? {}));
+  return {
+    name,
+    'dist-tags': { latest: version },
+    versions: { [version]: { ...manifest, hasInstallScript, dist: { tarball } } },
+  };
+}
+
+function packService(folder: string, env: NodeJS.ProcessEnv): Package {
+  const args = ['pack', '--ignore-scripts', '--pack-destination', folder];
+  const name = execFileSync('npm', args, { cwd: project, env, encoding: 'utf8' }).trim();
+  return { manifest: manifestIn(project), tarball: join(folder, name) };
+}
+
+/** What is installed here; sqlite3 as npm brings it, without a binding. */
+function packInstalled(folder: string, name: string): Package {
+  const source = join(project, 'node_modules', name);
+  const copy = join(folder, name, 'package');
+  cpSync(source, copy, { recursive: true, filter: (path) => !/sqlite3\/(?:build|deps|src)$/.test(path) });
+  const manifest = name === 'sqlite3' ? withOtherScript(manifestIn(source)) : manifestIn(source);
+  writeFileSync(join(copy, 'package.json'), JSON.stringify(manifest));
+  const tarball = join(folder, `${name.replace('/', '-')}.tgz`);
+  execFileSync('tar', ['-czf', tarball, '-C', join(folder, name), 'package']);
+  return { manifest, tarball };
+}
+
+/**
+ * The manifest of sqlite3 with a script that takes the binding of this tree, where the real one would load or compile it, and
+ * without the packages that only help with that.
+ */
+function withOtherScript(manifest: Package['manifest']): Package['manifest'] {
+  const build = join(project, 'node_modules/sqlite3/build').replaceAll("'", "\\'");
+  return {
+    ...manifest,
+    scripts: { install: `node --eval "fs.cpSync('${build}', 'build', { recursive: true })"` },
+    dependencies: { bindings: '*' },
+    optionalDependencies: {},
+    peerDependencies: {},
+  };
+}
+
+function manifestIn(folder: string): Package['manifest'] {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+/** This environment without what npm and its user have set in it. */
+function npmEnvironment(folder: string): NodeJS.ProcessEnv {
+  const home = join(folder, 'home');
+  mkdirSync(home);
+  const entries = Object.entries(process.env).filter(([name]) => !/^(?:npm_|NOTES_|NODE_|HOST$|PORT$)/i.test(name));
+  return {
+    ...Object.fromEntries(entries),
+    HOME: home,
+    npm_config_cache: join(folder, 'cache'),
+    npm_config_globalconfig: join(folder, 'npmrc'),
+    npm_config_loglevel: 'error',
+    npm_config_update_notifier: 'false',
+  };
+}

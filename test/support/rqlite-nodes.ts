@@ -1,0 +1,148 @@
+// Real rqlite nodes on this machine, for tests: NOTES_TEST_RQLITED names the program. Without it there are none.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCluster } from '../../src/storage/rqlite-cluster.ts';
+import { until } from './until.ts';
+
+/** The path of rqlited; undefined where the tests have none. */
+export const RQLITED = process.env.NOTES_TEST_RQLITED || undefined;
+
+/** Why a test of real nodes is skipped; false where there are some. */
+export const needsRqlited = RQLITED ? false : 'NOTES_TEST_RQLITED names no rqlited';
+
+/** A node that runs until it is stopped. */
+export interface RealNode {
+  readonly url: string;
+  /** Sends it a signal; after one that ends it, resolves when it has ended. */
+  signal(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again on the same folder and ports. */
+  restart(): Promise<void>;
+  /** What Raft says of it, as Leader or Follower; undefined if it does not answer. */
+  state(): Promise<string | undefined>;
+}
+
+/** A cluster of real nodes. */
+export interface RealCluster {
+  readonly nodes: readonly RealNode[];
+  stop(): Promise<void>;
+}
+
+/** Elections that take half a second, not two. */
+const FAST = ['-raft-timeout', '250ms', '-raft-election-timeout', '250ms', '-raft-leader-lease-timeout', '125ms'];
+
+/** How a cluster is started. */
+export interface ClusterParts {
+  /** Whether nodes elect quickly or as rqlite does by default. */
+  readonly elections?: 'fast' | 'default';
+  /** Returns the port by which nodes reach the one that listens to them on `port`. Default: that port itself. */
+  readonly wayTo?: (port: number) => Promise<number>;
+}
+
+/** Starts a cluster of `count` nodes; resolves when all are ready. */
+export async function startNodes(
+  count: number,
+  { elections = 'fast', wayTo }: ClusterParts = {},
+): Promise<RealCluster> {
+  assert.ok(RQLITED);
+  const program = RQLITED;
+  const folder = mkdtempSync(join(tmpdir(), 'notes-server-rqlite-'));
+  const ports = await freePorts(2 * count);
+  const ways = await Promise.all(ports.map((port, place) => (place % 2 === 1 && wayTo ? wayTo(port) : port)));
+  const children = new Set<ChildProcess>();
+  const endAll = () => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  process.once('exit', endAll);
+
+  async function startNode(place: number): Promise<RealNode> {
+    const [http, raft] = [ports[2 * place], ports[2 * place + 1]];
+    const url = `http://127.0.0.1:${http}`;
+    const own = [
+      ...['-node-id', String(place + 1), '-fk', '-http-addr', `127.0.0.1:${http}`],
+      ...['-raft-addr', `127.0.0.1:${raft}`, '-raft-adv-addr', `127.0.0.1:${ways[2 * place + 1]}`],
+    ];
+    let child: ChildProcess;
+
+    async function start(others: readonly string[]): Promise<void> {
+      child = spawn(program, [...own, ...(elections === 'fast' ? FAST : []), ...others, join(folder, String(place))], {
+        stdio: 'ignore',
+      });
+      child.unref();
+      children.add(child);
+      await until(() => isReady(url));
+    }
+    await start(place > 0 ? ['-join', `127.0.0.1:${ways[1]}`] : []);
+
+    return {
+      url,
+      async signal(signal) {
+        child.kill(signal);
+        if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended(child);
+      },
+      // It knows the others from its folder.
+      restart: () => start([]),
+      state: () => stateOf(url),
+    };
+  }
+
+  const nodes: RealNode[] = [];
+  for (let place = 0; place < count; place += 1) nodes.push(await startNode(place));
+  return {
+    nodes,
+    async stop() {
+      process.off('exit', endAll);
+      const running = [...children].filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+      const allEnded = Promise.all(running.map(ended));
+      endAll();
+      await allEnded;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Takes away all that is stored on a cluster. */
+export async function wipe(nodes: readonly string[]): Promise<void> {
+  const cluster = createCluster({ nodes, user: undefined, password: undefined });
+  const tables = ['comments', 'notes', 'tags', 'comment_blocks', 'note_blocks', 'tag_blocks'];
+  const drops = [...tables, 'notes_server_versions', 'notes_server_done', 'notes_server_copy'].map(
+    (table) => `DROP TABLE IF EXISTS ${table}`,
+  );
+  await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);
+  cluster.close();
+}
+
+/** Resolves when a process has ended, for which the tests need not go on otherwise. */
+async function ended(child: ChildProcess): Promise<void> {
+  child.ref();
+  await once(child, 'exit');
+}
+
+async function stateOf(url: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch(`${url}/status`, { signal: AbortSignal.timeout(1_000) });
+    return ((await answer.json()) as { store: { raft: { state: string } } }).store.raft.state;
+  } catch {
+    return undefined;
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,59 @@
+// What the system says of a process: its threads, its descriptors, its memory. Linux only.
+import { readdirSync, readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import type { CREW_LIMITS } from '../../src/concurrency/crew.ts';
+import type { Service } from './service.ts';
+
+/** Why a test that looks at a process cannot run here, if so. */
+export const CANNOT_LOOK = process.platform === 'linux' ? undefined : 'only Linux has /proc';
+
+/** The number of threads of a process. */
+export function threadsOf(pid: number | undefined): number {
+  return readdirSync(`/proc/${pid}/task`).length;
+}
+
+/** The number of open descriptors of a process. */
+export function descriptorsOf(pid: number | undefined): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** The memory that a process has, in MB. */
+export function residentMegabytesOf(pid: number | undefined): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1_024;
+}
+
+const CREW = new URL('../../src/concurrency/crew.js', import.meta.url).href;
+
+/** Flags of Node with which a service has another limit for its crews. Not in its threads. */
+export function limited(name: keyof typeof CREW_LIMITS, value: number): readonly string[] {
+  const script = `
+    import { isMainThread } from 'node:worker_threads';
+    if (isMainThread) (await import('${CREW}')).CREW_LIMITS.${name} = ${value};`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+}
+
+/** Flags of Node with which a service lets its standbys go so soon that a test can see it. */
+export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
+
+/** A thread of a service that is looked at would write a file of coverage each time it ends. */
+export const NO_COVERAGE: Readonly<Record<string, string>> = { NODE_V8_COVERAGE: '' };
+
+/** Asks a service for /health over and over, on one connection; resolves with the milliseconds of each. */
+export async function watchHealth({ port }: Pick<Service, 'port'>, whileTrue: () => boolean): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  while (whileTrue()) {
+    const started = performance.now();
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const sent = request({ agent, port, host: '127.0.0.1', path: '/health' }, (answer) => {
+        answer.resume().on('end', () => resolve(answer.statusCode));
+      });
+      sent.on('error', reject).end();
+    });
+    if (status !== 200) throw new Error(`/health was ${status}`);
+    times.push(performance.now() - started);
+  }
+  agent.destroy();
+  return times;
+}
