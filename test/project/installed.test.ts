@@ -6,8 +6,9 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { ask, assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
+import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
+import { request } from '../support/http.ts';
 import { startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry({ after });
@@ -35,9 +36,9 @@ async function assertServes(t: Test, launcher: string): Promise<void> {
   const command = startCommand(t, ['--port', '0'], { launcher });
   const url = await command.ready();
   for (const path of ['/notes', '/docs', '/docs/swagger-ui.css', '/openapi.json', '/problems/not-found', '/health']) {
-    assert.equal((await ask(url, 'GET', path)).status, 200, path);
+    assert.equal((await request(url, 'GET', path)).status, 200, path);
   }
-  assert.equal((await ask(url, 'POST', '/counter/increment', { workers: 2, count: 2 })).status, 200);
+  assert.equal((await request(url, 'POST', '/counter/increment', { json: { workers: 2, count: 2 } })).status, 200);
   assert.equal((await stop(command)).status, 0);
 }
 

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Answer, assertFitsContract } from './contract.ts';
 import { temporaryFolder } from './engine.ts';
 
 /** The launcher of this tree. */
@@ -116,18 +115,6 @@ export function assertRefused(ending: Ending, status: number, reason: RegExp): v
 export function stop({ process, ended }: Command, signal: NodeJS.Signals = 'SIGTERM'): Promise<Ending> {
   process.kill(signal);
   return ended;
-}
-
-/** Sends a request to the service at `url` and resolves with its answer, which has been held against the contract. */
-export async function ask(url: string, method: string, path: string, json?: unknown): Promise<Answer> {
-  const body =
-    json === undefined ? {} : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
-  const response = await fetch(`${url}${path}`, { method, redirect: 'manual', ...body });
-  const bytes = Buffer.from(await response.arrayBuffer());
-  const { status, headers } = response;
-  const answer = { status, headers: Object.fromEntries(headers), bytes, text: bytes.toString('utf8') };
-  assertFitsContract(method, path, answer);
-  return answer;
 }
 
 /** The environment of the test without what would set an option. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import type { Answer } from './http.ts';
 
 type Json = Record<string, unknown>;
 
@@ -29,15 +30,6 @@ export function validatorAt(pointer: string): ValidateFunction {
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `contract#${pointer}` });
   validators.set(pointer, validate);
   return validate;
-}
-
-/** An answer as it came over the wire. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly bytes: Buffer;
-  /** The bytes as text, decompressed where they were compressed. */
-  readonly text: string;
 }
 
 /** Asserts that the answer to `method` and `path` (with or without a query) is one that the contract declares. */

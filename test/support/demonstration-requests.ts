@@ -1,6 +1,7 @@
 // Requests that the demonstrations take, and how the tests send them.
 import assert from 'node:assert/strict';
-import type { JsonAnswer, Service } from './service.ts';
+import type { Answer } from './http.ts';
+import type { Service } from './service.ts';
 
 /** The members of a request, each as the JSON text it is sent as. */
 export type Members = Readonly<Record<string, string>>;
@@ -16,7 +17,7 @@ export const TAKEN: Readonly<Record<string, Members>> = {
 };
 
 /** Runs a demonstration that must succeed, and returns its answer. */
-export async function run(service: Service, path: string, json: object): Promise<JsonAnswer['json']> {
+export async function run(service: Service, path: string, json: object): Promise<Answer['json']> {
   const answer = await service.request('POST', path, { json });
   assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 500)}`);
   assert.equal(answer.headers['content-type'], 'application/json');

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { type RawAnswer, takeAnswer } from './raw.ts';
-import { openSocket } from './service.ts';
+import { openSocket, type RawAnswer, takeAnswer } from './raw.ts';
 
 /** How long nothing has to come before the client takes it that the service waits for more, and ends the connection. */
 const QUIET_MS = 100;

@@ -1,7 +1,7 @@
 // A ledger of what clients were told: which records must be there with which texts, and which writes were never answered,
 // so that either outcome is right, but nothing between.
 import assert from 'node:assert/strict';
-import { ask } from './command.ts';
+import { request } from './http.ts';
 
 /** The texts a client sends. */
 export type Input = Readonly<Record<string, string>>;
@@ -93,7 +93,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
       const records = recordsOf(list);
       const text = JSON.stringify(input);
       unanswered.set(text, list);
-      const { status, headers } = await ask(url, 'POST', list, input);
+      const { status, headers } = await request(url, 'POST', list, { json: input });
       assertStatus(status, 201);
       const path = String(headers.location);
       const [itsList, id] = partsOf(path);
@@ -108,7 +108,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
     async replace(url, path, input) {
       const text = JSON.stringify(input);
       enter(path, (known) => [...known, text]);
-      assertStatus((await ask(url, 'PUT', path, input)).status, 200);
+      assertStatus((await request(url, 'PUT', path, { json: input })).status, 200);
       enter(path, () => [text]);
       acknowledge();
     },
@@ -117,7 +117,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
       const orGone = (known: States) => (known.includes(undefined) ? known : [...known, undefined]);
       enter(path, orGone);
       enterBelow(path, orGone);
-      assertStatus((await ask(url, 'DELETE', path)).status, 204);
+      assertStatus((await request(url, 'DELETE', path)).status, 204);
       enter(path, () => [undefined]);
       enterBelow(path, () => [undefined]);
       acknowledge();
@@ -167,7 +167,7 @@ function partsOf(path: string): [list: string, id: number] {
 async function allTexts(url: string, list: string): Promise<Map<number, string>> {
   const texts = new Map<number, string>();
   for (;;) {
-    const { status, text } = await ask(url, 'GET', `${list}?limit=100&offset=${texts.size}`);
+    const { status, text } = await request(url, 'GET', `${list}?limit=100&offset=${texts.size}`);
     if (status === 404) return texts;
     assert.equal(status, 200);
     const { items, total } = JSON.parse(text);

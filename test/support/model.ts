@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../src/http/problem.ts';
 import { COLLECTIONS, maxLengthOf } from './collections.ts';
-import type { JsonAnswer, Service } from './service.ts';
+import type { Answer } from './http.ts';
+import type { Service } from './service.ts';
 
 /** The names of the collections. */
 export const NAMES = ['notes', 'tags', 'comments'] as const;
@@ -80,7 +81,7 @@ export function createModel({ shared = false } = {}): Model {
   }
 
   /** What is to be answered to a valid move, made on the model as well; `answer` tells the id of what was created. */
-  function expected(move: Move, answer: JsonAnswer): { status: number; body?: Body; location?: string } {
+  function expected(move: Move, answer: Answer): { status: number; body?: Body; location?: string } {
     const { collection, operation, noteId } = move;
     const owner = collection === 'comments' ? { note_id: Number(noteId) } : {};
     const known = records[collection].get(Number(move.id));
@@ -121,7 +122,7 @@ export function createModel({ shared = false } = {}): Model {
   }
 
   /** Of a list that others change meanwhile, what is one's own is known all the same, and items and total agree. */
-  function assertOwnItems(move: Move, { status, json }: JsonAnswer): void {
+  function assertOwnItems(move: Move, { status, json }: Answer): void {
     const { collection, limit = String(DEFAULT_LIMIT), offset = '0' } = move;
     assert.equal(status, 200);
     const ids = json.items.map(({ id }: Item) => id);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ProblemSlug, problemTypes } from '../../src/http/problem.ts';
-import { ask, assertAlive, assertProblem, type RawAnswer } from './raw.ts';
+import { assertAlive, assertProblem, exchange, type RawAnswer } from './raw.ts';
 import { startService } from './service.ts';
 
 const ALIVE_WITHIN_MS = 1_000;
@@ -60,7 +60,7 @@ export function testTable(title: string, table: RawTable): void {
     let slowest = 0;
     for (const [name, [sent, ...answers]] of Object.entries(table)) {
       await t.test(name, async () => {
-        const answer = await ask(service, sent);
+        const answer = await exchange(service, sent);
         assertRight(answer, answers, /^HEAD /.test(String(sent)));
         if (answer.status === 201) stored += 1;
         const started = performance.now();

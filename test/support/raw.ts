@@ -1,10 +1,11 @@
 // HTTP by hand over a bare connection: sends what no client library would send, and takes the answers apart strictly
 // enough to see a wrong length, a second answer or a reset, which a client library would hide.
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { type ProblemSlug, problemTitle, problemTypes, type Violation } from '../../src/http/problem.ts';
 import { validatorAt } from './contract.ts';
-import { openSocket } from './service.ts';
+import { until } from './until.ts';
 
 const ANSWER_WITHIN_MS = 10_000;
 
@@ -52,11 +53,11 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
   for (const part of parts) socket.write(part);
 
   /** Resolves once `look` returns something; looks at each change, and gives up when no change can come. */
-  function until<Found>(what: string, look: () => Found | undefined): Promise<Found> {
+  function seen<Found>(what: string, look: () => Found | undefined): Promise<Found> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => settle(() => reject(fail(`no ${what} in time`))), ANSWER_WITHIN_MS);
-      const seen = () => `${fault?.code ?? 'no error'}, ${JSON.stringify(received.toString('latin1').slice(0, 500))}`;
-      const fail = (problem: string) => new Error(`${problem}: ${seen()}`);
+      const state = () => `${fault?.code ?? 'no error'}, ${JSON.stringify(received.toString('latin1').slice(0, 500))}`;
+      const fail = (problem: string) => new Error(`${problem}: ${state()}`);
       function settle(outcome: () => void): void {
         clearTimeout(timer);
         socket.off('data', check).off('close', check);
@@ -79,14 +80,14 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
   return {
     socket,
     answer(method) {
-      return until('answer', () => {
+      return seen('answer', () => {
         const taken = takeAnswer(received, method);
         if (taken) received = received.subarray(taken.length);
         return taken?.answer;
       });
     },
     async rest() {
-      await until('end', () => socket.closed || undefined);
+      await seen('end', () => socket.closed || undefined);
       const answers: RawAnswer[] = [];
       for (let taken = takeAnswer(received); taken; taken = takeAnswer(received)) {
         answers.push(taken.answer);
@@ -96,7 +97,7 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
       return answers;
     },
     async closed() {
-      await until('end', () => socket.closed || undefined);
+      await seen('end', () => socket.closed || undefined);
       assert.equal(received.toString('latin1'), '', 'more came than the answers');
       assert.equal(fault, undefined, 'the connection was reset');
     },
@@ -104,7 +105,7 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
 }
 
 /** Sends `parts` over a connection of their own; resolves with the one answer, after which the service must close. */
-export async function ask(service: { port: number }, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
+export async function exchange(service: { port: number }, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
   const conversation = await converse(service, ...parts);
   const answer = await conversation.answer(/^HEAD /.test(String(parts[0])) ? 'HEAD' : undefined);
   await conversation.closed();
@@ -130,7 +131,7 @@ export function chunkedText(line: string, headers: readonly string[], ...parts: 
 
 /** Asserts that the service still answers others: a plain GET on a connection of its own. */
 export async function assertAlive(service: { port: number }): Promise<void> {
-  const answer = await ask(service, requestText('GET /notes', ['connection: close']));
+  const answer = await exchange(service, requestText('GET /notes', ['connection: close']));
   assert.equal(answer.status, 200);
 }
 
@@ -173,4 +174,41 @@ export function takeAnswer(bytes: Buffer, method?: string): { answer: RawAnswer;
   const length = end + 4 + bodyLength;
   if (bytes.length < length) return undefined;
   return { answer: { status, headers, body: bytes.toString('utf8', end + 4, length) }, length };
+}
+
+/** Opens a bare connection to the service. */
+export async function openSocket({ port }: { port: number }): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Resolves once the service takes no more connections. */
+export function refusal(service: { port: number }): Promise<void> {
+  return until(async () => {
+    const attempt = openSocket(service).then((socket) => void socket.destroy());
+    // One that is made in the last moment is reset.
+    return (await attempt.catch(({ code }) => code)) === 'ECONNREFUSED';
+  });
+}
+
+/** Reads from a bare connection until the other side closes it; a reset counts as closing. */
+export function readAll(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.setEncoding('utf8');
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+  });
+}
+
+/** Sends `text` over a bare connection and resolves with everything that comes back until the service closes it. */
+export async function sendRaw(service: { port: number }, text: string | Buffer): Promise<string> {
+  const socket = await openSocket(service);
+  const answer = readAll(socket);
+  socket.write(text);
+  return answer;
 }

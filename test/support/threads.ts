@@ -1,7 +1,9 @@
 // What the system says of a process: its threads, its descriptors, its memory. Linux only.
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import type { CREW_LIMITS } from '../../src/concurrency/crew.ts';
+import { send } from './http.ts';
 import type { Service } from './service.ts';
 
 /** Why a test that looks at a process cannot run here, if so. */
@@ -39,19 +41,14 @@ export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
 /** A thread of a service that is looked at would write a file of coverage each time it ends. */
 export const NO_COVERAGE: Readonly<Record<string, string>> = { NODE_V8_COVERAGE: '' };
 
-/** Asks a service for /health over and over, on one connection; resolves with the milliseconds of each. */
+/** Requests /health again and again over one connection. Resolves with the duration of each request in ms. */
 export async function watchHealth({ port }: Pick<Service, 'port'>, whileTrue: () => boolean): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   while (whileTrue()) {
     const started = performance.now();
-    const status = await new Promise<number | undefined>((resolve, reject) => {
-      const sent = request({ agent, port, host: '127.0.0.1', path: '/health' }, (answer) => {
-        answer.resume().on('end', () => resolve(answer.statusCode));
-      });
-      sent.on('error', reject).end();
-    });
-    if (status !== 200) throw new Error(`/health was ${status}`);
+    const { status } = await send(`http://127.0.0.1:${port}`, 'GET', '/health', { agent });
+    assert.equal(status, 200);
     times.push(performance.now() - started);
   }
   agent.destroy();

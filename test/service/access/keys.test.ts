@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';
-import { sendRaw, startService } from '../../support/service.ts';
+import { sendRaw } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const KEYED = { apiKeys: ['secret-one', 'secret-two'] };

@@ -2,7 +2,8 @@
 // that are allowed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sendRaw, startService } from '../../support/service.ts';
+import { sendRaw } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 const SITE = 'https://app.example';

@@ -1,12 +1,12 @@
 // How often clients may ask a running service, and what they are told about it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonAnswer } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
-function assertLimited({ status, json, headers }: JsonAnswer, quota: number): void {
+function assertLimited({ status, json, headers }: Answer, quota: number): void {
   assert.equal(status, 429);
   const wait = Number(headers['retry-after']);
   assert.ok(wait >= 1 && wait <= Math.ceil(60 / quota), String(wait));

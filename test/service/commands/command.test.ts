@@ -5,10 +5,12 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { helpText } from '../../../src/command-line.ts';
-import { ask, assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
+import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';
-import { openSocket, startService } from '../../support/service.ts';
+import { request } from '../../support/http.ts';
+import { openSocket } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { until } from '../../support/until.ts';
 
@@ -25,7 +27,7 @@ test('the ready line is all that is printed on standard output', async (t) => {
   const command = startCommand(t, ['--port', '0']);
   const url = await command.ready();
   assert.match(url, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
-  assert.equal((await ask(url, 'POST', '/notes', NOTE)).status, 201);
+  assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
   const { status, stdout } = await stop(command);
   assert.deepEqual({ status, stdout }, { status: 0, stdout: `notes-server listening on ${url}\n` });
 });
@@ -35,7 +37,7 @@ test('the options arrive from the environment too', async (t) => {
   const command = startCommand(t, ['--log-level', 'silent'], { env: { ...env, NOTES_LOG_LEVEL: 'debug' } });
   const url = await command.ready();
   assert.equal(new URL(url).hostname, '127.0.0.2');
-  assert.equal((await ask(url, 'POST', '/notes', NOTE)).status, 413);
+  assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 413);
   assert.ok(readdirSync(command.folder).includes('other.db'));
   assert.equal((await stop(command)).stderr, '');
 });
@@ -108,7 +110,7 @@ test('with --allow-anonymous it listens on every address', async (t) => {
   const command = startCommand(t, ['--port', '0', '--host', '0.0.0.0', '--allow-anonymous']);
   const url = await command.ready();
   assert.equal(new URL(url).hostname, '0.0.0.0');
-  const answer = await ask(`http://127.0.0.1:${new URL(url).port}`, 'GET', '/health');
+  const answer = await request(`http://127.0.0.1:${new URL(url).port}`, 'GET', '/health');
   assert.equal(answer.text, '{"status":"ok","db":"ok"}');
   assert.equal((await stop(command)).status, 0);
 });
@@ -120,9 +122,9 @@ test('it listens on ::1, and its problems lead there', async (t) => {
   const command = startCommand(t, ['--port', '0', '--host', '::1']);
   const url = await command.ready();
   assert.match(url, /^http:\/\/\[::1\]:\d+$/);
-  const { type } = JSON.parse((await ask(url, 'GET', '/notes/1')).text);
+  const { type } = JSON.parse((await request(url, 'GET', '/notes/1')).text);
   assert.equal(type, `${url}/problems/not-found`);
-  assert.equal((await ask(url, 'GET', new URL(type).pathname)).status, 200);
+  assert.equal((await request(url, 'GET', new URL(type).pathname)).status, 200);
   assert.equal((await stop(command)).status, 0);
 });
 
@@ -140,17 +142,17 @@ test('nobody reading what it prints is no reason to stop, nor for a stack trace 
   const command = startCommand(t, ['--port', String(former.port)]);
   command.process.stdout?.destroy();
   await until(() => isAccepting(former));
-  assert.equal((await ask(former.url, 'GET', '/health')).status, 200);
+  assert.equal((await request(former.url, 'GET', '/health')).status, 200);
   assert.equal((await stop(command)).status, 0);
 });
 
 test('it runs where code must not be made of strings', async (t) => {
   const command = startCommand(t, ['--port', '0'], { node: ['--disallow-code-generation-from-strings'] });
   const url = await command.ready();
-  assert.equal((await ask(url, 'POST', '/notes', NOTE)).status, 201);
-  assert.equal((await ask(url, 'GET', '/notes/1')).status, 200);
-  assert.equal((await ask(url, 'POST', '/notes', { title: 1 })).status, 422);
-  assert.equal((await ask(url, 'GET', '/notes?limit=0')).status, 422);
+  assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
+  assert.equal((await request(url, 'GET', '/notes/1')).status, 200);
+  assert.equal((await request(url, 'POST', '/notes', { json: { title: 1 } })).status, 422);
+  assert.equal((await request(url, 'GET', '/notes?limit=0')).status, 422);
   const { status, stderr } = await stop(command);
   assert.equal(status, 0);
   assert.doesNotMatch(stderr, /"level":"error"/);

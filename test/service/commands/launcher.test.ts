@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ask, assertRefused, LAUNCHER, runCommand, startCommand, stop } from '../../support/command.ts';
+import { assertRefused, LAUNCHER, runCommand, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -29,7 +30,7 @@ test('it runs through a symlink from another folder, where its database goes', a
   const link = join(temporaryFolder(t), 'notes');
   symlinkSync(LAUNCHER, link);
   const command = startCommand(t, ['--port', '0'], { launcher: link });
-  assert.equal((await ask(await command.ready(), 'GET', '/health')).status, 200);
+  assert.equal((await request(await command.ready(), 'GET', '/health')).status, 200);
   assert.equal((await stop(command)).status, 0);
 });
 
@@ -48,7 +49,7 @@ test('it runs with no packages but those that it says it needs', async (t) => {
   const command = startCommand(t, ['--port', '0'], launcherOf(tree));
   const url = await command.ready();
   for (const path of ['/notes', '/docs', '/docs/swagger-ui.css', '/openapi.json', '/problems/not-found']) {
-    assert.equal((await ask(url, 'GET', path)).status, 200, path);
+    assert.equal((await request(url, 'GET', path)).status, 200, path);
   }
   assert.equal((await stop(command)).status, 0);
 });

@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ask, startCommand, stop } from '../../support/command.ts';
+import { startCommand, stop } from '../../support/command.ts';
 import { holdLock } from '../../support/databases.ts';
-import { openSocket, readAll, refusal, sendRaw } from '../../support/service.ts';
+import { request } from '../../support/http.ts';
+import { openSocket, readAll, refusal, sendRaw } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -29,12 +30,12 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets the request in flight finish, closes the database and ends well`, async (t) => {
     const command = startCommand(t, ['--port', '0']);
     const url = await command.ready();
-    const request = await heldRequest(url);
+    const held = await heldRequest(url);
     command.process.kill(signal);
     await command.says(`"stopping","signal":"${signal}"`);
     await refusal(portOf(url));
-    request.finish();
-    const answer = await request.answer;
+    held.finish();
+    const answer = await held.answer;
     assert.match(answer, /^HTTP\/1\.1 201 Created\r\n/m);
     assert.match(answer, /\r\nconnection: close\r\n/i);
     const { status, signal: killer } = await command.ended;
@@ -42,7 +43,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     assert.deepEqual(readdirSync(command.folder), ['notes.db']);
 
     const again = startCommand(t, ['--port', '0'], { folder: command.folder });
-    const read = await ask(await again.ready(), 'GET', '/notes/1');
+    const read = await request(await again.ready(), 'GET', '/notes/1');
     assert.deepEqual(JSON.parse(read.text), { id: 1, ...NOTE });
   });
 }
@@ -66,7 +67,7 @@ test('while another program has the database locked, all who wait are told so an
   const body = JSON.stringify(NOTE);
   const post = `POST /notes HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   const answers = Array.from({ length: 200 }, () => sendRaw(portOf(url), post));
-  await until(async () => (await ask(url, 'GET', '/health')).status === 503);
+  await until(async () => (await request(url, 'GET', '/health')).status === 503);
   const started = performance.now();
   const { status } = await stop(command, 'SIGTERM');
   // One wait for the lock takes five seconds, which nobody behind it has to wait through again.

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemTypes } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
-import { type JsonAnswer, startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes);
 
@@ -110,7 +111,7 @@ test('HEAD tells of every document and page what GET does, without the body', as
   }
 });
 
-function withoutPerRequest({ headers }: JsonAnswer): unknown {
+function withoutPerRequest({ headers }: Answer): unknown {
   return { ...headers, date: undefined, 'x-request-id': undefined };
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contract } from '../../support/contract.ts';
-import { ask, requestText } from '../../support/raw.ts';
+import { exchange, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { sources } from '../../support/sources.ts';
 
@@ -62,7 +62,7 @@ test('each problem that can be brought about is answered as the contract shows i
       );
       continue;
     }
-    const { body } = await ask(service, text);
+    const { body } = await exchange(service, text);
     assert.deepEqual(JSON.parse(body.replaceAll(service.url, 'http://127.0.0.1:3000')), value, name);
     provoked += 1;
   }
@@ -72,10 +72,10 @@ test('each problem that can be brought about is answered as the contract shows i
 test('and so are those of keys and rates', async (t) => {
   const service = await startService(t, { apiKeys: ['key'], rateLimit: 1 });
   const shown = (pattern: RegExp) => examples.find(([name]) => pattern.test(name))?.[1].detail;
-  const refused = await ask(service, request('GET /notes'));
+  const refused = await exchange(service, request('GET /notes'));
   assert.equal(JSON.parse(refused.body).detail, shown(/^Unauthorized /));
   for (const count of [1, 2]) {
-    const { body } = await ask(service, request('GET /notes', '', 'x-api-key: key'));
+    const { body } = await exchange(service, request('GET /notes', '', 'x-api-key: key'));
     const untimed = (detail = '') => detail.replace(/\d+ seconds?/, 'N seconds');
     if (count === 2) assert.equal(untimed(JSON.parse(body).detail), untimed(shown(/^TooManyRequests /)));
   }

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ProblemSlug, problemTitle, problemTypes } from '../../../src/http/problem.ts';
-import { type JsonAnswer, type Service, sendRaw, startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { sendRaw } from '../../support/raw.ts';
+import { type Service, startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
@@ -91,7 +93,7 @@ test('the type of an error leads to its page', async (t) => {
 });
 
 /** Follows the type of an error and returns its slug. */
-async function follow(service: Service, { json: problem }: Pick<JsonAnswer, 'json'>): Promise<string> {
+async function follow(service: Service, { json: problem }: Pick<Answer, 'json'>): Promise<string> {
   assert.ok(problem.type.startsWith(`${service.url}/problems/`), problem.type);
   const path = problem.type.slice(service.url.length);
   const { status, json } = await service.request('GET', path, { headers: { accept: 'application/json' } });

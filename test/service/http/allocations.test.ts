@@ -5,8 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { startCommand, stop } from '../../support/command.ts';
-import { requestText } from '../../support/raw.ts';
-import { openSocket } from '../../support/service.ts';
+import { openSocket, requestText } from '../../support/raw.ts';
 
 const REQUESTS = 2_000;
 const ROUNDS = 3;

@@ -1,7 +1,8 @@
 // Where the service says it is: --base-url and --problem-base in everything that carries a URL or a path.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sendRaw, startService } from '../../support/service.ts';
+import { sendRaw } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 

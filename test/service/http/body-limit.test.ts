@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startCommand, stop } from '../../support/command.ts';
-import { ask, assertAlive, assertProblem, chunk, chunkedText, converse, requestText } from '../../support/raw.ts';
+import { assertAlive, assertProblem, chunk, chunkedText, converse, exchange, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
 const LIMIT = 1_000;
@@ -50,7 +50,7 @@ test('a body in a million chunks of one byte takes little more memory than its b
   const service = { port: Number(new URL(await command.ready()).port) };
   const body = JSON.stringify({ title: 'a', body: 'b' }).padEnd(1_000_000);
   const start = head('POST /notes', 'transfer-encoding: chunked', 'connection: close');
-  assert.equal((await ask(service, start, [...body].map(chunk).join(''), '0\r\n\r\n')).status, 201);
+  assert.equal((await exchange(service, start, [...body].map(chunk).join(''), '0\r\n\r\n')).status, 201);
   assert.equal((await stop(command)).status, 0);
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contract } from '../../support/contract.ts';
-import { ask, requestText } from '../../support/raw.ts';
+import { exchange, requestText } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY', 'LINK'];
@@ -71,7 +71,7 @@ test('OPTIONS is 204 with what the path allows, whatever its parameters and its 
 
 test('OPTIONS * speaks of the whole server', async (t) => {
   const service = await startService(t);
-  const { status, headers, body } = await ask(service, requestText('OPTIONS *', ['connection: close']));
+  const { status, headers, body } = await exchange(service, requestText('OPTIONS *', ['connection: close']));
   assert.deepEqual([status, body], [204, '']);
   assert.deepEqual(listed(headers.allow), ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 });
@@ -110,7 +110,7 @@ test('a HEAD that is refused has the headers of the problem, and no body', async
     ['/nothing', 404],
     ['/notes/7', 404],
   ] as const) {
-    const answer = await ask(service, requestText(`HEAD ${path}`, ['connection: close']));
+    const answer = await exchange(service, requestText(`HEAD ${path}`, ['connection: close']));
     assert.deepEqual([answer.status, answer.body], [status, '']);
     assert.equal(answer.headers['content-type'], 'application/problem+json');
     assert.ok(Number(answer.headers['content-length']) > 0);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
-import { assertProblem, chunkedText, converse, requestText } from '../../support/raw.ts';
-import { openSocket, readAll, startService } from '../../support/service.ts';
+import { assertProblem, chunkedText, converse, openSocket, readAll, requestText } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = JSON.stringify({ title: 'a', body: 'b' });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sendRaw, startService } from '../../support/service.ts';
+import { sendRaw } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

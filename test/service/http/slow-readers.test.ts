@@ -10,11 +10,11 @@ import { OUTBOX_LIMITS } from '../../../src/http/outbox.ts';
 import { createTable } from '../../../src/storage/table.ts';
 import { createWriter } from '../../../src/storage/writer.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
-import { ask as askCommand, startCommand, stop } from '../../support/command.ts';
+import { startCommand, stop } from '../../support/command.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';
-import { ask, assertProblem, converse, requestText } from '../../support/raw.ts';
-import { openSocket, readAll } from '../../support/service.ts';
+import { request } from '../../support/http.ts';
+import { assertProblem, converse, exchange, openSocket, readAll, requestText } from '../../support/raw.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { CANNOT_LOOK, descriptorsOf, residentMegabytesOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
@@ -34,10 +34,10 @@ test('large answers that wait for slow readers leave room for small ones, and fo
   const slow = await Promise.all(Array.from({ length: 4 }, () => openSocket(server)));
   for (const socket of slow) socket.pause().write(requestText('GET /large', ['connection: close']));
   await until(() => server.outcomes.length === slow.length);
-  const refused = await ask(server, requestText('GET /large', ['connection: close']));
+  const refused = await exchange(server, requestText('GET /large', ['connection: close']));
   assert.equal(assertProblem(refused, 'service-unavailable').detail.includes('read slowly'), true);
   assert.equal(refused.headers['retry-after'], '1');
-  assert.equal((await ask(server, requestText('GET /small', ['connection: close']))).body, 'small');
+  assert.equal((await exchange(server, requestText('GET /small', ['connection: close']))).body, 'small');
 
   slow[0]?.destroy();
   for (const socket of slow.slice(1)) {
@@ -59,7 +59,7 @@ test('a handler can tell that its client has gone, and that it has not', async (
     }),
   ];
   const server = await startBareServer(t, routes);
-  assert.equal((await ask(server, requestText('GET /quick', ['connection: close']))).body, 'undefined');
+  assert.equal((await exchange(server, requestText('GET /quick', ['connection: close']))).body, 'undefined');
   const { socket } = await converse(server, requestText('GET /endless'));
   socket.destroy();
   await until(() => server.outcomes.length === 2);
@@ -107,7 +107,7 @@ test('an idle connection keeps nothing of the request that was answered on it', 
   const { socket, answer } = await converse(server, requestText('GET /remembered'));
   assert.equal((await answer()).body, 'a');
   // Another connection's exchange: the server's own hands are full of it.
-  await ask(server, requestText('GET /other', ['connection: close']));
+  await exchange(server, requestText('GET /other', ['connection: close']));
   await until(async () => {
     collectGarbage();
     return seen[0]?.deref() === undefined;
@@ -135,8 +135,8 @@ test('100 clients that never read their answers cost a bounded amount of memory,
   const { pid } = command.process;
   const large = { title: 'large', body: '\u{1f44b}'.repeat(100_000) };
   // One page of them is 10 MB: four times as much is asked for as may be on its way.
-  for (let count = 0; count < 25; count += 1) await askCommand(url, 'POST', '/notes', large);
-  await askCommand(url, 'POST', '/tags', { name: 'small' });
+  for (let count = 0; count < 25; count += 1) await request(url, 'POST', '/notes', { json: large });
+  await request(url, 'POST', '/tags', { json: { name: 'small' } });
   const before = { megabytes: residentMegabytesOf(pid), descriptors: descriptorsOf(pid) };
 
   /** Has as many clients as that ask and do not read; resolves once all have been answered, as far as they take it. */
@@ -153,16 +153,16 @@ test('100 clients that never read their answers cost a bounded amount of memory,
     for (const socket of readers) socket.destroy();
     await until(() => descriptorsOf(pid) <= before.descriptors + 1);
     const list = requestText('HEAD /notes?limit=25', ['connection: close']);
-    await until(async () => (await ask({ port }, list)).status === 200);
+    await until(async () => (await exchange({ port }, list)).status === 200);
   };
 
   const readers = await holdUp('reader');
   // Lists are refused now; single records are not.
   const during = residentMegabytesOf(pid);
   const started = performance.now();
-  for (let count = 0; count < 100; count += 1) assert.equal((await askCommand(url, 'GET', '/tags/1')).status, 200);
+  for (let count = 0; count < 100; count += 1) assert.equal((await request(url, 'GET', '/tags/1')).status, 200);
   const each = (performance.now() - started) / 100;
-  assert.equal((await askCommand(url, 'GET', '/notes?limit=25')).status, 503);
+  assert.equal((await request(url, 'GET', '/notes?limit=25')).status, 503);
 
   await letGo(readers);
   // Whether the system has it back is for the allocator to decide: the same once more takes no more.

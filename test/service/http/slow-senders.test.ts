@@ -5,8 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../../src/http/server.ts';
 import { startBareServer, textRoute } from '../../support/bare-server.ts';
 import { startCommand } from '../../support/command.ts';
-import { assertProblem, requestText, takeAnswer } from '../../support/raw.ts';
-import { openSocket, readAll } from '../../support/service.ts';
+import { assertProblem, openSocket, readAll, requestText, takeAnswer } from '../../support/raw.ts';
 import { watchHealth } from '../../support/threads.ts';
 
 const CLIENTS = 500;

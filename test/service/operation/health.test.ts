@@ -5,7 +5,8 @@ import { healthRoutes } from '../../../src/health.ts';
 import type { Reply } from '../../../src/http/reply.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
-import { type JsonAnswer, startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
 
 /** Asks the route at `path` of a service whose database answers as `ping` does. */
@@ -31,7 +32,7 @@ test('while the database hangs, health says so within about a second, and again 
   const note = await whileLocked(service.file, async () => {
     // The writer waits for another process; so does whoever asks it for anything.
     const note = service.request('POST', '/notes', { json: { title: 'patient', body: 'x' } });
-    let [answer, head]: (JsonAnswer | undefined)[] = [];
+    let [answer, head]: (Answer | undefined)[] = [];
     let started = 0;
     // The first questions may be quicker than the note.
     for (let tries = 0; tries < 10 && (answer?.status !== 503 || head?.status !== 503); tries += 1) {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect, promisify } from 'node:util';
 import { createApp, type ServiceOptions } from '../../../src/library.ts';
-import { ask } from '../../support/command.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
 
 /** Starts a service and returns its URL; it is closed with the test. */
 async function listening(t: TestContext, options: Partial<ServiceOptions> = {}): Promise<string> {
@@ -21,17 +21,17 @@ const NOTE = { title: 'a', body: 'b' };
 test('it takes a free port of its own and keeps nothing in memory for others', async (t) => {
   const [first, second] = [await listening(t), await listening(t)];
   assert.notEqual(first, second);
-  assert.equal((await ask(first, 'POST', '/notes', NOTE)).status, 201);
-  assert.equal((await ask(second, 'GET', '/notes/1')).status, 404);
+  assert.equal((await request(first, 'POST', '/notes', { json: NOTE })).status, 201);
+  assert.equal((await request(second, 'GET', '/notes/1')).status, 404);
 });
 
 test('what a file holds is there for the next service', { skip: needsFile }, async (t) => {
   const db = join(temporaryFolder(t), 'notes.db');
   const service = createApp({ db });
-  await ask(await service.listen(), 'POST', '/notes', NOTE);
+  await request(await service.listen(), 'POST', '/notes', { json: NOTE });
   await service.close();
   assert.deepEqual(readdirSync(join(db, '..')), ['notes.db']);
-  assert.equal((await ask(await listening(t, { db }), 'GET', '/notes/1')).status, 200);
+  assert.equal((await request(await listening(t, { db }), 'GET', '/notes/1')).status, 200);
 });
 
 test('its options are those of the command', async (t) => {
@@ -115,7 +115,7 @@ test('one that is told to listen twice goes on, and lets go of its file in the e
   const service = createApp({ db });
   const url = await service.listen();
   await assert.rejects(service.listen(), /^Error: a service listens once/);
-  assert.equal((await ask(url, 'POST', '/notes', NOTE)).status, 201);
+  assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
   await service.close();
   await assert.rejects(fetch(url), /fetch failed/);
   assert.deepEqual(readdirSync(join(db, '..')), ['notes.db']);

@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { prettyLine } from '../../../src/log/pretty-line.ts';
-import { ask, LAUNCHER, startCommand, stop } from '../../support/command.ts';
+import { LAUNCHER, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { until } from '../../support/until.ts';
 
@@ -73,7 +74,7 @@ test('on no terminal the log is JSON unless it is asked to be pretty', async (t)
     [['--log-format', 'pretty'], /^[\d:.]{12} INFO {2}POST \/notes 201 [\d.]+ ms request_id=[\w-]{36}$/],
   ] as const) {
     const command = startCommand(t, ['--port', '0', ...args]);
-    await ask(await command.ready(), 'POST', '/notes', NOTE);
+    await request(await command.ready(), 'POST', '/notes', { json: NOTE });
     const { stderr } = await stop(command);
     assert.match(stderr.split('\n')[0] ?? '', form);
   }
@@ -98,7 +99,7 @@ async function onTerminal(t: TestContext, args: string, env: Record<string, stri
   });
   const url = () => /listening on (\S+)\r\n/.exec(text)?.[1];
   await until(() => url() !== undefined);
-  await ask(url() ?? '', 'POST', '/notes', NOTE);
+  await request(url() ?? '', 'POST', '/notes', { json: NOTE });
   const [service] = readFileSync(`/proc/${script.pid}/task/${script.pid}/children`, 'utf8').split(' ');
   process.kill(Number(service));
   assert.deepEqual(await ended, [0, null], text);

@@ -9,8 +9,9 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createLog, type Log } from '../../../src/log.ts';
-import { ask, startCommand } from '../../support/command.ts';
+import { startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
 import { until } from '../../support/until.ts';
 
 /** What a pipe holds on Linux before it takes no more. */
@@ -246,7 +247,7 @@ for (const state of ['closed', 'full'] as const) {
       const answers = await Promise.all(Array.from({ length: 32 }, () => fetch(`${url}/notes`)));
       for (const answer of answers) assert.match(await answer.text(), /^\{"items":\[\]/);
     }
-    assert.equal((await ask(url, 'GET', '/health')).text, '{"status":"ok","db":"ok"}');
+    assert.equal((await request(url, 'GET', '/health')).text, '{"status":"ok","db":"ok"}');
     const exit = once(command.process, 'exit', { signal: AbortSignal.timeout(30_000) });
     command.process.kill('SIGTERM');
     assert.deepEqual(await exit, [0, null]);

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
 import { openConnection } from '../../../src/storage/sqlite-connection.ts';
-import { ask, type Command, startCommand, stop } from '../../support/command.ts';
-import { openSocket, sendRaw, startService } from '../../support/service.ts';
+import { type Command, startCommand, stop } from '../../support/command.ts';
+import { request } from '../../support/http.ts';
+import { openSocket, sendRaw } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -38,12 +40,12 @@ async function startedCommand(test: TestContext, ...args: string[]) {
 test('each request is one line with time, level, id, method, route, status and milliseconds', async (t) => {
   const { command, url } = await startedCommand(t);
   const answers = [
-    await ask(url, 'POST', '/notes', NOTE),
-    await ask(url, 'GET', '/notes/1'),
-    await ask(url, 'HEAD', '/notes?limit=3'),
-    await ask(url, 'GET', '/notes/2'),
-    await ask(url, 'PUT', '/notes/1', {}),
-    await ask(url, 'GET', '/nowhere'),
+    await request(url, 'POST', '/notes', { json: NOTE }),
+    await request(url, 'GET', '/notes/1'),
+    await request(url, 'HEAD', '/notes?limit=3'),
+    await request(url, 'GET', '/notes/2'),
+    await request(url, 'PUT', '/notes/1', { json: {} }),
+    await request(url, 'GET', '/nowhere'),
   ];
   const lines = await linesOf(command);
   const expected = [
@@ -97,13 +99,13 @@ test('nothing of bodies, queries, paths and headers gets into the log, not even 
   const { command, url } = await startedCommand(t, '--log-level', 'debug');
   const secret = 'Jabberwocky';
   const json = { title: secret, body: secret, [secret]: secret };
-  await ask(url, 'POST', '/notes', json);
-  await ask(url, 'POST', '/notes', { ...json, title: { [secret]: secret } });
-  await ask(url, 'POST', '/event/sync', { payload: secret });
-  await ask(url, 'GET', `/notes?limit=${secret}&${secret}=1`);
-  await ask(url, 'GET', `/notes/${secret}`);
-  await ask(url, 'GET', `/${secret}`);
-  await ask(url, 'GET', `/docs/${secret}`);
+  await request(url, 'POST', '/notes', { json });
+  await request(url, 'POST', '/notes', { json: { ...json, title: { [secret]: secret } } });
+  await request(url, 'POST', '/event/sync', { json: { payload: secret } });
+  await request(url, 'GET', `/notes?limit=${secret}&${secret}=1`);
+  await request(url, 'GET', `/notes/${secret}`);
+  await request(url, 'GET', `/${secret}`);
+  await request(url, 'GET', `/docs/${secret}`);
   const headers = {
     authorization: `Bearer ${secret}`,
     'x-api-key': secret,
@@ -115,8 +117,8 @@ test('nothing of bodies, queries, paths and headers gets into the log, not even 
   const port = Number(new URL(url).port);
   await sendRaw({ port }, `GET /${secret} HTTP/9.9\r\n${secret}\r\n\r\n`);
   await breakNotes(join(command.folder, 'notes.db'));
-  assert.equal((await ask(url, 'POST', '/notes', json)).status, 500);
-  assert.equal((await ask(url, 'PUT', '/notes/1', json)).status, 500);
+  assert.equal((await request(url, 'POST', '/notes', { json })).status, 500);
+  assert.equal((await request(url, 'PUT', '/notes/1', { json })).status, 500);
   const lines = await linesOf(command);
   assert.equal(lines.length, 12);
   assert.ok(!JSON.stringify(lines).includes(secret));
@@ -125,7 +127,7 @@ test('nothing of bodies, queries, paths and headers gets into the log, not even 
 test('a failure inside is told to the log alone, joined to its answer by the request id', async (t) => {
   const { command, url } = await startedCommand(t);
   await breakNotes(join(command.folder, 'notes.db'));
-  const answer = await ask(url, 'GET', '/notes/1');
+  const answer = await request(url, 'GET', '/notes/1');
   assert.deepEqual(JSON.parse(answer.text), {
     type: `${url}/problems/internal-server-error`,
     title: 'Internal Server Error',
@@ -145,10 +147,10 @@ test('a failure inside is told to the log alone, joined to its answer by the req
 test('the log level is the least severe that is written', async (t) => {
   const written = async (level: string) => {
     const { command, url } = await startedCommand(t, '--log-level', level);
-    await ask(url, 'GET', '/notes');
-    await ask(url, 'GET', '/nowhere');
+    await request(url, 'GET', '/notes');
+    await request(url, 'GET', '/nowhere');
     await breakNotes(join(command.folder, 'notes.db'));
-    await ask(url, 'GET', '/notes/1');
+    await request(url, 'GET', '/notes/1');
     const { stderr } = await stop(command);
     return stderr
       .split('\n')

@@ -6,12 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createMetrics } from '../../../src/metrics.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
-import { ask, startCommand } from '../../support/command.ts';
+import { startCommand } from '../../support/command.ts';
 import { needsFile } from '../../support/engine.ts';
 import { type Family, parseExposition, sampleOf } from '../../support/exposition.ts';
-import { askAfresh, isAlive, startProcesses } from '../../support/processes.ts';
-import { requestText } from '../../support/raw.ts';
-import { openSocket, type Service, sendRaw, startService } from '../../support/service.ts';
+import { request } from '../../support/http.ts';
+import { isAlive, startProcesses } from '../../support/processes.ts';
+import { openSocket, requestText, sendRaw } from '../../support/raw.ts';
+import { type Service, startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
 import { residentMegabytesOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
@@ -237,20 +238,20 @@ test('with keys the metrics ask for one, and they are counted as requests are', 
 
 test('a switch turns them off', async (t) => {
   const url = await startCommand(t, ['--port', '0', '--no-metrics']).ready();
-  assert.equal((await ask(url, 'GET', '/metrics')).status, 404);
-  assert.equal((await ask(url, 'POST', '/notes', NOTE)).status, 201);
+  assert.equal((await request(url, 'GET', '/metrics')).status, 404);
+  assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
   const byEnvironment = await startCommand(t, ['--port', '0'], { env: { NOTES_NO_METRICS: 'true' } }).ready();
-  assert.equal((await ask(byEnvironment, 'GET', '/metrics')).status, 404);
+  assert.equal((await request(byEnvironment, 'GET', '/metrics')).status, 404);
 });
 
 /** The metrics of several processes, from whichever of them answers. */
 async function metricsOfAll(url: string): Promise<Map<string, Family>> {
-  return parseExposition((await askAfresh(url, 'GET', '/metrics')).text);
+  return parseExposition((await request(url, 'GET', '/metrics')).text);
 }
 
 test('of several processes they are together, whichever is asked', async (t: TestContext) => {
   const service = await startProcesses(t, 3);
-  for (let count = 0; count < 12; count += 1) await askAfresh(service.url, 'POST', '/notes', { json: NOTE });
+  for (let count = 0; count < 12; count += 1) await request(service.url, 'POST', '/notes', { json: NOTE });
   for (let count = 0; count < 6; count += 1) {
     const families = await metricsOfAll(service.url);
     assert.equal(counted(families, 'POST', '/notes', 201), 12);
@@ -263,7 +264,7 @@ test('of several processes they are together, whichever is asked', async (t: Tes
 
 test('a process that hangs, or has died, has counted what it told last', async (t) => {
   const service = await startProcesses(t, 2);
-  for (let count = 0; count < 8; count += 1) await askAfresh(service.url, 'POST', '/notes', { json: NOTE });
+  for (let count = 0; count < 8; count += 1) await request(service.url, 'POST', '/notes', { json: NOTE });
   const made = (families: Map<string, Family>) => counted(families, 'POST', '/notes', 201);
   assert.equal(made(await metricsOfAll(service.url)), 8);
   const [hanging = 0] = service.serving();
@@ -280,7 +281,7 @@ test('a process that hangs, or has died, has counted what it told last', async (
     // What it was at when it died is no more.
     assert.equal(sampleOf(families, 'http_server_active_requests'), 1);
   }
-  assert.equal((await askAfresh(service.url, 'POST', '/notes', { json: NOTE })).status, 201);
+  assert.equal((await request(service.url, 'POST', '/notes', { json: NOTE })).status, 201);
   assert.equal(made(await metricsOfAll(service.url)), 9);
 });
 

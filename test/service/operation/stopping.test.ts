@@ -5,8 +5,17 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import type { HTTP_LIMITS } from '../../../src/http/server.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
-import { ask, assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
-import { openSocket, readAll, refusal, startService } from '../../support/service.ts';
+import {
+  assertProblem,
+  chunk,
+  converse,
+  exchange,
+  openSocket,
+  readAll,
+  refusal,
+  requestText,
+} from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const SOON = { timeout: 8_000 };
@@ -82,7 +91,7 @@ test('a request that was half sent when the stop began is answered once it is wh
   const inHeaders = await converse(server, 'GET /quick HTTP/1.1\r\nhos');
   const inBody = await converse(server, requestText('POST /echo', [LENGTH]));
   // An answer on a later connection: the halves before it have been read.
-  await ask(server, requestText('GET /quick', ['connection: close']));
+  await exchange(server, requestText('GET /quick', ['connection: close']));
   const closed = server.close();
   inHeaders.socket.write('t: a\r\n\r\n');
   inBody.socket.write('{}');
@@ -158,7 +167,7 @@ test('what is half sent, and what never ends, is closed at the deadline', SOON, 
   ];
   const conversations = await Promise.all(starts.map((start) => converse(server, start)));
   await until(() => waiting() === 1);
-  await ask(server, requestText('GET /quick', ['connection: close']));
+  await exchange(server, requestText('GET /quick', ['connection: close']));
   await server.close();
   for (const { socket } of conversations) {
     if (!socket.closed) await once(socket, 'close');

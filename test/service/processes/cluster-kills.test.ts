@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ask, startCommand, stop } from '../../support/command.ts';
+import { startCommand, stop } from '../../support/command.ts';
 import { clusterAddress } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
 import { createLedger, Refused, writeOnce } from '../../support/ledger.ts';
 import { needsRqlited as skip, startNodes } from '../../support/rqlite-nodes.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -42,7 +43,7 @@ test(`nothing is lost or done twice when the leader is killed ${KILLS} times`, {
         const title = `writer ${writer}, read ${turn}`;
         const path = await ledger.create(urlOf(writer), '/notes', { title, body: 'b' });
         // By the other service, at once.
-        const { status, text } = await ask(urlOf(writer + 1), 'GET', path);
+        const { status, text } = await request(urlOf(writer + 1), 'GET', path);
         if (status !== 503) assert.equal(JSON.parse(text).title, title);
         if (turn % 8 === 0) await writeOnce(urlOf(writer), ledger, `writer ${writer}`, turn);
       } catch (error) {

@@ -5,9 +5,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { ask, assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
+import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
-import { askAfresh, startProcesses } from '../../support/processes.ts';
+import { request } from '../../support/http.ts';
+import { startProcesses } from '../../support/processes.ts';
 import { startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
@@ -61,16 +62,26 @@ test('over TLS a node has to show a certificate that is trusted', async (t) => {
   if (spawnSync('openssl', ['version']).error) return skipLoudly(t, 'there is no openssl to make a certificate');
   const folder = temporaryFolder(t);
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const certificate = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+  ];
   const subject = ['-subj', '/CN=node', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  execFileSync('openssl', [...request, ...subject, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
+  execFileSync('openssl', [...certificate, ...subject, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
   const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') };
   const { nodes, requests } = await startStandIn(t, 1, undefined, tls);
   const args = ['--port', '0', '--db', clusterAddress(nodes)];
   assertRefused(await runCommand(t, args), 1, /certificate/);
   assert.deepEqual(requests, { execute: 0, query: 0 });
   const url = await startCommand(t, args, { env: { NODE_EXTRA_CA_CERTS: certFile } }).ready();
-  assert.equal((await ask(url, 'POST', '/notes', note)).status, 201);
+  assert.equal((await request(url, 'POST', '/notes', { json: note })).status, 201);
   assert.ok(requests.execute > 0);
 });
 
@@ -91,14 +102,14 @@ test('several processes may serve on one cluster, and so may several services', 
   const services = await Promise.all([startProcesses(t, 2, args), startProcesses(t, 2, args)]);
   const made = await Promise.all(
     Array.from({ length: 60 }, (_, count) =>
-      askAfresh(services[count % 2]?.url ?? '', 'POST', '/notes', { json: { title: `${count}`, body: 'b' } }),
+      request(services[count % 2]?.url ?? '', 'POST', '/notes', { json: { title: `${count}`, body: 'b' } }),
     ),
   );
   assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
   assert.equal(new Set(made.map(({ headers }) => headers.location)).size, 60);
   for (const [count, { headers }] of made.entries()) {
     // By the other one.
-    const { text } = await askAfresh(services[(count + 1) % 2]?.url ?? '', 'GET', String(headers.location));
+    const { text } = await request(services[(count + 1) % 2]?.url ?? '', 'GET', String(headers.location));
     assert.equal(JSON.parse(text).title, `${count}`);
   }
   for (const service of services)

@@ -10,7 +10,8 @@ import { checkFile } from '../../../src/storage/check.ts';
 import { assertRefused, runCommand, stop } from '../../support/command.ts';
 import { holdLock } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
-import { askAfresh, isAlive, type Processes, startProcesses } from '../../support/processes.ts';
+import { request } from '../../support/http.ts';
+import { isAlive, type Processes, startProcesses } from '../../support/processes.ts';
 import { converse } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
@@ -40,7 +41,7 @@ async function untilAllAnswered(service: Processes, pids: readonly number[]): Pr
     for (const pid of silent) if (text.includes(`"process":${pid}`)) silent.delete(pid);
   });
   await until(async () => {
-    await askAfresh(service.url, 'GET', '/health');
+    await request(service.url, 'GET', '/health');
     return silent.size === 0;
   });
 }
@@ -50,13 +51,13 @@ test('several processes serve one port and one file: one ready line, one log, on
   const service = await startProcesses(t, 3, [], { folder });
   const pids = service.serving();
   for (let count = 1; count <= 30; count += 1) {
-    const made = await askAfresh(service.url, 'POST', '/notes', note(`n${count}`));
+    const made = await request(service.url, 'POST', '/notes', note(`n${count}`));
     assert.deepEqual([made.status, made.headers.location], [201, `/notes/${count}`]);
-    const read = await askAfresh(service.url, 'GET', `/notes/${count}`);
+    const read = await request(service.url, 'GET', `/notes/${count}`);
     assert.equal(read.text, made.text);
   }
   await untilAllAnswered(service, pids);
-  const list = JSON.parse((await askAfresh(service.url, 'GET', '/notes?limit=1')).text);
+  const list = JSON.parse((await request(service.url, 'GET', '/notes?limit=1')).text);
   assert.equal(list.total, 30);
 
   const { status, stdout, stderr } = await stop(service);
@@ -75,7 +76,7 @@ test('processes that write at the same time wait for each other, and no client h
   await Promise.all(
     Array.from({ length: 64 }, async (_, client) => {
       for (let turn = 0; turn < 10; turn += 1) {
-        const { status, headers } = await askAfresh(service.url, 'POST', '/notes', note(`${client}.${turn}`));
+        const { status, headers } = await request(service.url, 'POST', '/notes', note(`${client}.${turn}`));
         assert.equal(status, 201);
         ids.add(String(headers.location));
       }
@@ -92,7 +93,7 @@ test('a process that dies is replaced, while the others serve', async (t) => {
   const [victim = 0, other = 0] = before;
   process.kill(victim, 'SIGKILL');
   await until(() => !isAlive(victim));
-  assert.equal((await askAfresh(service.url, 'POST', '/notes', note('meanwhile'))).status, 201);
+  assert.equal((await request(service.url, 'POST', '/notes', note('meanwhile'))).status, 201);
   await service.says('process replaced');
   const after = service.serving();
   assert.equal(after.length, 2);
@@ -121,7 +122,7 @@ test('a process that cannot be replaced is tried again, ever later, until it can
   process.kill(victim, 'SIGKILL');
   await service.says('no process could be started');
   const headers = { 'x-api-key': 'one' };
-  assert.equal((await askAfresh(service.url, 'GET', '/notes', { headers })).status, 200);
+  assert.equal((await request(service.url, 'GET', '/notes', { headers })).status, 200);
   writeFileSync(keys, 'one\n');
   await service.says('process replaced');
   assert.equal(service.serving().length, 2);
@@ -179,7 +180,7 @@ test('without the process that started them, the others end', async (t) => {
   const folder = temporaryFolder(t);
   const service = await startProcesses(t, 2, [], { folder });
   const pids = service.serving();
-  assert.equal((await askAfresh(service.url, 'POST', '/notes', note('kept'))).status, 201);
+  assert.equal((await request(service.url, 'POST', '/notes', note('kept'))).status, 201);
   service.process.kill('SIGKILL');
   await until(() => !pids.some(isAlive));
   assert.deepEqual(await checkFile(join(folder, 'notes.db')), []);
@@ -199,7 +200,7 @@ test('what cannot be started is told once, and nothing stays behind', async (t) 
 test('a quota holds for all processes together', async (t) => {
   const service = await startProcesses(t, 3, ['--rate-limit', '5']);
   const answers = [];
-  for (let count = 0; count < 12; count += 1) answers.push(await askAfresh(service.url, 'GET', '/notes'));
+  for (let count = 0; count < 12; count += 1) answers.push(await request(service.url, 'GET', '/notes'));
   assert.deepEqual(
     answers.map(({ status }) => status),
     [...Array(5).fill(200), ...Array(7).fill(429)],
@@ -211,14 +212,14 @@ test('a quota holds for all processes together', async (t) => {
 
 test('a quota holds for all processes when requests come together', async (t) => {
   const service = await startProcesses(t, 3, ['--rate-limit', '50']);
-  const answers = await Promise.all(Array.from({ length: 200 }, () => askAfresh(service.url, 'GET', '/tags')));
+  const answers = await Promise.all(Array.from({ length: 200 }, () => request(service.url, 'GET', '/tags')));
   assert.equal(answers.filter(({ status }) => status === 200).length, 50);
   assert.equal(answers.filter(({ status }) => status === 429).length, 150);
 });
 
 test('wrong keys count for all processes together', async (t) => {
   const service = await startProcesses(t, 3, [], { env: { NOTES_API_KEYS: 'right' } });
-  const withKey = (key: string) => askAfresh(service.url, 'GET', '/notes', { headers: { 'x-api-key': key } });
+  const withKey = (key: string) => request(service.url, 'GET', '/notes', { headers: { 'x-api-key': key } });
   assert.equal((await withKey('right')).status, 200);
   for (let count = 0; count < 10; count += 1) assert.equal((await withKey(`wrong${count}`)).status, 401);
   for (const key of ['wrong', 'right', 'right', 'right']) assert.equal((await withKey(key)).status, 429);
@@ -226,9 +227,9 @@ test('wrong keys count for all processes together', async (t) => {
 
 test('a client that is let in later may send its body meanwhile', async (t) => {
   const service = await startProcesses(t, 2, ['--rate-limit', '1000']);
-  const made = await askAfresh(service.url, 'POST', '/notes', { json: { title: 't', body: 'b'.repeat(100_000) } });
+  const made = await request(service.url, 'POST', '/notes', { json: { title: 't', body: 'b'.repeat(100_000) } });
   assert.equal(made.status, 201);
-  const expecting = await askAfresh(service.url, 'POST', '/tags', {
+  const expecting = await request(service.url, 'POST', '/tags', {
     json: { name: 'n' },
     headers: { expect: '100-continue' },
   });
@@ -239,13 +240,13 @@ test('a client that goes while its request is being counted is not waited for', 
   const service = await startProcesses(t, 2, ['--rate-limit', '1000']);
   const port = Number(new URL(service.url).port);
   const { socket } = await converse({ port });
-  assert.equal((await askAfresh(service.url, 'GET', '/health')).status, 200);
+  assert.equal((await request(service.url, 'GET', '/health')).status, 200);
   // Nothing is counted meanwhile.
   service.process.kill('SIGSTOP');
   socket.end('POST /tags HTTP/1.1\r\nhost: 127.0.0.1\r\nx-request-id: gone\r\ncontent-length: 9\r\n\r\n');
   await once(socket, 'close');
   service.process.kill('SIGCONT');
-  assert.equal((await askAfresh(service.url, 'GET', '/tags')).status, 200);
+  assert.equal((await request(service.url, 'GET', '/tags')).status, 200);
   const { status, stderr } = await stop(service);
   assert.equal(status, 0);
   // It has been answered as far as it came, and the handler, whose line is written at its end, did not wait for more.
@@ -258,7 +259,7 @@ test('new keys are known to all processes', async (t) => {
   writeFileSync(keys, 'old\n');
   const service = await startProcesses(t, 3, ['--api-keys-file', keys]);
   const withKey = async (key: string) =>
-    (await askAfresh(service.url, 'GET', '/notes', { headers: { 'x-api-key': key } })).status;
+    (await request(service.url, 'GET', '/notes', { headers: { 'x-api-key': key } })).status;
   assert.equal(await withKey('old'), 200);
   writeFileSync(keys, 'new\n');
   service.process.kill('SIGHUP');
@@ -288,7 +289,7 @@ test('a process that is being replaced while the keys change has the new ones', 
   await release();
   await service.says('process replaced');
   for (let count = 0; count < 8; count += 1) {
-    const { status } = await askAfresh(service.url, 'GET', '/notes', { headers: { 'x-api-key': 'old' } });
+    const { status } = await request(service.url, 'GET', '/notes', { headers: { 'x-api-key': 'old' } });
     assert.equal(status, 401);
   }
 });
@@ -299,21 +300,21 @@ test('the health is that of all processes', async (t) => {
   process.kill(stopped, 'SIGSTOP');
   t.after(() => isAlive(stopped) && process.kill(stopped, 'SIGCONT'));
   // A connection that goes to the one that has stopped waits until it goes on.
-  const asked = Array.from({ length: 6 }, () => askAfresh(service.url, 'GET', '/health'));
+  const asked = Array.from({ length: 6 }, () => request(service.url, 'GET', '/health'));
   const first = await Promise.race(asked);
   assert.deepEqual([first.status, first.text], [503, '{"status":"ok","db":"error"}']);
   process.kill(stopped, 'SIGCONT');
   await Promise.all(asked);
-  await until(async () => (await askAfresh(service.url, 'GET', '/health')).status === 200);
+  await until(async () => (await request(service.url, 'GET', '/health')).status === 200);
 });
 
 test('a process that hangs with the turn at writing does not keep the others from it', async (t) => {
   const service = await startProcesses(t, 2);
-  for (let count = 0; count < 4; count += 1) await askAfresh(service.url, 'POST', '/notes', note('before'));
+  for (let count = 0; count < 4; count += 1) await request(service.url, 'POST', '/notes', note('before'));
   // Whichever had the turn last.
   for (const hanging of service.serving()) {
     process.kill(hanging, 'SIGSTOP');
-    const asked = Array.from({ length: 4 }, () => askAfresh(service.url, 'POST', '/notes', note('meanwhile')));
+    const asked = Array.from({ length: 4 }, () => request(service.url, 'POST', '/notes', note('meanwhile')));
     assert.equal((await Promise.race(asked)).status, 201);
     process.kill(hanging, 'SIGCONT');
     for (const { status } of await Promise.all(asked)) assert.equal(status, 201);
@@ -324,7 +325,7 @@ test('the demonstrations run in each of them', async (t) => {
   const service = await startProcesses(t, 2);
   for (let count = 0; count < 4; count += 1) {
     const json = { workers: 4, count: 100 };
-    const answer = await askAfresh(service.url, 'POST', '/counter/increment', { json });
+    const answer = await request(service.url, 'POST', '/counter/increment', { json });
     assert.equal(answer.status, 200, answer.text);
   }
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProblemSlug } from '../../../src/http/problem.ts';
-import { ask, assertAlive, assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
+import { assertAlive, assertProblem, chunk, converse, exchange, requestText } from '../../support/raw.ts';
 import { bare, HOST } from '../../support/raw-table.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -13,7 +13,9 @@ const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
 test('every answer to something malformed has a request id of its own, which is in the log', async (t) => {
   const service = await startService(t);
   const bytes = bare(`${HOST}x-request-id: mine\r\nnonsense\r\n`);
-  const ids = [await ask(service, bytes), await ask(service, bytes)].map(({ headers }) => headers['x-request-id']);
+  const ids = [await exchange(service, bytes), await exchange(service, bytes)].map(
+    ({ headers }) => headers['x-request-id'],
+  );
   assert.equal(new Set([...ids, 'mine']).size, 3);
   const refused = service.log.filter(({ message }) => message === 'refused');
   assert.deepEqual(

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ask, type Command, startCommand, stop } from '../../support/command.ts';
+import { type Command, startCommand, stop } from '../../support/command.ts';
+import { request } from '../../support/http.ts';
 import { openLane, type Tally } from '../../support/lane.ts';
 import { createRandom, mutated } from '../../support/mutations.ts';
 import { samplesOfContract } from '../../support/samples.ts';
@@ -71,9 +72,9 @@ test(`${REQUESTS} mutated requests get whole answers, leave nothing behind and d
   const url = await command.ready();
   const port = Number(new URL(url).port);
   const { pid } = command.process;
-  await ask(url, 'POST', '/notes', { title: 'a', body: 'b' });
-  await ask(url, 'POST', '/notes/1/comments', { body: 'c' });
-  await ask(url, 'POST', '/tags', { name: 'd' });
+  await request(url, 'POST', '/notes', { json: { title: 'a', body: 'b' } });
+  await request(url, 'POST', '/notes/1/comments', { json: { body: 'c' } });
+  await request(url, 'POST', '/tags', { json: { name: 'd' } });
 
   const tally: Tally = { statuses: new Map(), connections: 0, quiet: 0, silent: 0 };
   const threads = threadsOf(pid);
@@ -103,8 +104,8 @@ test(`${REQUESTS} mutated requests get whole answers, leave nothing behind and d
 
 /** The service answers and stops as ever, has logged no error, and its database is whole. */
 async function assertHealthy(url: string, command: Command): Promise<void> {
-  assert.equal((await ask(url, 'GET', '/health')).status, 200);
-  const created = await ask(url, 'POST', '/notes', { title: 'last', body: 'b' });
+  assert.equal((await request(url, 'GET', '/health')).status, 200);
+  const created = await request(url, 'POST', '/notes', { json: { title: 'last', body: 'b' } });
   assert.equal(created.status, 201);
   const { status, stderr } = await stop(command);
   assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allItems } from '../../support/collections.ts';
-import { type JsonAnswer, type Service, startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { type Service, startService } from '../../support/service.ts';
 import { assertSound, whileLocked } from '../../support/stored-data.ts';
 
 /** Fewer than the connections that a test has to the service. */
@@ -16,11 +17,7 @@ function times<Result>(count: number, work: (index: number) => Promise<Result>):
  * Resolves with the answers to the `count` requests that `send` starts. They all wait behind a write that waits for
  * another process: what they write travels in one batch, as far as they arrive before the read that follows them.
  */
-async function together(
-  service: Service,
-  count: number,
-  send: (index: number) => Promise<JsonAnswer>,
-): Promise<JsonAnswer[]> {
+async function together(service: Service, count: number, send: (index: number) => Promise<Answer>): Promise<Answer[]> {
   assert.ok(count < IN_ONE_BATCH);
   const waiting = await whileLocked(service.file, async () => {
     const first = service.request('DELETE', '/tags/0');
@@ -107,7 +104,7 @@ test('writes to one record take effect in one order, and the one acknowledged la
   await createNotes(service, 1);
   const events: Event[] = [{ kind: 'write', value: 'note 1', started: 0, ended: 1 }];
   let tick = 1;
-  async function record(kind: Event['kind'], work: () => Promise<JsonAnswer>): Promise<void> {
+  async function record(kind: Event['kind'], work: () => Promise<Answer>): Promise<void> {
     tick += 1;
     const started = tick;
     const { status, json } = await work();
@@ -136,7 +133,7 @@ test('a write to a missing note spoils nothing for those that share its batch', 
     const body = `comment ${index} of ${noteId}`;
     return { noteId, body, answer: await service.request('POST', `/notes/${noteId}/comments`, { json: { body } }) };
   });
-  const created = new Map<number, JsonAnswer['json']>();
+  const created = new Map<number, Answer['json']>();
   for (const { noteId, body, answer } of answers) {
     if (noteId === 2 || noteId === 4) {
       assert.equal(answer.status, 404);

@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/storage/check.ts';
 import { change, newFile, openDatabase } from '../../support/databases.ts';
-import { type JsonAnswer, type Service, startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { type Service, startService } from '../../support/service.ts';
 import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
@@ -39,7 +40,7 @@ function damagePage(path: string, byte: number): () => void {
 }
 
 /** Everything that needs the page with note 500. */
-function faulty(service: Service): Promise<JsonAnswer[]> {
+function faulty(service: Service): Promise<Answer[]> {
   return Promise.all([
     service.request('GET', '/notes/500'),
     service.request('PUT', '/notes/500', { json: NOTE }),

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
 import { checkFile } from '../../../src/storage/check.ts';
-import { ask, assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
+import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { newFile } from '../../support/databases.ts';
-import { type JsonAnswer, type Service, startService } from '../../support/service.ts';
+import { type Answer, request } from '../../support/http.ts';
+import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
 import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
@@ -61,10 +62,10 @@ for (const { where, make } of [
     const cramped = await make(t);
     if (!cramped) return skipLoudly(t, NO_MOUNT);
     const { service, makeRoom } = cramped;
-    const kept: JsonAnswer[] = [];
+    const kept: Answer[] = [];
     const post = () => service.request('POST', '/notes', { json: { title: 'a', body: 'x'.repeat(30_000) } });
 
-    let refused: JsonAnswer | undefined;
+    let refused: Answer | undefined;
     for (let count = 0; count < 100 && !refused; count += 1) {
       const answer = await post();
       if (answer.status === 201) kept.push(answer);
@@ -102,7 +103,7 @@ test('a start on a full disk is refused in one line, and works once there is roo
   }
   rmSync(ballast);
   const command = startCommand(t, args);
-  assert.equal((await ask(await command.ready(), 'POST', '/notes', NOTE)).headers.location, '/notes/1');
+  assert.equal((await request(await command.ready(), 'POST', '/notes', { json: NOTE })).headers.location, '/notes/1');
   assert.equal((await stop(command)).status, 0);
   assert.deepEqual(await checkFile(db), []);
 });

@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { DatabaseUnusable } from '../../../src/storage/database.ts';
 import { newFile, openDatabase } from '../../support/databases.ts';
 import { CODES, controlDriver, type FailingDriver, type Fault } from '../../support/failing-driver.ts';
-import { type JsonAnswer, startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { startService } from '../../support/service.ts';
 import { assertUnavailable } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
 
@@ -44,7 +45,7 @@ const SCENARIO: readonly (readonly Step[])[] = [
   [{ method: 'GET', path: '/health', status: 200 }],
 ];
 
-function assertDefined(step: Step, answer: JsonAnswer): void {
+function assertDefined(step: Step, answer: Answer): void {
   if (step.path === '/health') assert.deepEqual([answer.status, answer.json], [503, { status: 'ok', db: 'error' }]);
   else assertUnavailable(answer);
 }

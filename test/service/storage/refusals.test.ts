@@ -7,9 +7,9 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/storage/check.ts';
-import { ask, type Command, type CommandParts, startCommand, stop } from '../../support/command.ts';
-import type { Answer } from '../../support/contract.ts';
+import { type Command, type CommandParts, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { type Answer, request } from '../../support/http.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NOTE } from '../../support/storage-faults.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
@@ -36,30 +36,30 @@ for (const { name, bytes } of [
     test(`where writing fails ${name}, nothing is half done, and all is well when the service ${ending}`, async (t) => {
       const db = join(temporaryFolder(t), 'notes.db');
       const first = await start(t, db, 'error');
-      assert.equal((await ask(first.url, 'POST', '/notes', NOTE)).status, 201);
+      assert.equal((await request(first.url, 'POST', '/notes', { json: NOTE })).status, 201);
       if (!limitFileSize(first.command, bytes)) return skipLoudly(t, 'prlimit cannot be used here');
 
       const long = { title: 'lost', body: 'x'.repeat(100_000) };
-      const ofManyPages = Array.from({ length: 5 }, () => ask(first.url, 'POST', '/notes', long));
+      const ofManyPages = Array.from({ length: 5 }, () => request(first.url, 'POST', '/notes', { json: long }));
       const others = [
-        ask(first.url, 'PUT', '/notes/1', long),
-        ask(first.url, 'POST', '/notes/1/comments', { body: 'x' }),
+        request(first.url, 'PUT', '/notes/1', { json: long }),
+        request(first.url, 'POST', '/notes/1/comments', { json: { body: 'x' } }),
       ];
       const refused = await statuses([...ofManyPages, ...others]);
       assert.ok(refused.filter((status) => status === 503).length >= 5, String(refused));
-      assert.equal((await ask(first.url, 'GET', '/health')).status, 200);
+      assert.equal((await request(first.url, 'GET', '/health')).status, 200);
       await first.command.says('SQLITE_IOERR');
-      const listed = (await ask(first.url, 'GET', '/notes?limit=100')).text;
+      const listed = (await request(first.url, 'GET', '/notes?limit=100')).text;
       assert.equal(JSON.parse(listed).total, 1 + refused.slice(0, 5).filter((status) => status === 201).length);
 
       if (ending === 'is killed') await stop(first.command, 'SIGKILL');
       else limitFileSize(first.command, 'unlimited');
       const { command, url } = ending === 'is killed' ? await start(t, db, 'silent') : first;
-      assert.equal((await ask(url, 'GET', '/notes?limit=100')).text, listed);
+      assert.equal((await request(url, 'GET', '/notes?limit=100')).text, listed);
       const longer = [
-        ask(url, 'POST', '/notes', long),
-        ask(url, 'PUT', '/notes/1', long),
-        ask(url, 'POST', '/tags', { name: 'a' }),
+        request(url, 'POST', '/notes', { json: long }),
+        request(url, 'PUT', '/notes/1', { json: long }),
+        request(url, 'POST', '/tags', { json: { name: 'a' } }),
       ];
       assert.deepEqual(await statuses(longer), [201, 200, 201]);
       assert.equal((await stop(command)).status, 0);
@@ -110,21 +110,21 @@ test('a write that was refused because it could not be made durable is not there
     ],
   ] as const) {
     const { command, url } = await start(t, db, 'error', { env });
-    await ask(url, 'POST', '/tags', { name: 'kept' });
+    await request(url, 'POST', '/tags', { json: { name: 'kept' } });
     const stored = async (from: string) => [
-      (await ask(from, 'GET', '/tags')).text,
-      (await ask(from, 'GET', '/notes')).text,
+      (await request(from, 'GET', '/tags')).text,
+      (await request(from, 'GET', '/notes')).text,
     ];
     const before = await stored(url);
     writeFileSync(fault, '');
-    const refused = await statuses(writes.map(([method, path, json]) => ask(url, method, path, json)));
+    const refused = await statuses(writes.map(([method, path, json]) => request(url, method, path, { json })));
     assert.deepEqual(new Set(refused), new Set([503]));
     await stop(command, 'SIGKILL');
     rmSync(fault);
 
     const next = await start(t, db, 'silent');
     assert.deepEqual(await stored(next.url), before);
-    assert.equal((await ask(next.url, 'POST', '/notes', NOTE)).status, 201);
+    assert.equal((await request(next.url, 'POST', '/notes', { json: NOTE })).status, 201);
     assert.equal((await stop(next.command)).status, 0);
     assert.deepEqual(await checkFile(db), []);
   }
@@ -137,20 +137,23 @@ test('a file and a folder that are made read-only under a running service cost n
   mkdirSync(dirname(db));
   chmodSync(dirname(db), 0o777);
   const { command, url } = await start(t, db, 'silent', user);
-  assert.equal((await ask(url, 'POST', '/notes', NOTE)).status, 201);
+  assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
   for (const companion of ['', '-wal', '-shm']) chmodSync(`${db}${companion}`, 0o444);
   chmodSync(dirname(db), 0o555);
 
   // Who has a file open may go on writing to it.
-  assert.deepEqual(await statuses([ask(url, 'POST', '/notes', NOTE), ask(url, 'PUT', '/notes/1', NOTE)]), [201, 200]);
-  const { text } = await ask(url, 'GET', '/notes');
+  assert.deepEqual(
+    await statuses([request(url, 'POST', '/notes', { json: NOTE }), request(url, 'PUT', '/notes/1', { json: NOTE })]),
+    [201, 200],
+  );
+  const { text } = await request(url, 'GET', '/notes');
   const { status, stderr } = await stop(command);
   assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
 
   chmodSync(dirname(db), 0o777);
   for (const companion of ['', '-wal', '-shm']) chmodSync(`${db}${companion}`, 0o666);
   const next = await start(t, db, 'silent', user);
-  assert.equal((await ask(next.url, 'GET', '/notes')).text, text);
+  assert.equal((await request(next.url, 'GET', '/notes')).text, text);
   assert.equal((await stop(next.command)).status, 0);
   assert.deepEqual(await checkFile(db), []);
 });

@@ -14,9 +14,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { ask, assertRefused, type CommandParts, runCommand, startCommand, stop } from '../../support/command.ts';
+import { assertRefused, type CommandParts, runCommand, startCommand, stop } from '../../support/command.ts';
 import { change, contentsOf, holdLock, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
@@ -132,7 +133,10 @@ test('an empty file becomes a database', async (t) => {
   const path = join(temporaryFolder(t), 'notes.db');
   writeFileSync(path, '');
   const command = startCommand(t, argumentsFor(path));
-  assert.equal((await ask(await command.ready(), 'POST', '/notes', { title: 'kept', body: 'kept' })).status, 201);
+  assert.equal(
+    (await request(await command.ready(), 'POST', '/notes', { json: { title: 'kept', body: 'kept' } })).status,
+    201,
+  );
   assert.equal((await stop(command)).status, 0);
   await assertServes(t, path);
 });
@@ -141,9 +145,9 @@ test('two commands that start on one new file serve the same notes', async (t) =
   const path = join(temporaryFolder(t), 'notes.db');
   const commands = [startCommand(t, argumentsFor(path)), startCommand(t, argumentsFor(path))] as const;
   const [one, other] = await Promise.all([commands[0].ready(), commands[1].ready()]);
-  const created = await ask(one, 'POST', '/notes', { title: 'kept', body: 'kept' });
+  const created = await request(one, 'POST', '/notes', { json: { title: 'kept', body: 'kept' } });
   assert.equal(created.status, 201);
-  assert.equal((await ask(other, 'GET', '/notes/1')).text, created.text);
+  assert.equal((await request(other, 'GET', '/notes/1')).text, created.text);
 });
 
 function argumentsFor(path: string): string[] {
@@ -162,8 +166,8 @@ async function assertLeftAlone(t: TestContext, path: string, reason: RegExp, par
 async function assertServes(t: TestContext, path: string, parts?: CommandParts): Promise<void> {
   const command = startCommand(t, argumentsFor(path), parts);
   const url = await command.ready();
-  assert.equal((await ask(url, 'GET', '/notes/1')).text, '{"id":1,"title":"kept","body":"kept"}');
-  assert.equal((await ask(url, 'POST', '/notes', { title: 'new', body: 'new' })).status, 201);
+  assert.equal((await request(url, 'GET', '/notes/1')).text, '{"id":1,"title":"kept","body":"kept"}');
+  assert.equal((await request(url, 'POST', '/notes', { json: { title: 'new', body: 'new' } })).status, 201);
   const { status, stderr } = await stop(command);
   assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
 }

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pool } from '../../../src/concurrency/pool.ts';
 import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
-import { type JsonAnswer, type Service, startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { type Service, startService } from '../../support/service.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -102,7 +103,7 @@ function textOf(members: Readonly<Record<string, string | undefined>>): string {
   return `{${present.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 }
 
-function send(service: Service, path: string, body: string): Promise<JsonAnswer> {
+function send(service: Service, path: string, body: string): Promise<Answer> {
   return service.request('POST', path, { body, headers: JSON_TYPE });
 }
 

@@ -2,9 +2,9 @@
 // of the service goes on, and nothing is left behind.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ask, type Command, startCommand } from '../../support/command.ts';
-import { requestText } from '../../support/raw.ts';
-import { openSocket, readAll, sendRaw } from '../../support/service.ts';
+import { type Command, startCommand } from '../../support/command.ts';
+import { request } from '../../support/http.ts';
+import { openSocket, readAll, requestText, sendRaw } from '../../support/raw.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import {
   CANNOT_LOOK,
@@ -43,7 +43,7 @@ async function start(t: TestContext, node: readonly string[] = []): Promise<Watc
   const command = startCommand(t, ['--port', '0', '--log-level', 'error'], { node, env: NO_COVERAGE });
   const url = await command.ready();
   const pid = command.process.pid ?? assert.fail();
-  await ask(url, 'GET', '/notes');
+  await request(url, 'GET', '/notes');
   return { command, pid, url, port: Number(new URL(url).port), base: threadsOf(pid) };
 }
 
@@ -149,9 +149,9 @@ test('1,000 clients that hang up on their demonstrations leave nothing behind', 
       for (; left > 0; left -= 1) await hangUp(watched, random);
     }),
   );
-  const { text } = await ask(url, 'POST', '/counter/increment', LARGE);
+  const { text } = await request(url, 'POST', '/counter/increment', { json: LARGE });
   assert.deepEqual(JSON.parse(text), RIGHT);
   await until(() => threadsOf(pid) <= base);
   await until(() => descriptorsOf(pid) <= descriptors + 1);
-  assert.equal((await ask(url, 'GET', '/health')).status, 200);
+  assert.equal((await request(url, 'GET', '/health')).status, 200);
 });

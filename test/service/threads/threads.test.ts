@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { ask, type Command, startCommand, stop } from '../../support/command.ts';
+import { type Command, startCommand, stop } from '../../support/command.ts';
 import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
-import { requestText } from '../../support/raw.ts';
-import { openSocket, readAll } from '../../support/service.ts';
+import { request } from '../../support/http.ts';
+import { openSocket, readAll, requestText } from '../../support/raw.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { CANNOT_LOOK, descriptorsOf, limited, NO_COVERAGE, SHORT_IDLE, threadsOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 async function startSmall(t: TestContext): Promise<{ command: Command; url: string; port: number; base: number }> {
   const command = startCommand(t, ['--port', '0', '--max-threads', '16'], { node: SHORT_IDLE, env: NO_COVERAGE });
   const url = await command.ready();
-  await ask(url, 'GET', '/notes');
+  await request(url, 'GET', '/notes');
   return { command, url, port: Number(new URL(url).port), base: threadsOf(command.process.pid) };
 }
 
@@ -46,13 +46,13 @@ test('who goes away while a demonstration waits or works gives all its threads b
     // So many may have been there too shortly to be seen.
     await until(() => threadsOf(pid) >= base + threads || answered === sockets.length);
     for (const socket of sockets) socket.destroy();
-    const answer = await ask(url, 'POST', '/counter/increment', LARGE);
+    const answer = await request(url, 'POST', '/counter/increment', { json: LARGE });
     assert.deepEqual(JSON.parse(answer.text), { expected: 16_000, actual: 16_000, consistent: true });
     assert.ok(threadsOf(pid) <= base + 16);
   }
   await until(idle);
   await until(() => descriptorsOf(pid) <= descriptors);
-  assert.equal((await ask(url, 'GET', '/health')).status, 200);
+  assert.equal((await request(url, 'GET', '/health')).status, 200);
   assert.equal((await stop(command)).status, 0);
 });
 
@@ -87,17 +87,17 @@ test('a service that sees no demonstration that it could run has no thread more 
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
   const { command, url, base } = await startSmall(t);
   for (const title of numbered(50)) {
-    assert.equal((await ask(url, 'POST', '/notes', { title, body: 'x' })).status, 201);
-    assert.equal((await ask(url, 'GET', '/notes')).status, 200);
+    assert.equal((await request(url, 'POST', '/notes', { json: { title, body: 'x' } })).status, 201);
+    assert.equal((await request(url, 'GET', '/notes')).status, 200);
   }
-  for (const path of Object.keys(TAKEN)) assert.equal((await ask(url, 'POST', path, {})).status, 422);
-  assert.equal((await ask(url, 'POST', '/pool/run', { items: [] })).status, 400);
+  for (const path of Object.keys(TAKEN)) assert.equal((await request(url, 'POST', path, { json: {} })).status, 422);
+  assert.equal((await request(url, 'POST', '/pool/run', { json: { items: [] } })).status, 400);
   assert.equal(threadsOf(command.process.pid), base);
   // A connection that never says what it wants is no reason either.
   const { port } = new URL(url);
   const socket = await openSocket({ port: Number(port) });
   socket.write(WIDE.slice(0, -3));
-  await ask(url, 'GET', '/health');
+  await request(url, 'GET', '/health');
   assert.equal(threadsOf(command.process.pid), base);
   socket.destroy();
   await once(socket, 'close');
@@ -117,12 +117,12 @@ test('where Node may start no threads each demonstration is 500, and the service
   const url = await command.ready();
   // Long enough for those to be sent away who were not refused at once.
   for (let round = 0; round < 50; round += 1) {
-    const answers = await Promise.all([1, 2, 3].map(() => ask(url, 'POST', '/counter/increment', LARGE)));
+    const answers = await Promise.all([1, 2, 3].map(() => request(url, 'POST', '/counter/increment', { json: LARGE })));
     assert.deepEqual(
       answers.map(({ status }) => status),
       [500, 500, 500],
     );
   }
-  assert.equal((await ask(url, 'GET', '/health')).status, 200);
+  assert.equal((await request(url, 'GET', '/health')).status, 200);
   assert.equal((await stop(command)).status, 0);
 });

@@ -1,0 +1,70 @@
+// The HTTP client of the tests. It holds every answer against the contract.
+import { once } from 'node:events';
+import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { assertFitsContract } from './contract.ts';
+
+/** What a request carries beside its method and path. */
+export interface RequestParts {
+  /** A value to send as JSON. */
+  readonly json?: unknown;
+  /** A body to send as it is. */
+  readonly body?: string | Buffer;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** Keeps connections between requests. By default each request opens its own. */
+  readonly agent?: Agent;
+}
+
+/** An answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  /** The body as it came over the wire. */
+  readonly bytes: Buffer;
+  /** The body as text, decompressed if it was compressed. */
+  readonly text: string;
+  /** The parsed body; undefined if the answer is not JSON or has no body. */
+  // biome-ignore lint/suspicious/noExplicitAny: the contract check has just verified its shape.
+  readonly json: any;
+}
+
+/** Sends a request to the service at `url`. Rejects if the answer is not one that the contract declares. */
+export async function request(url: string, method: string, path: string, parts: RequestParts = {}): Promise<Answer> {
+  const answer = await send(url, method, path, parts);
+  assertFitsContract(method, path, answer);
+  return answer;
+}
+
+/** Sends a request to any server, which need not keep the contract. */
+export async function send(
+  url: string,
+  method: string,
+  path: string,
+  { json, body, headers = {}, agent }: RequestParts = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  // A URL writes an IPv6 address in brackets.
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const content = json === undefined ? body : JSON.stringify(json);
+  const type = json === undefined ? {} : { 'content-type': 'application/json' };
+  const length = content === undefined ? {} : { 'content-length': Buffer.byteLength(content) };
+  const fields = { ...type, ...length, ...headers };
+  const sent = httpRequest({ host, port, method, path, headers: fields, agent: agent ?? false });
+  sent.end(content);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return readAnswer(response);
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const bytes = Buffer.concat(await response.toArray());
+  const { statusCode: status = 0, headers } = response;
+  const text = decompress(bytes, headers['content-encoding']).toString('utf8');
+  const isJson = /json/.test(String(headers['content-type']));
+  return { status, headers, bytes, text, json: isJson && text !== '' ? JSON.parse(text) : undefined };
+}
+
+function decompress(bytes: Buffer, coding: string | undefined): Buffer {
+  if (bytes.length === 0) return bytes;
+  if (coding === 'br') return brotliDecompressSync(bytes);
+  return coding === 'gzip' ? gunzipSync(bytes) : bytes;
+}
