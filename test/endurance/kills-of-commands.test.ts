@@ -17,7 +17,7 @@ import { assertSound } from '../support/stored-data.ts';
 const NOTE = { title: 'a', body: 'b' };
 
 /** Large enough for a kill in the middle. */
-const NOTES = 40_000;
+const NOTES = 20_000;
 const POLL_MS = 1;
 
 /** Resolves when `holds` is true; fails if the command ends before. */

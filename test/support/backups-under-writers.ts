@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../src/storage/check.ts';
 import { runCommand } from './command.ts';
 import { temporaryFolder } from './engine.ts';
@@ -18,6 +19,9 @@ export interface Sizes {
   readonly writers: number;
   readonly backups: number;
 }
+
+/** Leaves CPU time to the backup. */
+const PAUSE_MS = 5;
 
 /** Each writer numbers its notes, so that a missing or misplaced one shows. */
 const NOTES_BY_WRITER = `
@@ -41,6 +45,7 @@ export async function testBackupsUnderWriters(t: TestContext, sizes: Sizes): Pro
       const json = { title: `by ${writer}`, body: String(turn) };
       assert.equal((await service.request('POST', '/notes', { json })).status, 201);
       acknowledged[writer] = turn;
+      await sleep(PAUSE_MS);
     }
   }
 

@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../../src/storage/check.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
+
+const PAUSE_MS = 5;
 
 async function writeGoodFile(test: TestContext): Promise<string> {
   const path = newFile(test);
@@ -27,6 +30,8 @@ test('check: ok beside a service that writes', { skip: needsFile }, async (t) =>
       assert.equal(status, 201);
       if (json.id % 3 === 0) assert.equal((await service.request('DELETE', `/notes/${json.id}`)).status, 204);
       writes += 1;
+      // Leaves CPU time to the check.
+      await sleep(PAUSE_MS);
     }
   }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { helpText } from '../../../src/command-line.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
@@ -14,6 +15,7 @@ import { skipLoudly } from '../../support/skip.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
+const PAUSE_MS = 20;
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
 
 test('command: the ready line is all it prints on standard output', async (t) => {
@@ -122,8 +124,9 @@ test('command: serves without a reader of its ready line', async (t) => {
   assert.equal((await stop(command)).status, 0);
 });
 
-/** Whether something accepts connections at the port. */
-function isAccepting(service: { readonly port: number }): Promise<boolean> {
+/** Whether something accepts connections at the port; looks after a pause that leaves CPU time to others. */
+async function isAccepting(service: { readonly port: number }): Promise<boolean> {
+  await sleep(PAUSE_MS);
   return openSocket(service).then(
     (socket) => Boolean(socket.destroy()),
     () => false,

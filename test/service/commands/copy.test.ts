@@ -17,34 +17,34 @@ const NOTE = { title: 'a', body: 'b' };
 const copy = (from: string, to: string, parts?: PerformParts) => perform(['copy', '--from', from, '--to', to], parts);
 
 test('copy: from a file to a cluster and back to a file', async (t) => {
-  const file = await filledFile(t, 1_500);
+  const file = await filledFile(t, 1_100);
   const db = clusterAddress((await startStandIn(t, 2)).nodes);
   const there = await runCommand(t, ['copy', '--from', file, '--to', db]);
   assert.deepEqual(
     [there.status, there.stdout],
-    [0, `${file} and ${db} hold the same: 1,506 notes, 2 tags, 1 comments\n`],
+    [0, `${file} and ${db} hold the same: 1,106 notes, 2 tags, 1 comments\n`],
     there.stderr,
   );
-  assert.match(there.stderr, /^copied .* % of 1,509[\s\S]*\ncompared 100 % of 1,509, [\d,]+\/s\n$/);
+  assert.match(there.stderr, /^copied .* % of 1,109[\s\S]*\ncompared 100 % of 1,109, [\d,]+\/s\n$/);
   assert.ok(!existsSync(`${file}-wal`));
 
   const { request, close } = await startService(t, { db });
-  assert.equal((await request('GET', '/notes/1500')).json.title, 'title 1500');
+  assert.equal((await request('GET', '/notes/1100')).json.title, 'title 1100');
   assert.equal((await request('GET', '/notes/1/comments')).json.total, 1);
-  assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, 1_509);
+  assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, 1_109);
   await assertSound(db);
   await close();
 
   const other = join(temporaryFolder(t), 'other.db');
   await copy(db, other);
   const served = await startService(t, { db: other });
-  assert.equal((await served.request('GET', '/notes')).json.total, 1_507);
+  assert.equal((await served.request('GET', '/notes')).json.total, 1_107);
   await assertSound(other);
 });
 
 for (const engine of ['file', 'cluster']) {
   test(`copy: to a ${engine}, finished after a break`, async (t) => {
-    const from = await filledFile(t, 1_500);
+    const from = await filledFile(t, 1_100);
     const to = engine === 'file' ? newFile(t) : clusterAddress((await startStandIn(t)).nodes);
     await assert.rejects(copy(from, to, { onProgress: breakAt('copied') }), /cannot copy to \S+: broken off$/);
     const half = /cannot open the database \S+: a copy into it was not finished: run it again$/;
@@ -52,10 +52,10 @@ for (const engine of ['file', 'cluster']) {
     await assert.rejects(copy(to, newFile(t)), half);
     await assert.rejects(perform(['export', '--db', to]), half);
     await assert.rejects(perform(['import', '--db', to], { input: EXPORT }), half);
-    assert.match(String((await copy(from, to)).line), /hold the same: 1,506 notes, /);
-    assert.match(String((await copy(from, to)).line), /hold the same: 1,506 notes, /);
+    assert.match(String((await copy(from, to)).line), /hold the same: 1,106 notes, /);
+    assert.match(String((await copy(from, to)).line), /hold the same: 1,106 notes, /);
     const { request } = await startService(t, { db: to });
-    assert.equal((await request('GET', '/notes')).json.total, 1_506);
+    assert.equal((await request('GET', '/notes')).json.total, 1_106);
     await assertSound(to);
   });
 }

@@ -30,46 +30,46 @@ async function emptyCluster(t: TestContext): Promise<string> {
 }
 
 test('export: import and another export give the same bytes', async (t) => {
-  const from = await filledFile(t, 1_500);
+  const from = await filledFile(t, 1_100);
   const service = await startService(t, { db: from });
   const file = newFile(t);
   const out = await runCommand(t, ['export', file, '--db', from]);
-  assert.deepEqual([out.status, out.stdout], [0, `${file} holds 1,506 notes, 2 tags, 1 comments\n`]);
-  assert.match(out.stderr, /^exported [\s\S]*\nexported 100 % of 1,509, [\d,]+\/s\n$/);
+  assert.deepEqual([out.status, out.stdout], [0, `${file} holds 1,106 notes, 2 tags, 1 comments\n`]);
+  assert.match(out.stderr, /^exported [\s\S]*\nexported 100 % of 1,109, [\d,]+\/s\n$/);
   assert.equal((await service.request('GET', '/health')).status, 200);
   assert.equal(statSync(file).mode, statSync(from).mode);
   const text = readFileSync(file, 'utf8');
   const lines = text.split('\n');
-  assert.equal(lines.length, 1_509 + 3);
-  const odd = { type: 'note', id: 1_501, title: ODD_TEXTS[0], body: ODD_TEXTS[0] };
-  assert.deepEqual(JSON.parse(lines[1_500] ?? ''), odd);
+  assert.equal(lines.length, 1_109 + 3);
+  const odd = { type: 'note', id: 1_101, title: ODD_TEXTS[0], body: ODD_TEXTS[0] };
+  assert.deepEqual(JSON.parse(lines[1_100] ?? ''), odd);
 
   const db = newFile(t);
   const first = await runCommand(t, ['import', file, '--db', db]);
-  const line = (added: string) => `${db} holds the 1,509 records of ${file}; ${added} were not there before`;
-  assert.deepEqual([first.status, first.stdout], [0, `${line('1,509')}\n`]);
-  assert.match(first.stderr, /\nimported 100 % of 1,509, [\d,]+\/s\n$/);
+  const line = (added: string) => `${db} holds the 1,109 records of ${file}; ${added} were not there before`;
+  assert.deepEqual([first.status, first.stdout], [0, `${line('1,109')}\n`]);
+  assert.match(first.stderr, /\nimported 100 % of 1,109, [\d,]+\/s\n$/);
   assert.equal(await exported(db), text);
   assert.equal((await perform(['import', file, '--db', db])).line, line('0'));
   assert.equal(await exported(db), text);
   const { request } = await startService(t, { db });
   for (const [index, text] of ODD_TEXTS.entries()) {
-    const { json } = await request('GET', `/notes/${1_501 + index}`);
+    const { json } = await request('GET', `/notes/${1_101 + index}`);
     assert.deepEqual([json.title, json.body], [text, text]);
   }
-  assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, 1_509);
+  assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, 1_109);
   await assertSound(db);
 });
 
 test('export: of one moment, whatever is written meanwhile', async (t) => {
-  const from = await filledFile(t, 1_500);
+  const from = await filledFile(t, 1_100);
   const { request } = await startService(t, { db: from });
   const before = await exported(from);
   const parts: string[] = [];
   const write = async (text: string) => {
     if (parts.length === 0) {
-      assert.equal((await request('PUT', '/notes/1500', { json: NOTE })).status, 200);
-      assert.equal((await request('DELETE', '/notes/1499')).status, 204);
+      assert.equal((await request('PUT', '/notes/1100', { json: NOTE })).status, 200);
+      assert.equal((await request('DELETE', '/notes/1099')).status, 204);
       assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
     }
     parts.push(text);
@@ -125,7 +125,7 @@ test('import: a cluster takes no writes meanwhile', async (t) => {
 });
 
 test('export: a closed pipe ends it without a message', async (t) => {
-  const from = await filledFile(t, 1_500);
+  const from = await filledFile(t, 1_100);
   const reader = spawn(process.execPath, [LAUNCHER, 'export', '--db', from], { stdio: ['ignore', 'pipe', 'pipe'] });
   let stderr = '';
   reader.stderr.setEncoding('utf8').on('data', (text) => {

@@ -128,7 +128,7 @@ test('import: a line that is too long is not read to its end', async (t) => {
 });
 
 test('import: adds page by page, not all at the end', async (t) => {
-  const [from, db] = [await filledFile(t, 3_000), newFile(t)];
+  const [from, db] = [await filledFile(t, 2_000), newFile(t)];
   const bytes = Buffer.from(await exported(from));
   const piece = 100_000;
   let read = 0;
@@ -146,7 +146,7 @@ test('import: adds page by page, not all at the end', async (t) => {
 });
 
 test('import: after a break no service starts, and another run finishes it', async (t) => {
-  const [from, file, db] = [await filledFile(t, 3_000), newFile(t), newFile(t)];
+  const [from, file, db] = [await filledFile(t, 2_000), newFile(t), newFile(t)];
   await perform(['export', file, '--db', from]);
   const broken = perform(['import', file, '--db', db], { onProgress: breakAt('imported') });
   await assert.rejects(broken, /cannot import \S+: broken off$/);

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { seize } from '../../../src/storage/sqlite.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
 import { contentsOf, newFile, writeForeignFile } from '../../support/databases.ts';
@@ -27,6 +28,7 @@ import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
+const PAUSE_MS = 5;
 
 /** Returns the path of a backup of a database that {@link filledFile} makes. */
 async function backupOf(t: TestContext, count: number): Promise<string> {
@@ -99,7 +101,10 @@ test('restore: a service started meanwhile refuses the replaced file', {
   const command = startCommand(t, ['--port', '0', '--db', db]);
   const files = `/proc/${command.process.pid}/fd`;
   // It has opened the file and waits for it.
-  await until(() => readdirSync(files).some((each) => linkAt(join(files, each)) === db));
+  await until(async () => {
+    await sleep(PAUSE_MS);
+    return readdirSync(files).some((each) => linkAt(join(files, each)) === db);
+  });
   renameSync(db, `${db}.kept`);
   renameSync(other, db);
   await release();
