@@ -131,14 +131,16 @@ test('import: adds page by page, not all at the end', async (t) => {
   const [from, db] = [await filledFile(t, 2_000), newFile(t)];
   const bytes = Buffer.from(await exported(from));
   const piece = 100_000;
-  let read = 0;
+  let added = 0;
   let most = 0;
   async function* input() {
-    for (; read < bytes.length; read += piece) yield bytes.subarray(read, read + piece);
+    for (let read = 0; read < bytes.length; read += piece) {
+      most = Math.max(most, read - added);
+      yield bytes.subarray(read, read + piece);
+    }
   }
   const onProgress = (line: string) => {
-    const added = (Number(/ (\d+) %/.exec(line)?.[1] ?? 0) / 100) * bytes.length;
-    most = Math.max(most, read - added);
+    added = (Number(/ (\d+) %/.exec(line)?.[1] ?? 0) / 100) * bytes.length;
   };
   await perform(['import', '--db', db], { input: input(), onProgress });
   // A page, a chunk and the rounding of the progress.
