@@ -1,4 +1,4 @@
-// A stream that is cut anywhere has the same lines, and a line that is too long is noticed in time.
+// Lines of a stream, wherever it is cut, and lines that are too long.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ async function linesIn(chunks: AsyncIterable<Buffer>, limit: number): Promise<st
   return lines;
 }
 
-test('wherever a stream is cut, its lines are the same', async () => {
+test('lines: the same wherever the stream is cut', async () => {
   const texts = fc.array(fc.string({ unit: fc.constantFrom('a', '\r', 'é', '😀', '\u2028') }));
   await fc.assert(
     fc.asyncProperty(texts, fc.boolean(), fc.array(fc.nat()), async (lines, isEnded, cuts) => {
@@ -27,7 +27,7 @@ test('wherever a stream is cut, its lines are the same', async () => {
   );
 });
 
-test('a line may be as long as the limit, and no more of a longer one is read', async () => {
+test('lines: no more than the limit is read of one', async () => {
   const line = Buffer.alloc(10, 'x');
   assert.deepEqual(await linesIn(piecesOf(line, [3]), 10), ['xxxxxxxxxx']);
   let read = 0;

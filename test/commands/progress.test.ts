@@ -1,9 +1,9 @@
-// Progress as people see it: a bar on a terminal, and elsewhere a line now and then.
+// Progress: a bar on a terminal, and elsewhere a line for each tenth.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createProgress } from '../../src/commands/progress.ts';
 
-/** What is written of a work of `total` parts of 10 ms each. */
+/** Returns what is written during work of `total` parts that take 10 ms each. */
 function written(isTerminal: boolean, total: number, parts = total): string[] {
   const texts: string[] = [];
   let time = 0;
@@ -16,7 +16,7 @@ function written(isTerminal: boolean, total: number, parts = total): string[] {
   return texts;
 }
 
-test('on a terminal a bar moves in its line, ten times a second at most, and ends with the work', () => {
+test('progress: a bar on a terminal, at most ten times a second', () => {
   const texts = written(true, 1_000);
   assert.equal(texts.length, 101);
   for (const text of texts) assert.match(text.slice(2), /^\[Kcopied \[#*-*\] \d+ % of 1,000/);
@@ -24,14 +24,14 @@ test('on a terminal a bar moves in its line, ten times a second at most, and end
   assert.equal(texts.at(-1), `\r\u001b[Kcopied [${'#'.repeat(12)}] 100 % of 1,000, 100/s\n`);
 });
 
-test('elsewhere a line is written for each tenth', () => {
+test('progress: a line for each tenth elsewhere', () => {
   const texts = written(false, 100);
   assert.equal(texts.length, 10);
   assert.equal(texts[4], 'copied 50 % of 100, 100/s, 0:01 left\n');
   assert.equal(texts.at(-1), 'copied 100 % of 100, 100/s\n');
 });
 
-test('where there is nothing to do, that is said once', () => {
+test('progress: one line for no work', () => {
   for (const isTerminal of [true, false]) {
     const [line, ...others] = written(isTerminal, 0);
     assert.match(line ?? '', /100 % of 0\n$/);
@@ -39,12 +39,12 @@ test('where there is nothing to do, that is said once', () => {
   }
 });
 
-test('a work that turns out larger than it was said to be ends its line once', () => {
+test('progress: more work than announced ends the line once', () => {
   const texts = written(true, 10, 20);
   assert.equal(texts.join('').split('\n').length, 2);
 });
 
-test('what is counted may have a unit', () => {
+test('progress: with a unit', () => {
   let text = '';
   const progress = createProgress({ isTerminal: false, write: (line) => (text += line) }, 'written', {
     unit: ' KiB',
@@ -55,7 +55,7 @@ test('what is counted may have a unit', () => {
   assert.equal(text, 'written 100 % of 1,000 KiB\n');
 });
 
-test('a line on a terminal fits 80 columns, however large the database', () => {
+test('progress: a bar fits 80 columns', () => {
   const texts: string[] = [];
   let time = 0;
   const screen = { isTerminal: true, write: (text: string) => texts.push(text) };

@@ -1,4 +1,4 @@
-// Runs bin/notes-server as its users do: a process of its own, with arguments, an environment, a folder and streams.
+// Runs bin/notes-server in a process of its own, with arguments, an environment, a folder and streams.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,19 +9,19 @@ import { temporaryFolder } from './engine.ts';
 /** The launcher of this tree. */
 export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', import.meta.url));
 
-/** How a command is started beside its arguments. */
+/** What a command gets beside its arguments. */
 export interface CommandParts {
   readonly env?: Readonly<Record<string, string>>;
   /** Flags of Node itself. */
   readonly node?: readonly string[];
-  /** The folder it starts in; a fresh one by default, for `--db` has a relative default. */
+  /** The folder it starts in; a fresh one by default, because the default of `--db` is relative. */
   readonly folder?: string;
   readonly launcher?: string;
-  /** What it reads on its standard input, which else is at its end at once. */
+  /** Its standard input, empty by default. */
   readonly input?: string | Buffer;
 }
 
-/** How a command ended, and all it said. */
+/** How a command ended, and all its output. */
 export interface Ending {
   readonly status: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -29,7 +29,7 @@ export interface Ending {
   readonly stderr: string;
 }
 
-/** A command under way. */
+/** A running command. */
 export interface Command {
   readonly process: ChildProcess;
   readonly folder: string;
@@ -40,9 +40,9 @@ export interface Command {
   says(text: string): Promise<void>;
 }
 
-/** Starts the command; at the end of the test it is no more. */
+/** Starts the command; it is killed at the end of the test at the latest. */
 export function startCommand(test: Pick<TestContext, 'after'>, args: string[], parts: CommandParts = {}): Command {
-  // Before the hook that removes its folder.
+  // This hook must come before the one that removes the folder.
   test.after(() => end());
   const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER, input = '' } = parts;
   const child = spawn(process.execPath, [...node, launcher, ...args], {
@@ -50,7 +50,7 @@ export function startCommand(test: Pick<TestContext, 'after'>, args: string[], p
     env: { ...bareEnvironment(), ...env },
     stdio: 'pipe',
   });
-  // It may end before it has read all.
+  // The command may end before it has read all of it.
   child.stdin.on('error', () => {}).end(input);
   let stdout = '';
   let stderr = '';
@@ -72,7 +72,7 @@ export function startCommand(test: Pick<TestContext, 'after'>, args: string[], p
       const waiting = new AbortController();
       const data = [child.stdout, child.stderr].map((stream) => once(stream, 'data', waiting));
       const outcome = await Promise.race([...data, ended.then((ending) => ending)]);
-      // The other stream may say nothing for long, and would gather listeners.
+      // Otherwise listeners would pile up on a stream that stays silent.
       waiting.abort();
       if ('status' in outcome && !what().includes(text)) {
         assert.fail(`ended with ${outcome.status ?? outcome.signal} before "${text}": ${stdout}${stderr}`);
@@ -103,7 +103,7 @@ export function runCommand(
   return startCommand(test, args, parts).ended;
 }
 
-/** Asserts that a command ended with `status` and told the reason in one line that matches `reason`, and no more. */
+/** Asserts that a command ended with `status` and printed nothing but one line that matches `reason`. */
 export function assertRefused(ending: Ending, status: number, reason: RegExp): void {
   const { stdout, stderr } = ending;
   assert.match(stderr, /^notes-server: [^\n]+\n$/);
@@ -117,7 +117,7 @@ export function stop({ process, ended }: Command, signal: NodeJS.Signals = 'SIGT
   return ended;
 }
 
-/** The environment of the test without what would set an option. */
+/** Returns the environment of the test without the variables that set options. */
 function bareEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name));
   return Object.fromEntries(entries);

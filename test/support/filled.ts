@@ -1,6 +1,13 @@
 // Databases with something in them, for the commands that go through all data.
-import type { TestContext } from 'node:test';
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, type TestContext } from 'node:test';
+import { checkFile } from '../../src/storage/check.ts';
 import { newFile, openDatabase } from './databases.ts';
+import { temporaryFolder } from './engine.ts';
+import { beside } from './stored-data.ts';
 
 /** Texts that something between two programs might not let through. */
 export const ODD_TEXTS = [
@@ -13,9 +20,27 @@ export const ODD_TEXTS = [
   'e\u0301',
 ];
 
-/** Returns the path of a file with so many notes of a kilobyte, odd texts and gaps among them, two tags and a comment. */
+/** Holds each size of file once; the tests get copies. */
+const templates = temporaryFolder({ after });
+
+/**
+ * Returns the path of a file with `count` notes of one kilobyte, notes with odd texts, gaps between
+ * the ids, two tags and a comment. It holds `count + 6` notes and the last id is `count + 8`.
+ */
 export async function filledFile(test: Pick<TestContext, 'after'>, count: number): Promise<string> {
+  const template = join(templates, `${count}.db`);
+  if (!existsSync(template)) await fill(test, template, count);
   const path = newFile(test);
+  copyFileSync(template, path);
+  return path;
+}
+
+/** Returns the id of a process that has ended. */
+export function endedProcess(): number {
+  return spawnSync('true').pid;
+}
+
+async function fill(test: Pick<TestContext, 'after'>, path: string, count: number): Promise<void> {
   const database = await openDatabase(test, path);
   await database.transact('fill', [
     {
@@ -32,5 +57,12 @@ export async function filledFile(test: Pick<TestContext, 'after'>, count: number
     { sql: `INSERT INTO comments (note_id, body) VALUES (1, 'on one')` },
   ]);
   await database.close();
-  return path;
+}
+
+/** Returns how many notes there are in a file, which must be sound. */
+export async function notesIn(file: string): Promise<unknown> {
+  assert.deepEqual(await checkFile(file), []);
+  const count = { sql: 'SELECT count(*) AS notes FROM notes' };
+  const [row] = await beside(file, (connection) => connection.run(count));
+  return row?.notes;
 }

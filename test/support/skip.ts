@@ -1,4 +1,4 @@
-// A test that cannot run where it is says why, loudly: the report itself only counts such tests.
+// A test that cannot run here prints why: the report itself only counts such tests.
 import type { TestContext } from 'node:test';
 
 /** Skips the test and prints the reason. */

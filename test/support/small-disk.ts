@@ -5,15 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** Why a test that needs one is skipped. */
+/** Why a test that needs a small disk is skipped. */
 export const NO_MOUNT = 'a file system may not be mounted here';
 
-/** Mounts a file system of 2 MiB that lives in memory; undefined where that is not allowed. */
+/** Mounts a file system of 2 MiB in memory; undefined where that is not allowed. */
 export function smallDisk(test: Pick<TestContext, 'after'>): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-disk-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'notes-server-test', folder]).status === 0;
+  const mount = ['-t', 'tmpfs', '-o', 'size=2m', 'notes-server-test', folder];
+  const mounted = spawnSync('mount', mount).status === 0;
   test.after(() => {
-    // Lazily, for the service is still to be stopped.
+    // Lazily: this hook runs before the one that stops the service.
     if (mounted) spawnSync('umount', ['--lazy', folder]);
     rmdirSync(folder);
   });

@@ -7,18 +7,27 @@ import { pathToFileURL } from 'node:url';
 import { type CommandParts, LAUNCHER } from './command.ts';
 import { temporaryFolder } from './engine.ts';
 
+const NOBODY = 65_534;
+
+let canRead: boolean | undefined;
+
 /**
- * How to run a command as a user whom file modes bind, and a folder that this user may enter: root, whom they do not
- * bind, becomes somebody else. Undefined where that one cannot read this tree.
+ * Returns how to run a command as a user whom file modes bind, and a folder that this user may
+ * enter. They do not bind root, so root becomes another user. Undefined if that user cannot read
+ * this tree.
  */
 export function unprivileged(test: TestContext): (CommandParts & { readonly folder: string }) | undefined {
   const folder = temporaryFolder(test);
   if (process.getuid?.() !== 0) return { folder };
-  const id = 65_534;
   chmodSync(folder, 0o755);
-  if (spawnSync(process.execPath, [LAUNCHER, '--version'], { uid: id, gid: id }).status !== 0) return undefined;
+  const ids = { uid: NOBODY, gid: NOBODY };
+  canRead ??= spawnSync(process.execPath, [LAUNCHER, '--version'], ids).status === 0;
+  if (!canRead) return undefined;
   const launcher = join(folder, 'launcher.mjs');
-  writeFileSync(launcher, `process.setgid(${id}); process.setuid(${id}); await import('${pathToFileURL(LAUNCHER)}');`);
-  // It could not write its coverage either, and would say so.
+  writeFileSync(
+    launcher,
+    `process.setgid(${NOBODY}); process.setuid(${NOBODY}); await import('${pathToFileURL(LAUNCHER)}');`,
+  );
+  // That user cannot write the coverage data; Node would report this on standard error.
   return { folder, launcher, env: { NODE_V8_COVERAGE: '' } };
 }

@@ -1,12 +1,17 @@
-// `notes-server check FILE` as its users meet it: on files of every kind, and beside a service that writes.
+// `notes-server check FILE`: what it prints, beside a service that writes, and files it cannot check.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkFile } from '../../../src/storage/check.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
-import { needsFile, temporaryFolder } from '../../support/engine.ts';
+import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const PAUSE_MS = 5;
 
 async function writeGoodFile(test: TestContext): Promise<string> {
   const path = newFile(test);
@@ -14,38 +19,37 @@ async function writeGoodFile(test: TestContext): Promise<string> {
   return path;
 }
 
-test('a sound file is ok, with exit status 0', async (t) => {
-  const path = await writeGoodFile(t);
-  const ending = { status: 0, signal: null, stdout: `${path}: ok\n`, stderr: '' };
-  assert.deepEqual(await runCommand(t, ['check', path]), ending);
-});
-
-test('a service that writes all the time does not mind, and its file is ok at every moment', {
-  skip: needsFile,
-}, async (t) => {
+test('check: ok beside a service that writes', { skip: needsFile }, async (t) => {
   const service = await startService(t);
-  let checking = true;
-  const written = Promise.all(
-    Array.from({ length: 8 }, async () => {
-      let statuses = '';
-      while (checking) {
-        const { status, json } = await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
-        const deleted = json.id % 3 === 0 ? await service.request('DELETE', `/notes/${json.id}`) : { status: 204 };
-        if (status !== 201 || deleted.status !== 204) statuses += ` ${status} ${deleted.status}`;
-      }
-      return statuses;
-    }),
-  );
-  for (let round = 0; round < 3; round += 1) {
-    const { status, stdout } = await runCommand(t, ['check', service.file]);
-    assert.deepEqual({ status, stdout }, { status: 0, stdout: `${service.file}: ok\n` });
+  let isChecking = true;
+  let writes = 0;
+
+  async function write(): Promise<void> {
+    while (isChecking) {
+      const { status, json } = await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+      assert.equal(status, 201);
+      if (json.id % 3 === 0) assert.equal((await service.request('DELETE', `/notes/${json.id}`)).status, 204);
+      writes += 1;
+      // Leaves CPU time to the check.
+      await sleep(PAUSE_MS);
+    }
   }
-  checking = false;
-  assert.deepEqual(await written, Array(8).fill(''));
+
+  const written = Promise.all(Array.from({ length: 4 }, write));
+  const stdout = `${service.file}: ok\n`;
+  const ending = await runCommand(t, ['check', service.file]);
+  assert.deepEqual(ending, { status: 0, signal: null, stdout, stderr: '' });
+  for (let round = 0; round < 5; round += 1) {
+    const before = writes;
+    assert.deepEqual(await checkFile(service.file), []);
+    await until(() => writes > before);
+  }
+  isChecking = false;
+  await written;
   assert.equal((await service.request('GET', '/health')).status, 200);
 });
 
-test('each fault is a line on standard output, with exit status 1', async (t) => {
+test('check: one line for each fault, status 1', async (t) => {
   const path = await writeGoodFile(t);
   await writeForeignFile(path, 'INSERT INTO tag_blocks VALUES (0, 3); INSERT INTO comment_blocks VALUES (4, 1, 2)');
   const stdout =
@@ -54,38 +58,33 @@ test('each fault is a line on standard output, with exit status 1', async (t) =>
   assert.deepEqual(await runCommand(t, ['check', path]), { status: 1, signal: null, stdout, stderr: '' });
 });
 
-/** Files that cannot be checked, by what is done to a path where nothing is. */
+test('check: a missing file is one line on standard error, status 1', async (t) => {
+  assertRefused(await runCommand(t, ['check', newFile(t)]), 1, /cannot open .*notes\.db: there is no such file$/m);
+});
+
+/** Files that cannot be checked. A function makes each at a free path; it may return another path. */
 const UNREADABLE: Record<string, [make: (path: string, t: TestContext) => unknown, RegExp]> = {
-  'that is missing': [() => {}, /cannot open the database .*notes\.db: there is no such file$/m],
-  'in a folder that is missing': [(path) => join(path, 'notes.db'), /there is no such file$/m],
-  'that is a folder': [(path) => join(path, '..'), /there is no such file$/m],
-  'that holds text': [(path) => writeFileSync(path, 'a shopping list\n'.repeat(100)), /it is no SQLite file$/m],
-  'that is empty': [(path) => writeFileSync(path, ''), /it is empty$/m],
-  'of another program': [(path) => writeForeignFile(path, 'CREATE TABLE theirs (a)'), /belongs to another program$/m],
-  'of a newer version': [
+  'a missing folder': [(path) => join(path, 'notes.db'), /there is no such file$/],
+  'a folder': [(path) => join(path, '..'), /there is no such file$/],
+  'a text file': [(path) => writeFileSync(path, 'a shopping list\n'.repeat(100)), /it is no SQLite file$/],
+  'an empty file': [(path) => writeFileSync(path, ''), /it is empty$/],
+  'a newer version': [
     async (path, t) => {
       await (await openDatabase(t, path)).close();
       await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (2)');
     },
-    /it has version 2, made by a newer notes-server; this one knows 1$/m,
+    /it has version 2, made by a newer notes-server; this one knows 1$/,
   ],
-  'whose tables are overwritten': [
+  'overwritten tables': [
     (path) => writeFileSync(path, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8_000, 0xff)])),
-    /it is (?:damaged|no SQLite file)$/m,
+    /it is (?:damaged|no SQLite file)$/,
   ],
 };
 
 for (const [what, [make, reason]] of Object.entries(UNREADABLE)) {
-  test(`a file ${what} is told in one line on standard error, with exit status 1`, async (t) => {
+  test(`check: ${what} is refused`, async (t) => {
     const path = newFile(t);
     const made = await make(path, t);
-    assertRefused(await runCommand(t, ['check', typeof made === 'string' ? made : path]), 1, reason);
+    await assert.rejects(checkFile(typeof made === 'string' ? made : path), reason);
   });
 }
-
-test('a check of no file, of several or with options is told in one line, with exit status 2', async (t) => {
-  const folder = temporaryFolder(t);
-  for (const words of [[], ['a.db', 'b.db'], ['a.db', '--port', '0']]) {
-    assertRefused(await runCommand(t, ['check', ...words], { folder }), 2, /check takes one FILE/);
-  }
-});

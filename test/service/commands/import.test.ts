@@ -1,19 +1,27 @@
-// `notes-server import` into what holds something already, from a break or of its own; and the ends of what it takes.
+// `notes-server import`: wrong lines, data that is there already, breaks, and the limits.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type CommandParts, type Ending, LAUNCHER, runCommand } from '../../support/command.ts';
+import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { newFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { filledFile } from '../../support/filled.ts';
+import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
+import { assertSound } from '../../support/stored-data.ts';
 
 const NOTE = { title: 'a', body: 'b' };
+const HEAD = '{"type":"notes-server","version":1,"counts":{"notes":2,"tags":0,"comments":1},"last_ids":{"notes":9}}\n';
+const NOTES = '{"type":"note","id":1,"title":"a","body":"b"}\n{"type":"note","id":3,"title":"c","body":"d"}\n';
+const COMMENT = '{"type":"comment","id":2,"note_id":3,"body":"e"}\n';
+const END = '{"type":"end","records":3}\n';
+const WHOLE = HEAD + NOTES + COMMENT + END;
 
-/** The second of these is wrong; when the first is read the notes before them are added. */
+/** The second tag is wrong. When the first one is read, the notes before it are added. */
 const TAGS = '{"type":"tag","id":1,"name":"t"}\n{"type":"tag","id":2,"name":" "}\n';
 
 /** Returns an export that holds notes with these ids, with the last ids in its first line. */
@@ -23,81 +31,195 @@ function linesOf(ids: readonly number[], lastIds = {}): string {
   return [head, ...notes, { type: 'end', records: ids.length }].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** Returns the lines without the last one: an import of them is not finished. */
-const brokenOff = (lines: string): string => lines.replace(/.*\n$/, '');
+/** Returns the lines without the last one, so that an import of them is not finished. */
+const withoutEnd = (lines: string): string => lines.replace(/.*\n$/, '');
 
-const imported = (t: TestContext, db: string, input: CommandParts['input'] = ''): Promise<Ending> =>
-  runCommand(t, ['import', '--db', db], { input });
+const imported = (db: string, input: NonNullable<PerformParts['input']>) => perform(['import', '--db', db], { input });
+const exported = async (db: string) => (await perform(['export', '--db', db])).output;
 
-/** Asserts that the command failed, and said in its last line why. */
-function assertFailed({ status, stdout, stderr }: Ending, reason: RegExp): void {
-  assert.match(stderr.split('\n').at(-2) ?? '', /^notes-server: cannot import /);
-  assert.match(stderr, reason);
-  assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+function fileWith(t: TestContext, text: string): string {
+  const file = join(temporaryFolder(t), 'notes.jsonl');
+  writeFileSync(file, text);
+  return file;
 }
 
-test('an import that broke off is finished by the same lines, and by no others', async (t) => {
-  const [db, lines] = [newFile(t), linesOf([1, 2, 3])];
-  assertFailed(await imported(t, db, brokenOff(lines) + TAGS), /line 6: name must not be blank/);
-  for (const other of [linesOf([7]), linesOf([])]) {
-    assertFailed(
-      await imported(t, db, other),
-      /an import of another file into it was not finished: run that one again first$/m,
-    );
-    assert.match((await runCommand(t, ['--port', '0', '--db', db])).stderr, /an import into it was not finished/);
+/** Input that is wrong, and the reason. */
+const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
+  'an empty input': ['', /there is nothing in it$/],
+  'another file': ['{"a":1}\n', /line 1: it is no export of notes-server$/],
+  'a newer version': [WHOLE.replace('"version":1', '"version":2'), /line 1: it has version 2; .* knows 1$/],
+  'wrong counts': [
+    WHOLE.replace('"notes":2', '"notes":-2'),
+    /line 1: counts must be whole numbers from 0 to \d+ by notes, tags, /,
+  ],
+  'a missing last line': [HEAD + NOTES, /the last line is missing: it was cut off after line 3$/],
+  'half a line': [WHOLE.slice(0, -40), /line 4: it is no JSON in UTF-8$/],
+  'a missing line': [
+    HEAD + COMMENT.replace('3', '1') + END,
+    /line 3: the first line says 3 records, the last 3, and there are 1$/,
+  ],
+  'a line after the end': [`${WHOLE}${COMMENT}`, /line 6: it stands after the last one$/],
+  'a list': [`${HEAD}[]\n`, /line 2: it is no JSON object$/],
+  'bytes that are no UTF-8': [Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'), /line 2: it is no JSON in UTF-8$/],
+  'an unknown type': [`${HEAD}{"type":"user"}\n`, /line 2: its type must be note, tag, comment or end$/],
+  'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
+  'a text that is too long': [
+    WHOLE.replace('"c"', `"${'c'.repeat(501)}"`),
+    /line 3: title must NOT have more than 500 characters\.$/,
+  ],
+  'half a character': [WHOLE.replace('"d"', '"\\ud800"'), /line 3: body must be valid Unicode/],
+  'no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1 to \d+$/],
+  'an id of zero': [WHOLE.replace('"id":1,', '"id":0,'), /line 2: id must be a whole number from 1 to \d+$/],
+  'an id twice': [WHOLE.replace('"id":3', '"id":1'), /line 3: the ids of each type must rise, and 1 does not$/],
+  'a comment without its note': [WHOLE.replace('"note_id":3', '"note_id":4'), /line 4: note_id names nothing$/],
+};
+
+for (const [what, [input, reason]] of Object.entries(WRONG)) {
+  test(`import: ${what} is refused, the right lines can follow`, async (t) => {
+    const db = newFile(t);
+    await assert.rejects(imported(db, input), (error: Error) => {
+      assert.match(error.message, /^cannot import the input: /);
+      assert.match(error.message, reason);
+      return true;
+    });
+    assert.match(String((await imported(db, WHOLE)).line), /holds the 3 records of the input/);
+    const all = HEAD.replace('"last_ids":{', '"last_ids":{"comments":2,') + NOTES + COMMENT + END;
+    assert.equal(await exported(db), all);
+  });
+}
+
+test('import: a wrong line on standard input, status 1', async (t) => {
+  const { status, stdout, stderr } = await runCommand(t, ['import', '--db', newFile(t)], { input: withoutEnd(WHOLE) });
+  assert.match(stderr, /\nnotes-server: cannot import the input: the last line is missing: [^\n]+\n$/);
+  assert.deepEqual([status, stdout], [1, '']);
+});
+
+test('import: another record with the same id stays', async (t) => {
+  const db = newFile(t);
+  await imported(db, WHOLE);
+  const other = imported(db, WHOLE.replace('"d"', '"x"'));
+  await assert.rejects(other, /line 3: another note has the id 3 already$/);
+  assert.match(await exported(db), /"id":3,"title":"c","body":"d"/);
+  await startService(t, { db });
+});
+
+test('import: adds to what is there, and keeps the larger last ids', async (t) => {
+  const db = newFile(t);
+  const service = await startService(t, { db });
+  for (const json of [NOTE, { title: 'own', body: 'b' }]) await service.request('POST', '/notes', { json });
+  await assert.rejects(imported(db, WHOLE), /another process holds a lock on it$/);
+  await service.close();
+  assert.match(String((await imported(db, WHOLE)).line), /; 2 were not there before$/);
+  const output = await exported(db);
+  assert.match(output, /"id":2,"title":"own"/);
+  assert.match(output, /"last_ids":\{"comments":2,"notes":9\}/);
+  const { request } = await startService(t, { db });
+  assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, 10);
+});
+
+test('import: a line that is too long is not read to its end', async (t) => {
+  let pieces = 0;
+  async function* input() {
+    yield Buffer.from(HEAD);
+    for (; pieces < 100; pieces += 1) yield Buffer.alloc(500_000, '"');
   }
-  assert.equal((await imported(t, db, lines)).status, 0);
-  assert.equal((await imported(t, db, linesOf([7]))).status, 0);
+  await assert.rejects(imported(newFile(t), input()), /line 2: it has more than 2097152 bytes$/);
+  assert.equal(pieces, 4);
+});
+
+test('import: adds page by page, not all at the end', async (t) => {
+  const [from, db] = [await filledFile(t, 2_000), newFile(t)];
+  const bytes = Buffer.from(await exported(from));
+  const piece = 100_000;
+  let added = 0;
+  let most = 0;
+  async function* input() {
+    for (let read = 0; read < bytes.length; read += piece) {
+      most = Math.max(most, read - added);
+      yield bytes.subarray(read, read + piece);
+    }
+  }
+  const onProgress = (line: string) => {
+    added = (Number(/ (\d+) %/.exec(line)?.[1] ?? 0) / 100) * bytes.length;
+  };
+  await perform(['import', '--db', db], { input: input(), onProgress });
+  // A page, a chunk and the rounding of the progress.
+  assert.ok(most < 1_500_000, `${most} bytes were read ahead`);
+});
+
+test('import: after a break no service starts, and another run finishes it', async (t) => {
+  const [from, file, db] = [await filledFile(t, 2_000), newFile(t), newFile(t)];
+  await perform(['export', file, '--db', from]);
+  const broken = perform(['import', file, '--db', db], { onProgress: breakAt('imported') });
+  await assert.rejects(broken, /cannot import \S+: broken off$/);
+  const half = /an import into it was not finished: run it again$/;
+  await assert.rejects(startService(t, { db }), half);
+  await assert.rejects(exported(db), half);
+  await assert.rejects(perform(['copy', '--from', from, '--to', db]), half);
+  await perform(['import', file, '--db', db]);
+  assert.equal(await exported(db), readFileSync(file, 'utf8'));
+  await assertSound(db);
+});
+
+test('import: after a break only the same lines finish it', async (t) => {
+  const [db, lines] = [newFile(t), linesOf([1, 2, 3])];
+  await assert.rejects(imported(db, withoutEnd(lines) + TAGS), /line 6: name must not be blank/);
+  for (const other of [linesOf([7]), linesOf([])]) {
+    await assert.rejects(
+      imported(db, other),
+      /an import of another file into it was not finished: run that one again first$/,
+    );
+    await assert.rejects(startService(t, { db }), /an import into it was not finished/);
+  }
+  await imported(db, lines);
+  await imported(db, linesOf([7]));
   const { request } = await startService(t, { db });
   assert.equal((await request('GET', '/notes')).json.total, 4);
 });
 
-test('a file in which a line is wrong or in the way adds nothing to what holds something', async (t) => {
+test('import: a file with a wrong line adds nothing to existing data', async (t) => {
   const db = newFile(t);
   const service = await startService(t, { db });
   for (let count = 0; count < 3; count += 1) await service.request('POST', '/notes', { json: NOTE });
   await service.request('DELETE', '/notes/1');
   await service.request('DELETE', '/notes/2');
   await service.close();
-  const file = join(temporaryFolder(t), 'notes.jsonl');
   for (const [lines, reason] of [
-    [linesOf([1, 2, 3]), /line 4: another note has the id 3 already$/m],
-    [brokenOff(linesOf([1, 2])), /the last line is missing/],
-    [brokenOff(linesOf([1, 2])) + TAGS, /line 5: name must not be blank/],
+    [linesOf([1, 2, 3]), /line 4: another note has the id 3 already$/],
+    [withoutEnd(linesOf([1, 2])), /the last line is missing/],
+    [withoutEnd(linesOf([1, 2])) + TAGS, /line 5: name must not be blank/],
   ] as const) {
-    writeFileSync(file, lines);
-    assertFailed(await runCommand(t, ['import', file, '--db', db]), reason);
+    await assert.rejects(perform(['import', fileWith(t, lines), '--db', db]), reason);
     const { request, close } = await startService(t, { db });
     assert.equal((await request('GET', '/notes')).json.total, 1);
     await close();
   }
-  writeFileSync(file, linesOf([1, 2]));
-  assert.match((await runCommand(t, ['import', file, '--db', db])).stdout, /; 2 were not there before$/m);
+  const { line } = await perform(['import', fileWith(t, linesOf([1, 2])), '--db', db]);
+  assert.match(String(line), /; 2 were not there before$/);
 });
 
-test('a file that can be read only once is imported as it comes', async (t) => {
-  const [db, folder] = [newFile(t), temporaryFolder(t)];
-  assert.equal((await imported(t, db, linesOf([7]))).status, 0);
-  const pipe = join(folder, 'pipe');
+test('import: a pipe is read only once', async (t) => {
+  const [db, pipe] = [newFile(t), join(temporaryFolder(t), 'pipe')];
+  await imported(db, linesOf([7]));
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
-  const run = runCommand(t, ['import', pipe, '--db', db]);
+  const run = perform(['import', pipe, '--db', db]);
   const writer = spawn('sh', ['-c', 'cat > "$0"', pipe], { stdio: ['pipe', 'ignore', 'inherit'] });
   const closed = once(writer, 'close');
   writer.stdin.end(linesOf([1, 2]));
-  assert.match((await run).stdout, /; 2 were not there before$/m);
+  assert.match(String((await run).line), /; 2 were not there before$/);
   await closed;
 });
 
-test('no id is taken after which others could not be told apart', async (t) => {
+test('import: ids up to 2 ** 52', async (t) => {
   const [largest, beyond] = [2 ** 52, 2 ** 52 + 1];
   for (const [lines, reason] of [
-    [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/m],
+    [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/],
     [linesOf([], { tags: beyond }), /line 1: last_ids must be whole numbers from 0 to 4503599627370496 by /],
   ] as const) {
-    assertFailed(await imported(t, newFile(t), lines), reason);
+    await assert.rejects(imported(newFile(t), lines), reason);
   }
   const db = newFile(t);
-  assert.equal((await imported(t, db, linesOf([largest], { tags: largest }))).status, 0);
+  await imported(db, linesOf([largest], { tags: largest }));
   const { request } = await startService(t, { db });
   for (let id = largest + 1; id < largest + 4; id += 1) {
     assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, id);
@@ -105,40 +227,36 @@ test('no id is taken after which others could not be told apart', async (t) => {
   }
 });
 
-test('where there is nothing to import no database is made', async (t) => {
+test('import: no database is made without an export', async (t) => {
   const db = newFile(t);
-  for (const ending of [
-    await runCommand(t, ['import', join(temporaryFolder(t), 'missing'), '--db', db]),
-    await imported(t, db),
-    await imported(t, db, '{"type":"note"}\n'),
-  ]) {
-    assertFailed(ending, /ENOENT|there is nothing in it|it is no export of notes-server/);
-  }
+  const missing = perform(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
+  await assert.rejects(missing, /cannot import \S+: ENOENT/);
+  await assert.rejects(imported(db, ''), /there is nothing in it$/);
+  await assert.rejects(imported(db, '{"type":"note"}\n'), /it is no export of notes-server$/);
   assert.deepEqual(readdirSync(dirname(db)), []);
 });
 
-test('values of a kind that nobody expects are told as what they are, and not quoted', async (t) => {
+test('import: messages do not quote long values', async (t) => {
   const lines = linesOf([1]);
   const long = `"${'9'.repeat(5_000)}"`;
   for (const [input, reason] of [
-    [lines.replace('"title 1"', '{"toString":1}'), /line 2: title must be string\.$/m],
-    [lines.replace('"title 1"', '[[[]]]'), /line 2: title must be string\.$/m],
+    [lines.replace('"title 1"', '{"toString":1}'), /line 2: title must be string\.$/],
+    [lines.replace('"title 1"', '[[[]]]'), /line 2: title must be string\.$/],
     [lines.replace('"version":1', `"version":${long}`), /line 1: it has no version that is a number; /],
-    [lines.replace('"records":1', `"records":${long}`), /line 3: .* the last no number, and there are 1$/m],
+    [lines.replace('"records":1', `"records":${long}`), /line 3: .* the last no number, and there are 1$/],
   ] as const) {
-    const ending = await imported(t, newFile(t), input);
-    assertFailed(ending, reason);
-    assert.ok(ending.stderr.length < 500, ending.stderr);
+    await assert.rejects(imported(newFile(t), input), (error: Error) => {
+      assert.match(error.message, reason);
+      return error.message.length < 500;
+    });
   }
 });
 
 const SCRIPT = '/usr/bin/script';
 
-test('on a terminal the reason stands in a line of its own, in the place of the bar', (t) => {
+test('import: on a terminal the reason replaces the bar', (t) => {
   if (!existsSync(SCRIPT)) return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
-  const [db, file] = [newFile(t), join(temporaryFolder(t), 'notes.jsonl')];
-  writeFileSync(file, linesOf([1, 1]));
-  const line = `${process.execPath} ${LAUNCHER} import ${file} --db ${db}`;
+  const line = `${process.execPath} ${LAUNCHER} import ${fileWith(t, linesOf([1, 1]))} --db ${newFile(t)}`;
   const { stdout, status } = spawnSync(SCRIPT, ['-qfec', line, '/dev/null'], { encoding: 'utf8' });
   assert.equal(status, 1);
   assert.match(

@@ -1,4 +1,4 @@
-// bin/notes-server itself: it works from wherever it is started, and tells what mends an incomplete installation.
+// bin/notes-server itself: it works from any place, and says how to repair an incomplete installation.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,37 +11,40 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const SQLITE3 = ['node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path'];
 
-/** A folder, with a space in its name, that holds copies of these parts of the project: a tree of its own. */
+/** Returns a folder, with a space in its name, that holds copies of these parts of the project. */
 function treeOf(test: TestContext, ...parts: string[]): string {
   const tree = join(temporaryFolder(test), 'a tree');
   for (const part of ['bin', 'package.json', ...parts]) {
     cpSync(join(root, part), join(tree, part), {
       recursive: true,
-      filter: (path) => !/sqlite3\/(build|deps)$/.test(path),
+      filter: (path) => !/(sqlite3\/(build|deps)|\.map|\.d\.ts)$/.test(path),
     });
   }
+  mkdirSync(join(tree, 'node_modules'), { recursive: true });
   return tree;
 }
 
 const launcherOf = (tree: string) => ({ launcher: join(tree, 'bin/notes-server') });
 
-test('it runs through a symlink from another folder, where its database goes', async (t) => {
+/** Asserts that the command of the tree fails, and that its one line ends with `remedy`. */
+async function assertRemedy(t: TestContext, tree: string, remedy: string): Promise<void> {
+  const ending = await runCommand(t, [], launcherOf(tree));
+  const reason = remedy === 'ci' ? /: it is not completely installed\. / : /: sqlite3 has no binding that works here /;
+  assertRefused(ending, 1, reason);
+  assert.ok(ending.stderr.endsWith(` Run: npm --prefix "${tree}/" ${remedy}\n`), ending.stderr);
+}
+
+test('launcher: executable through a link from another folder', async (t) => {
   const link = join(temporaryFolder(t), 'notes');
   symlinkSync(LAUNCHER, link);
-  const command = startCommand(t, ['--port', '0'], { launcher: link });
-  assert.equal((await request(await command.ready(), 'GET', '/health')).status, 200);
-  assert.equal((await stop(command)).status, 0);
-});
-
-test('it is executable by itself', async () => {
-  const { stdout } = await promisify(execFile)(LAUNCHER, ['--version']);
+  const { stdout } = await promisify(execFile)(link, ['--version'], { cwd: temporaryFolder(t) });
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-test('it runs with no packages but those that it says it needs', async (t) => {
+test('launcher: runs with only the dependencies of package.json', async (t) => {
   const tree = treeOf(t, 'dist/src', 'schemas');
-  mkdirSync(join(tree, 'node_modules'));
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const name of Object.keys(dependencies)) {
     symlinkSync(join(root, 'node_modules', name), join(tree, 'node_modules', name));
@@ -54,43 +57,32 @@ test('it runs with no packages but those that it says it needs', async (t) => {
   assert.equal((await stop(command)).status, 0);
 });
 
-test('a fresh clone is told how to install it', async (t) => {
-  const tree = treeOf(t);
-  const reason = new RegExp(`not completely installed\\. Run: npm --prefix "${tree}/" ci\\n$`);
-  assertRefused(await runCommand(t, [], launcherOf(tree)), 1, reason);
+test('launcher: a fresh clone needs npm ci', async (t) => {
+  await assertRemedy(t, treeOf(t), 'ci');
 });
 
-test('a tree whose build did not come to its end is told the same', async (t) => {
-  const tree = treeOf(t, 'dist/src', 'node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path');
+test('launcher: a built tree without its packages needs npm ci', async (t) => {
+  await assertRemedy(t, treeOf(t, 'dist/src'), 'ci');
+});
+
+test('launcher: an incomplete build needs npm ci', async (t) => {
+  const tree = treeOf(t, 'dist/src', ...SQLITE3);
   rmSync(join(tree, 'dist/src/contract/generated.js'));
-  assertRefused(await runCommand(t, [], launcherOf(tree)), 1, /Run: npm --prefix ".*" ci\n$/);
+  await assertRemedy(t, tree, 'ci');
 });
 
-test('a built tree without its packages is told the same', async (t) => {
-  assertRefused(await runCommand(t, [], launcherOf(treeOf(t, 'dist/src'))), 1, /Run: npm --prefix ".*" ci\n$/);
-});
-
-test('where npm withheld the build of sqlite3, the command that makes up for it is told', async (t) => {
-  const tree = treeOf(t, 'dist/src', 'node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path');
-  const ending = await runCommand(t, [], launcherOf(tree));
-  assertRefused(ending, 1, new RegExp(`Run: npm --prefix "${tree}/" rebuild --ignore-scripts=false sqlite3\\n$`));
-});
-
-test('where the binding of sqlite3 does not fit, the same command is told', async (t) => {
-  const tree = treeOf(t, 'dist/src', 'node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path');
+test('launcher: a missing or damaged binding of sqlite3 is rebuilt', async (t) => {
+  const tree = treeOf(t, 'dist/src', ...SQLITE3);
+  const remedy = 'rebuild --ignore-scripts=false sqlite3';
+  await assertRemedy(t, tree, remedy);
   mkdirSync(join(tree, 'node_modules/sqlite3/build'));
   writeFileSync(join(tree, 'node_modules/sqlite3/build/node_sqlite3.node'), 'no library');
-  assertRefused(
-    await runCommand(t, [], launcherOf(tree)),
-    1,
-    /Run: npm --prefix ".*" rebuild --ignore-scripts=false sqlite3\n$/,
-  );
+  await assertRemedy(t, tree, remedy);
 });
 
 for (const missing of ['dist/src/docs/assets/page.css', 'schemas/openapi.json']) {
-  test(`a tree without ${missing} ends with one line that names it`, async (t) => {
+  test(`launcher: a missing ${missing} is named`, async (t) => {
     const tree = treeOf(t, 'dist/src', 'schemas');
-    mkdirSync(join(tree, 'node_modules'));
     symlinkSync(join(root, 'node_modules/sqlite3'), join(tree, 'node_modules/sqlite3'));
     rmSync(join(tree, missing));
     assertRefused(await runCommand(t, [], launcherOf(tree)), 1, new RegExp(missing));

@@ -1,4 +1,4 @@
-// The command line and the environment, without a process: every option by each of its ways, and every wrong value.
+// The command line and the environment, without a process: every option in every way, and every wrong value.
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { UsageError } from '../../../src/option-values.ts';
 import { isLoopback, type Options } from '../../../src/options.ts';
 import { parseCluster } from '../../../src/storage/rqlite-address.ts';
 
-/** An option: two texts that set it and what comes of them; a switch is set by its flag alone. */
+/** An option, with two texts and the values they set. The flag alone sets a switch. */
 interface Sample {
   readonly flag: string;
   readonly key: keyof Options;
@@ -100,17 +100,17 @@ function options(args: readonly string[], environment: Readonly<Record<string, s
   return command.kind === 'serve' ? command.options : assert.fail();
 }
 
-test('these tests know every option of --help, and --help tells the default of each', () => {
+test('options: --help lists each with its default', () => {
   const lines = helpText().matchAll(/^ {2}--([a-z-]+)(?: [A-Z]+)? .*$/gm);
-  const told = new Map([...lines].map(([line, flag = '']) => [flag, line]));
-  assert.deepEqual([...told.keys()], [...SAMPLES.map(({ flag }) => flag), 'help', 'version']);
+  const listed = new Map([...lines].map(([line, flag = '']) => [flag, line]));
+  assert.deepEqual([...listed.keys()], [...SAMPLES.map(({ flag }) => flag), 'help', 'version']);
   for (const { flag, byDefault, isSwitch } of SAMPLES) {
-    if (byDefault && !isSwitch && !Array.isArray(byDefault))
-      assert.ok(told.get(flag)?.endsWith(`(default: ${byDefault})`), flag);
+    if (!byDefault || isSwitch || Array.isArray(byDefault)) continue;
+    assert.ok(listed.get(flag)?.endsWith(`(default: ${byDefault})`), flag);
   }
 });
 
-test('without arguments and environment every option has its default', () => {
+test('options: the defaults', () => {
   const defaults = Object.fromEntries(SAMPLES.map(({ key, byDefault }) => [key, byDefault]));
   assert.deepEqual(options([]), { ...defaults, apiKeys: [], dbPassword: undefined });
 });
@@ -118,24 +118,22 @@ test('without arguments and environment every option has its default', () => {
 for (const { flag, key, first, second, isSwitch } of SAMPLES) {
   const given = ([text]: Sample['first']) => (isSwitch ? [`--${flag}`] : [`--${flag}`, text]);
 
-  test(`--${flag} sets ${key}`, () => {
+  test(`options: --${flag} sets ${key}`, () => {
     assert.deepEqual(options(given(first))[key], first[1]);
     if (isSwitch) return;
     assert.deepEqual(options(given(second))[key], second[1]);
     assert.deepEqual(options([`--${flag}=${second[0]}`])[key], second[1]);
   });
 
-  test(`${variable(flag)} sets ${key} where --${flag} is not given`, () => {
+  test(`options: ${variable(flag)} sets ${key} without --${flag}`, () => {
     for (const [text, value] of [first, second]) assert.deepEqual(options([], { [variable(flag)]: text })[key], value);
     assert.deepEqual(options(given(first), { [variable(flag)]: second[0] })[key], first[1]);
-  });
-
-  test(`an empty ${variable(flag)} is one that is not set`, () => {
+    // An empty variable counts as not set.
     assert.deepEqual(options([], { [variable(flag)]: '' }), options([]));
   });
 }
 
-test('PORT and HOST count where NOTES_PORT and NOTES_HOST are not set, or empty', () => {
+test('options: PORT and HOST where ours are not set or empty', () => {
   const common = { PORT: '8080', HOST: '127.0.0.2' };
   const set = (environment: Record<string, string>, ...args: string[]) => {
     const { host, port } = options(args, environment);
@@ -149,7 +147,7 @@ test('PORT and HOST count where NOTES_PORT and NOTES_HOST are not set, or empty'
   assert.deepEqual(set({ PORT: '', HOST: '' }), ['127.0.0.1', 3000]);
 });
 
-test('no other variable sets anything', () => {
+test('options: no other variable sets anything', () => {
   const others = Object.fromEntries(SAMPLES.map(({ flag }) => [flag.toUpperCase().replaceAll('-', '_'), 'nonsense']));
   const { HOST: _host, PORT: _port, ...rest } = others;
   const lowerCase = Object.fromEntries(SAMPLES.map(({ flag }) => [`notes_${flag}`, 'nonsense']));
@@ -187,37 +185,52 @@ const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
   ]),
 ];
 
-for (const [flag, ...texts] of WRONG) {
-  for (const text of texts) {
-    test(`${JSON.stringify(text)} is refused as --${flag}`, () => {
-      const names = (error: unknown) => error instanceof UsageError && error.message.includes(`--${flag} `);
-      assert.throws(() => parseCommand([`--${flag}=${text}`], {}), names);
-      // An empty variable is one that is not set.
-      if (text !== '') assert.throws(() => parseCommand([], { [variable(flag)]: text }), names);
-    });
-  }
+for (const flag of new Set(WRONG.map(([flag]) => flag))) {
+  test(`options: wrong values of --${flag}`, () => {
+    const namesFlag = (error: unknown) => error instanceof UsageError && error.message.includes(`--${flag} `);
+    for (const text of WRONG.flatMap(([name, ...texts]) => (name === flag ? texts : []))) {
+      assert.throws(() => parseCommand([`--${flag}=${text}`], {}), namesFlag, text);
+      if (text !== '') assert.throws(() => parseCommand([], { [variable(flag)]: text }), namesFlag, text);
+    }
+  });
 }
 
-test('a switch takes true, false, 1 and 0 from the environment, and nothing else', () => {
+test('options: the message quotes the wrong value', () => {
+  const message = /^UsageError: --port takes a whole number from 0 to 65535, not "http"$/;
+  assert.throws(() => parseCommand(['--port', 'http'], {}), message);
+});
+
+test('options: a switch is true, false, 1 or 0 in the environment', () => {
   const set = (text: string) => options([], { NOTES_ALLOW_ANONYMOUS: text }).allowAnonymous;
   assert.deepEqual(['true', '1', 'false', '0'].map(set), [true, true, false, false]);
   for (const text of ['yes', 'TRUE', '10', 'on']) assert.throws(() => set(text), UsageError, text);
 });
 
-test('flags that do not exist, arguments without a flag and flags without their value are refused', () => {
-  const lines = [['--bogus'], ['-p', '1'], ['notes.db'], ['--', 'x'], ['--port'], ['--port', '--db'], ['--no-port']];
-  for (const args of [...lines, ['--allow-anonymous=true'], ['--Port', '1']]) {
-    assert.throws(() => parseCommand(args, {}), UsageError, args.join(' '));
+test('options: unknown flags, stray words and missing values', () => {
+  for (const [args, word] of [
+    [['--bogus'], "'--bogus'"],
+    [['-p', '1'], "'-p'"],
+    [['notes.db'], "'notes.db'"],
+    [['--', 'x'], "'x'"],
+    [['--port'], "'--port"],
+    [['--port', '--db'], "'--port'"],
+    [['--port', '-1'], "'--port'"],
+    [['--no-port'], "'--no-port'"],
+    [['--allow-anonymous=true'], "'--allow-anonymous'"],
+    [['--Port', '1'], "'--Port'"],
+  ] as const) {
+    const namesWord = (error: unknown) => error instanceof UsageError && error.message.includes(word);
+    assert.throws(() => parseCommand(args, {}), namesWord, args.join(' '));
   }
 });
 
-test('an origin may be allowed by several flags, and those of the environment do not count then', () => {
+test('options: several --cors-origin replace the environment', () => {
   const args = ['--cors-origin', 'https://a.example', '--cors-origin=https://b.example'];
   const { corsOrigins } = options(args, { NOTES_CORS_ORIGIN: 'https://c.example' });
   assert.deepEqual(corsOrigins, ['https://a.example', 'https://b.example']);
 });
 
-test('NOTES_API_KEYS holds keys of visible ASCII, and at least one if it is set', () => {
+test('options: NOTES_API_KEYS is a list of visible ASCII', () => {
   const keys = (text: string) => options([], { NOTES_API_KEYS: text }).apiKeys;
   assert.deepEqual(keys('one, two ,,three=+/!~'), ['one', 'two', 'three=+/!~']);
   assert.deepEqual(keys(''), []);
@@ -226,7 +239,7 @@ test('NOTES_API_KEYS holds keys of visible ASCII, and at least one if it is set'
   assert.throws(() => options(['--api-keys', 'x']), UsageError);
 });
 
-test('the rate limit is off on loopback and 600 elsewhere, unless it is set', () => {
+test('options: the rate limit is off on loopback, else 600', () => {
   const limit = (...args: string[]) => options([...args, '--allow-anonymous']).rateLimit;
   assert.equal(limit(), undefined);
   assert.equal(limit('--host', '::'), 600);
@@ -234,13 +247,13 @@ test('the rate limit is off on loopback and 600 elsewhere, unless it is set', ()
   assert.equal(limit('--rate-limit', '7'), 7);
 });
 
-test('auto is a process for each core, and each has its share of the threads, sixteen at least', () => {
+test('options: --processes auto, and its shares of the threads', () => {
   assert.equal(options(['--processes', 'auto']).processes, availableParallelism());
   const threads = (processes: string) => options(['--processes', processes, '--max-threads', '64']).maxThreads;
   assert.deepEqual(['1', '2', '3', '4', '5', '64'].map(threads), [64, 32, 21, 16, 16, 16]);
 });
 
-test('a cluster is named by its nodes, over TLS if that is asked for, its user and how fresh reads are', () => {
+test('options: the address of a cluster', () => {
   const others = { level: 'linearizable', user: undefined };
   assert.deepEqual(parseCluster('rqlite://127.0.0.1:4001'), { nodes: ['http://127.0.0.1:4001'], ...others });
   assert.deepEqual(parseCluster('rqlites://a.example:4001,[::1]:4003/'), {
@@ -255,7 +268,7 @@ test('a cluster is named by its nodes, over TLS if that is asked for, its user a
   for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:']) assert.equal(parseCluster(file), undefined, file);
 });
 
-test('the password of a cluster comes from the environment or a file, and a misplaced one is not told', () => {
+test('options: no message quotes the password of a cluster', () => {
   const { dbPassword, dbPasswordFile } = options([], { NOTES_DB_PASSWORD: 'secret' });
   assert.deepEqual([dbPassword, dbPasswordFile], ['secret', undefined]);
   assert.equal(options(['--db-password-file', 'file']).dbPasswordFile, 'file');
@@ -278,12 +291,12 @@ test('the password of a cluster comes from the environment or a file, and a misp
   }
 });
 
-test('several processes need a file, for what one has in memory no other sees', () => {
+test('options: several processes need a file', () => {
   assert.throws(() => options(['--processes', '2', '--db', ':memory:']), /^UsageError: --processes needs a file/);
   assert.equal(options(['--processes', '1', '--db', ':memory:']).db, ':memory:');
 });
 
-test('an address that others can reach needs keys or --allow-anonymous', () => {
+test('options: a public address needs keys or --allow-anonymous', () => {
   const reachable = ['0.0.0.0', '::', '192.0.2.1', '2001:db8::1', 'example.org', '127.0.0.1.example.org', 'localhost.'];
   for (const host of reachable) {
     assert.equal(isLoopback(host), false, host);
@@ -298,27 +311,83 @@ test('an address that others can reach needs keys or --allow-anonymous', () => {
     assert.equal(options(['--host', host]).host, host);
 });
 
-test('--help and --version are answered whatever else is set', () => {
+test('options: --help and --version come before wrong values', () => {
   for (const flag of ['--help', '-h']) assert.deepEqual(parseCommand([flag, '--port', 'x'], {}), { kind: 'help' });
   assert.deepEqual(parseCommand(['--version'], { NOTES_PORT: 'x' }), { kind: 'version' });
 });
 
-test('check takes one file, whatever the environment says', () => {
+test('options: check takes one file and no environment', () => {
   assert.deepEqual(parseCommand(['check', 'a b.db'], { NOTES_PORT: 'x' }), { kind: 'check', file: 'a b.db' });
-  for (const flag of ['--help', '-h']) assert.deepEqual(parseCommand(['check', flag], {}), { kind: 'help' });
-  for (const words of [[], [''], ['--db'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']]) {
-    assert.throws(() => parseCommand(['check', ...words], {}), UsageError, words.join(' '));
-  }
-  for (const args of [
-    ['--port', '1', 'check', 'a.db'],
-    ['checks', 'a.db'],
-    ['Check', 'a.db'],
-  ]) {
-    assert.throws(() => parseCommand(args, {}), UsageError, args.join(' '));
-  }
 });
 
-test('no command line and no environment makes it throw anything but a usage error', () => {
+for (const kind of ['backup', 'restore', 'export', 'import']) {
+  test(`options: ${kind} takes a database, or that of the service`, () => {
+    const dbOf = (args: string[], env = {}) => {
+      const { db } = parseCommand([kind, 'file', ...args], env) as { db: string | { db: string } };
+      return typeof db === 'string' ? db : db.db;
+    };
+    assert.equal(dbOf(['--db', 'a.db'], { NOTES_DB: 'b.db' }), 'a.db');
+    assert.equal(dbOf([], { NOTES_DB: 'b.db' }), 'b.db');
+    assert.equal(dbOf([]), 'notes.db');
+  });
+}
+
+/** The usage of each command, and words it refuses. */
+const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[][]]> = {
+  check: [
+    'check FILE',
+    /check takes one FILE and nothing else$/,
+    ...[[], [''], ['--db'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']],
+  ],
+  backup: [
+    'backup TARGET',
+    /backup takes one TARGET$|from one file to another; for a cluster there|'--(?:port|force)'/,
+    ...[[], ['a', 'b'], ['a', '--port', '0'], ['a', '--force'], ['a', '--db', ':memory:']],
+    ['a', '--db', 'rqlite://127.0.0.1:1'],
+    ['rqlite://127.0.0.1:1'],
+  ],
+  restore: [
+    'restore BACKUP',
+    /restore takes one BACKUP$|from one file to another; for a cluster there|'--from'/,
+    ...[[], ['a', 'b'], ['a', '--from', 'b'], ['a', '--db', ':memory:']],
+    ['a', '--db', 'rqlite://127.0.0.1:1'],
+  ],
+  export: [
+    'export [FILE]',
+    /export takes one FILE at most$|export needs a database that is kept|'--port'/,
+    ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
+  ],
+  import: [
+    'import [FILE]',
+    /import takes one FILE at most$|import needs a database that is kept|'--port'/,
+    ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
+  ],
+  copy: [
+    'copy --from DB --to DB',
+    /copy takes --from DB and --to DB$|copy goes from one database into another|'(?:a|--db)'|--db takes a file/,
+    ...[[], ['--from', 'a'], ['--to', 'a'], ['a', 'b'], ['--from', 'a', '--to', 'b', '--db', 'c']],
+    ['--from', 'a', '--to', 'a'],
+    ['--from', 'a', '--to', ':memory:'],
+    ['--from', ':memory:', '--to', 'a'],
+    ['--from', 'a', '--to', 'http://b'],
+  ],
+};
+
+for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
+  test(`options: the words of ${kind}`, () => {
+    for (const flag of ['--help', '-h']) assert.deepEqual(parseCommand([kind, flag], {}), { kind: 'help' });
+    assert.ok(helpText().includes(`notes-server ${usage}`));
+    for (const words of wrong) {
+      const isReason = (error: unknown) => error instanceof UsageError && reason.test(error.message);
+      assert.throws(() => parseCommand([kind, ...words], {}), isReason, words.join(' '));
+    }
+    for (const args of [['--port', '1', kind], [`${kind}s`], [kind.toUpperCase()]]) {
+      assert.throws(() => parseCommand(args, {}), UsageError, args.join(' '));
+    }
+  });
+}
+
+test('options: nothing but usage errors is thrown', () => {
   const word = fc.oneof(
     fc.constantFrom(...SAMPLES.map(({ flag }) => `--${flag}`), '--help', '--', 'check'),
     fc.string(),

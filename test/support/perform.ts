@@ -1,0 +1,76 @@
+// Runs a command of the command line inside the process of the test: main.ts without its streams and exit status.
+import assert from 'node:assert/strict';
+import { parseCommand } from '../../src/command-line.ts';
+import { backup, restore } from '../../src/commands/backup.ts';
+import { copy } from '../../src/commands/copy.ts';
+import { exportLines } from '../../src/commands/export.ts';
+import { importLines } from '../../src/commands/import.ts';
+
+/** What a command gets beside its arguments. */
+export interface PerformParts {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Its standard input, empty by default. */
+  readonly input?: string | Buffer | AsyncIterable<Buffer>;
+  /** Called with each line of progress. If it throws, the command breaks off at that place. */
+  readonly onProgress?: (line: string) => void;
+}
+
+/** What a command wrote. */
+export interface Performed {
+  /** The line at its end, without a line feed; `export` to standard output has none. */
+  readonly line: string | undefined;
+  /** The data on standard output. */
+  readonly output: string;
+  readonly progress: string;
+}
+
+/** Runs `args`, such as `['backup', 'target', '--db', 'file']`; rejects as the command does. */
+export async function perform(args: readonly string[], parts: PerformParts = {}): Promise<Performed> {
+  const { env = {}, input = '', onProgress = () => {} } = parts;
+  const command = parseCommand(args, env);
+  let output = '';
+  let progress = '';
+  const screen = {
+    isTerminal: false,
+    write(text: string) {
+      progress += text;
+      onProgress(text);
+    },
+  };
+
+  function run(): Promise<string | undefined> {
+    switch (command.kind) {
+      case 'backup':
+        return backup(command.db, command.file, screen);
+      case 'restore':
+        return restore(command.file, command.db, command.force, screen);
+      case 'copy':
+        return copy(command.from, command.to, screen);
+      case 'export':
+        return exportLines(command.db, command.file, write, screen);
+      case 'import':
+        return importLines(command.file, chunksOf(input), command.db, screen);
+      default:
+        return assert.fail(`${command.kind} cannot run inside the test`);
+    }
+  }
+
+  async function write(text: string): Promise<void> {
+    output += text;
+  }
+
+  const line = await run();
+  return { line, output, progress };
+}
+
+/** Throws an error at `line` of the progress; the command breaks off there. */
+export function breakAt(line: string): (text: string) => void {
+  return (text) => {
+    if (text.startsWith(line)) throw new Error('broken off');
+  };
+}
+
+async function* chunksOf(input: string | Buffer | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  if (typeof input === 'string' || Buffer.isBuffer(input)) yield Buffer.from(input);
+  else yield* input;
+}
