@@ -27,8 +27,7 @@ async function assertAccessible(page: Page, state: string): Promise<void> {
   for (const viewport of [PHONE, DESKTOP]) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await twoFrames(page);
+      await changeScheme(page, colorScheme);
       assert.deepEqual(await findings(page), [], `${state}, ${viewport.width} px, ${colorScheme}`);
     }
   }
@@ -44,9 +43,13 @@ async function findings(page: Page): Promise<string[]> {
   });
 }
 
-/** The page hears of a new colour scheme after a frame. */
-function twoFrames(page: Page): Promise<unknown> {
-  return page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))');
+/** Changes the colour scheme, and waits until the script of the docs page and all transitions have followed. */
+async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  const hasScript = (await page.locator('#swagger-ui').count()) > 0;
+  const root = colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)';
+  if (hasScript) await page.locator(root).waitFor({ state: 'attached' });
+  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
 }
 
 /** The width that the page would need. */
