@@ -1,5 +1,4 @@
-// The problems that the contract shows are those that the service answers with, word by word: people read them there and
-// on the problem pages.
+// The service answers with exactly the problems that the contract gives as examples.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contract } from '../../support/contract.ts';
@@ -10,8 +9,8 @@ import { sources } from '../../support/sources.ts';
 const LAST = 'connection: close';
 const request = (line: string, body = '', ...headers: string[]) => requestText(line, [LAST, ...headers], body);
 
-/** What brings about each example, by its response and its name. */
-const PROVOKED: Record<string, string> = {
+/** A request for each example, by the response and the name of the example. */
+const REQUESTS: Record<string, string> = {
   'BadRequest notJson': request('POST /notes', '{'),
   'BadRequest noTasks': request('POST /semaphore/run', '{"task_ids":[],"concurrency_limit":1}'),
   'BadRequest noItems': request('POST /pool/run', '{"items":[]}'),
@@ -32,10 +31,10 @@ const PROVOKED: Record<string, string> = {
   'HttpVersionNotSupported two': 'GET /notes HTTP/2.0\r\nhost: localhost\r\nconnection: close\r\n\r\n',
 };
 
-/** What a request cannot bring about by itself: the text stands in the code. */
-const SPOKEN = [/^RequestTimeout /, /^InternalServerError /, /^ServiceUnavailable /];
+/** Examples that no single request causes; their text is in the code. */
+const IN_CODE = [/^RequestTimeout /, /^InternalServerError /, /^ServiceUnavailable /];
 
-/** What depends on keys and rates. */
+/** Examples that depend on keys and rates. */
 const GUARDED = [/^Unauthorized /, /^TooManyRequests /];
 
 interface Media {
@@ -49,27 +48,27 @@ const examples = Object.entries(responses).flatMap(([response, { content = {} }]
   ),
 );
 
-test('each problem that can be brought about is answered as the contract shows it', async (t) => {
+test('problem examples: each request gets the problem of the contract', async (t) => {
   const service = await startService(t);
   await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
-  let provoked = 0;
+  let caused = 0;
   for (const [name, value] of examples) {
-    const text = PROVOKED[name];
+    const text = REQUESTS[name];
     if (text === undefined) {
       assert.ok(
-        [...SPOKEN, ...GUARDED].some((each) => each.test(name)),
-        `nothing brings about ${name}`,
+        [...IN_CODE, ...GUARDED].some((each) => each.test(name)),
+        `no request causes ${name}`,
       );
       continue;
     }
     const { body } = await exchange(service, text);
     assert.deepEqual(JSON.parse(body.replaceAll(service.url, 'http://127.0.0.1:3000')), value, name);
-    provoked += 1;
+    caused += 1;
   }
-  assert.equal(provoked, Object.keys(PROVOKED).length);
+  assert.equal(caused, Object.keys(REQUESTS).length);
 });
 
-test('and so are those of keys and rates', async (t) => {
+test('problem examples: keys and rates', async (t) => {
   const service = await startService(t, { apiKeys: ['key'], rateLimit: 1 });
   const shown = (pattern: RegExp) => examples.find(([name]) => pattern.test(name))?.[1].detail;
   const refused = await exchange(service, request('GET /notes'));
@@ -81,9 +80,9 @@ test('and so are those of keys and rates', async (t) => {
   }
 });
 
-test('the others are texts of the service', () => {
+test('problem examples: the others are texts of the service', () => {
   for (const [name, { detail }] of examples) {
-    if (!SPOKEN.some((each) => each.test(name))) continue;
+    if (!IN_CODE.some((each) => each.test(name))) continue;
     assert.ok(
       sources.some(({ lines }) => lines.some((line) => line.includes(`'${detail}'`))),
       `${name}: ${detail}`,

@@ -1,19 +1,21 @@
-// The pages that problem types lead to, over HTTP.
+// The pages that problem types name, over HTTP.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { type ProblemSlug, problemTitle, problemTypes } from '../../../src/http/problem.ts';
 import type { Answer } from '../../support/http.ts';
-import { sendRaw } from '../../support/raw.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { exchange } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
-test('every problem type has a page: what it means, what to do, and an example that the contract gives', async (t) => {
-  const service = await startService(t, { problemBase: 'https://errors.example/kinds' });
+const service = await startService({ after }, { bodyLimitBytes: 100 });
+
+test('problem pages: each has meaning, remedy and example', async (t) => {
+  const { request } = await startService(t, { problemBase: 'https://errors.example/kinds' });
   for (const slug of SLUGS) {
     const { status, meaning, remedy } = problemTypes[slug];
     const title = problemTitle(slug);
-    const page = await service.request('GET', `/problems/${slug}`);
+    const page = await request('GET', `/problems/${slug}`);
     assert.equal(page.status, 200, slug);
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8', slug);
     const text = page.text.replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code));
@@ -22,13 +24,12 @@ test('every problem type has a page: what it means, what to do, and an example t
     for (const paragraph of [meaning, remedy]) assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
     const example = JSON.parse(/<pre><code>(\{.*\})<\/code>/s.exec(text)?.[1] ?? '');
     assert.deepEqual([example.type, example.status], [`https://errors.example/kinds/${slug}`, status]);
-    const json = await service.request('GET', `/problems/${slug}`, { headers: { accept: 'application/json' } });
+    const json = await request('GET', `/problems/${slug}`, { headers: { accept: 'application/json' } });
     assert.deepEqual(json.json, { slug, status, title, description: `${meaning} ${remedy}` });
   }
 });
 
-test('a problem page is HTML, unless JSON is asked for by name and by preference', async (t) => {
-  const service = await startService(t);
+test('problem pages: JSON only where it is named and preferred', async () => {
   const [html, json] = ['text/html; charset=utf-8', 'application/json'];
   for (const [accepted, type] of [
     [undefined, html],
@@ -52,8 +53,7 @@ test('a problem page is HTML, unless JSON is asked for by name and by preference
   }
 });
 
-test('the type of an error leads to its page', async (t) => {
-  const service = await startService(t, { bodyLimitBytes: 100 });
+test('problem pages: the type of an error leads to its page', async () => {
   const json = { 'content-type': 'application/json' };
   const followed = new Set<string>();
   for (const [method, path, parts] of [
@@ -66,17 +66,17 @@ test('the type of an error leads to its page', async (t) => {
     ['GET', '/notes', { headers: { expect: 'miracles' } }],
     ['GET', '/notes?limit=0', {}],
   ] as const) {
-    followed.add(await follow(service, await service.request(method, path, parts)));
+    followed.add(await follow(await service.request(method, path, parts)));
   }
-  for (const request of [
+  for (const text of [
     'nonsense\r\n\r\n',
     'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
     'GET / HTTP/2.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n',
     'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: gzip, chunked\r\nconnection: close\r\n\r\n0\r\n\r\n',
     `GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nlong: ${'x'.repeat(17_000)}\r\n\r\n`,
   ]) {
-    const answer = await sendRaw(service, request);
-    followed.add(await follow(service, { json: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) }));
+    const { body } = await exchange(service, text);
+    followed.add(await follow({ json: JSON.parse(body) }));
   }
   assert.deepEqual([...followed].sort(), [
     'bad-request',
@@ -93,7 +93,7 @@ test('the type of an error leads to its page', async (t) => {
 });
 
 /** Follows the type of an error and returns its slug. */
-async function follow(service: Service, { json: problem }: Pick<Answer, 'json'>): Promise<string> {
+async function follow({ json: problem }: Pick<Answer, 'json'>): Promise<string> {
   assert.ok(problem.type.startsWith(`${service.url}/problems/`), problem.type);
   const path = problem.type.slice(service.url.length);
   const { status, json } = await service.request('GET', path, { headers: { accept: 'application/json' } });
