@@ -1,14 +1,51 @@
 // The client scripts that the README shows, as their users run them: with and without a key, refused for a while, and
 // behind a proxy whose service is not there.
 import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { assertStored, CLIENTS, isInstalled, REPORT, runClient } from '../../support/client-scripts.ts';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { send } from '../../support/http.ts';
-import { startService } from '../../support/service.ts';
+import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
+import { root } from '../../support/sources.ts';
+
+/** The scripts, each with the command that runs it and the program that has to be installed. */
+const CLIENTS = [
+  { command: 'sh', script: 'notes.sh', needs: 'curl' },
+  { command: process.execPath, script: 'notes.mjs', needs: process.execPath },
+  { command: 'python3', script: 'notes.py', needs: 'python3' },
+].map((client) => ({ ...client, isThere: spawnSync(client.needs, ['--version']).status === 0 }));
+
+const TITLES = ['Shopping list 🛒 ✅', 'Third', 'Fourth', 'Fifth'];
+const BODY = 'Milk 🥛\nBread "and butter"\nC:\\apples';
+
+/** What a script prints when it has succeeded. */
+const REPORT = `refused: title must not be blank\n4 notes: ${TITLES.join(', ')}; tag errands\n`;
+
+/** Runs a script to its end; rejects with its output if its exit status is not 0. */
+function runClient({ command, script }: (typeof CLIENTS)[number], { url }: Pick<Service, 'url'>, key = '') {
+  const path = fileURLToPath(new URL(`test/service/clients/${script}`, root));
+  const env = { ...process.env, NOTES_URL: url, NOTES_KEY: key, NODE_OPTIONS: '' };
+  return promisify(execFile)(command, [path], { env, timeout: 60_000 });
+}
+
+/** Asserts that the service has the records that a script creates. */
+async function assertStored({ request }: Service, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  const itemsOf = async (path: string) => (await request('GET', path, { headers })).json.items;
+  const notes: { id: number; title: string; body: string }[] = await itemsOf('/notes');
+  assert.deepEqual(
+    notes.map(({ title, body }) => ({ title, body })),
+    TITLES.map((title) => ({ title, body: BODY })),
+  );
+  assert.deepEqual(await itemsOf('/tags'), [{ id: 1, name: 'errands' }]);
+  const note = notes[0]?.id;
+  const comment = { id: 1, note_id: note, body: 'Oat milk,\nplease 🙏' };
+  assert.deepEqual(await itemsOf(`/notes/${note}/comments`), [comment]);
+}
 
 const KEY = 'a-key-for-scripts';
 
@@ -34,13 +71,14 @@ function assertSecondLater([first = 0, second = 0]: readonly number[]): void {
 // Each client waits for a second in some tests, so they run side by side.
 describe('clients', { concurrency: true }, () => {
   for (const client of CLIENTS) {
-    const { script, needs } = client;
+    const { script, needs, isThere } = client;
 
-    test(`clients: ${script} works without a key, and retries when told`, async (t) => {
-      if (!isInstalled(needs)) return skipLoudly(t, `there is no ${needs} here`);
+    test(`clients: ${script} works without a key, and retries`, async (t) => {
+      if (!isThere) return skipLoudly(t, `there is no ${needs} here`);
       const service = await startService(t);
       const proxy = await startProxy(t, async (count, request, response) => {
-        if (count === 1) return void response.writeHead(429, { 'retry-after': '1' }).end();
+        const refusal = [429, 503][count - 1];
+        if (refusal) return void response.writeHead(refusal, { 'retry-after': '1' }).end();
         const { method = '', url = '', headers } = request;
         const body = Buffer.concat(await request.toArray());
         const answer = await send(service.url, method, url, { body, headers: headers as Record<string, string> });
@@ -52,7 +90,7 @@ describe('clients', { concurrency: true }, () => {
     });
 
     test(`clients: ${script} sends its key, and fails with a wrong one`, async (t) => {
-      if (!isInstalled(needs)) return skipLoudly(t, `there is no ${needs} here`);
+      if (!isThere) return skipLoudly(t, `there is no ${needs} here`);
       const service = await startService(t, { apiKeys: [KEY] });
       await assert.rejects(runClient(client, service, 'another'), ({ code, stdout, stderr }) => {
         assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
@@ -67,7 +105,7 @@ describe('clients', { concurrency: true }, () => {
   for (const client of CLIENTS.filter(({ script }) => script !== 'notes.sh')) {
     for (const status of [502, 200]) {
       test(`clients: ${client.script} reports ${status} of a proxy in a line`, async (t) => {
-        if (!isInstalled(client.needs)) return skipLoudly(t, `there is no ${client.needs} here`);
+        if (!client.isThere) return skipLoudly(t, `there is no ${client.needs} here`);
         const headers = { 'content-type': 'text/html', 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' };
         const proxy = await startProxy(t, (count, _request, response) => {
           response.writeHead(count === 1 ? 503 : status, headers).end('<h1>\nnot from the service\n</h1>');
