@@ -1,180 +1,137 @@
-// The arrows of the architecture, asserted from what the modules of src/ import and touch.
+// The rules of the architecture, checked on the graph of imports and on the lines of src/.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../support/engine.ts';
-import { closureOf, codeOf, root, type Source, sources } from '../support/sources.ts';
+import { closureOf, codeOf, root, sourceAt, sources } from '../support/sources.ts';
 
-/** The rooms of the house, from the door inwards. A module that stands in src/ itself is a room of its own. */
-const ROOMS: Record<string, readonly string[]> = {
-  'build.ts': ['contract', 'docs'],
-  'main.ts': [
-    ...[
-      'app.ts',
-      'command-line.ts',
-      'commands',
-      'log',
-      'log.ts',
-      'option-values.ts',
-      'options.ts',
-      'processes',
-      'storage',
-    ],
-  ],
-  'library.ts': ['app.ts', 'log.ts', 'option-values.ts', 'options.ts'],
-  'command-line.ts': ['option-values.ts', 'options.ts', 'storage'],
-  'options.ts': ['guards', 'log.ts', 'option-values.ts'],
-  'option-values.ts': ['storage'],
-  'log.ts': ['log'],
-  log: [],
-  'app.ts': [
-    ...['collections', 'concurrency', 'guards', 'http', 'storage'],
-    ...['docs.ts', 'health.ts', 'log.ts', 'metrics.ts', 'options.ts', 'problems.ts', 'processes'],
-  ],
-  'docs.ts': ['contract', 'docs', 'http'],
-  'health.ts': ['contract', 'http', 'storage'],
-  'metrics.ts': ['contract', 'http', 'metrics', 'storage'],
-  metrics: [],
-  'problems.ts': ['contract', 'docs', 'http'],
-  commands: ['collections', 'contract', 'storage'],
-  collections: ['contract', 'http', 'storage'],
-  concurrency: ['contract', 'http'],
-  guards: ['http'],
-  processes: ['guards', 'log.ts', 'metrics', 'storage'],
-  contract: ['http'],
-  docs: ['http'],
-  http: [],
-  storage: [],
-};
+/** The folders and modules directly below src/, from the top down. Imports never point up. */
+const LAYERS = [
+  ['main', 'library', 'build'],
+  ['app', 'commands', 'command-line'],
+  ['collections', 'concurrency', 'docs', 'health', 'metrics', 'options', 'problems', 'processes'],
+  ['guards', 'contract'],
+  ['http', 'log', 'option-values', 'storage'],
+];
 
-/** What a room may take of another, where it may not take all. */
-const DOORS: Record<string, readonly string[]> = {
-  'main.ts -> storage': ['storage/check.ts', 'storage/database.ts'],
-  'app.ts -> processes': ['processes/siblings.ts'],
-  'processes -> guards': ['guards/keys.ts', 'guards/rate-limit.ts'],
-  'processes -> storage': ['storage/batcher.ts', 'storage/database.ts'],
-  'command-line.ts -> storage': ['storage/open.ts', 'storage/rqlite-address.ts'],
-  'option-values.ts -> storage': ['storage/rqlite-address.ts'],
-  'options.ts -> guards': ['guards/keys.ts'],
-  'commands -> contract': ['contract/record.ts'],
-  'collections -> storage': ['storage/shape.ts', 'storage/table.ts'],
-  'health.ts -> storage': ['storage/database.ts'],
-  'metrics.ts -> storage': ['storage/batcher.ts'],
-  'build.ts -> contract': ['contract/compile.ts'],
-  'build.ts -> docs': ['docs/bundle.ts'],
-  'docs -> http': ['http/problem.ts'],
-  'contract -> http': ['http/dispatch.ts', 'http/problem.ts', 'http/reply.ts'],
-};
+const SERVICE = ['main.ts', 'library.ts'];
+const BUILD = 'build.ts';
 
-/** Packages beside Node's own modules, and the only modules that may import them. */
-const PACKAGES: Record<string, readonly string[]> = {
-  sqlite3: ['storage/sqlite.ts', 'storage/sqlite-connection.ts'],
-  'prom-client': ['metrics.ts', 'metrics/process.ts', 'metrics/together.ts'],
-  ajv: ['contract/compile.ts'],
-  'ajv/dist/2020.js': ['contract/compile.ts'],
-  'ajv/dist/standalone/index.js': ['contract/compile.ts'],
-  esbuild: ['contract/compile.ts'],
-};
+const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
+const closureOfAll = (paths: readonly string[]) => new Set(paths.flatMap((path) => [...closureOf(path)]));
+const isNode = (name: string) => name.startsWith('node:');
 
-const roomOf = (path: string) => (path.includes('/') ? (path.split('/')[0] ?? '') : path);
+/** The imports of modules, as `src/module imports module`, that break a rule. */
+function importsWhere(breaks: (importer: string, imported: string) => boolean): string[] {
+  return sources.flatMap(({ path, imports }) =>
+    imports.filter((target) => breaks(path, target)).map((target) => `src/${path} imports ${target}`),
+  );
+}
+
+/** The modules that import a package of that name, as `src/module imports package`, outside of `places`. */
+function packageOutside(name: string, places: RegExp): string[] {
+  const users = sources.filter(({ path, packages }) => packages.includes(name) && !places.test(path));
+  return users.map(({ path }) => `src/${path} imports ${name}`);
+}
 
 /** The modules with a line of code that matches. */
 function modulesWith(pattern: RegExp): string[] {
-  return sources.filter(({ lines }) => lines.some((line) => pattern.test(codeOf(line)))).map(({ path }) => path);
+  const found = sources.filter(({ lines }) => lines.some((line) => pattern.test(codeOf(line))));
+  return found.map(({ path }) => `src/${path}`);
 }
 
-function assertArrows({ path, imports }: Source): void {
-  const room = roomOf(path);
-  const allowed = ROOMS[room];
-  assert.ok(allowed, `src/${path} is in no room of the architecture`);
-  for (const target of imports) {
-    const other = roomOf(target);
-    if (other === room) continue;
-    assert.ok(allowed.includes(other), `src/${path} must not import ${target}`);
-    const door = DOORS[`${room} -> ${other}`];
-    assert.ok(!door || door.includes(target), `src/${path} may take ${door} of ${other}, not ${target}`);
-  }
+/** The modules with a line of code that matches, if they are several. */
+function severalWith(pattern: RegExp): string[] {
+  const modules = modulesWith(pattern);
+  return modules.length > 1 ? modules : [];
 }
 
-test('dependencies point one way', () => {
-  assert.ok(sources.length > 30);
-  for (const source of sources) assertArrows(source);
-});
+/** Each rule with a function that returns where it is broken. */
+const RULES: Readonly<Record<string, () => readonly string[]>> = {
+  'every module is in a layer (add its folder to LAYERS)': () =>
+    sources.filter(({ room }) => layerOf(room) === -1).map(({ path }) => `src/${path}`),
 
-test('there are no cycles', () => {
-  for (const { path, imports } of sources) {
-    for (const target of imports)
-      assert.ok(!closureOf(target).has(path), `src/${path} and ${target} import each other`);
-  }
-});
+  'imports never point to a layer above': () =>
+    importsWhere((path, target) => layerOf(sourceAt(path).room) > layerOf(sourceAt(target).room)),
 
-test('every module is used, by the service or by the build', () => {
-  const used = new Set(['main.ts', 'library.ts', 'build.ts'].flatMap((path) => [...closureOf(path)]));
-  assert.deepEqual(
-    sources.map(({ path }) => path).filter((path) => !used.has(path)),
-    [],
-  );
-});
+  'there are no import cycles': () => importsWhere((path, target) => closureOf(target).has(path)),
 
-test('what the build does is no part of the service', () => {
-  const loaded = new Set([...closureOf('main.ts'), ...closureOf('library.ts')]);
-  for (const path of ['build.ts', 'contract/compile.ts', 'docs/bundle.ts']) assert.ok(!loaded.has(path), path);
-});
+  'http imports no other folder': () =>
+    importsWhere((path, target) => sourceAt(path).room === 'http' && sourceAt(target).room !== 'http'),
 
-test('packages are imported where they belong and nowhere else', () => {
-  for (const { path, packages } of sources) {
-    for (const name of packages) {
-      if (!name.startsWith('node:')) assert.ok(PACKAGES[name]?.includes(path), `src/${path} must not import ${name}`);
-    }
-  }
-});
+  'storage knows no HTTP': () =>
+    importsWhere((path, target) => {
+      const rooms = [...closureOf(target)].map((each) => sourceAt(each).room);
+      return sourceAt(path).room === 'storage' && rooms.includes('http');
+    }),
 
-test('the environment is read by the options alone, which are handed it by main.ts', () => {
-  assert.deepEqual(modulesWith(/\benv\b/), ['main.ts']);
-  assert.deepEqual(modulesWith(/process\.env\b(?!\);)/), []);
-  assert.deepEqual(modulesWith(/parseCommand\(process\.argv\.slice\(2\), process\.env\)/), ['main.ts']);
-  assert.deepEqual(modulesWith(/: NodeJS\.ProcessEnv\b/), ['command-line.ts', 'options.ts']);
-});
+  'only storage/sqlite* imports sqlite3': () => packageOutside('sqlite3', /^storage\/sqlite/),
 
-test('main.ts alone ends the process, minds its signals and writes to its streams', () => {
-  // Signal 0 ends nothing: it asks whether there is such a process.
-  const ends = /process\.(?:abort|kill(?!\(\w+, 0\))|reallyExit)\b/;
-  const rules = [/process\.exit\b/, /process\.exitCode\b/, ends, /process\.on\b/];
-  for (const rule of [...rules, /process\.std(?:out|err)\.write\b/]) {
-    assert.deepEqual(
-      modulesWith(rule).filter((path) => path !== 'main.ts'),
-      [],
-      String(rule),
-    );
-  }
-  assert.deepEqual(modulesWith(/\bconsole\./), []);
-});
+  'each package is imported in one folder': () => {
+    const names = new Set(sources.flatMap(({ packages }) => packages.filter((name) => !isNode(name))));
+    return [...names].flatMap((name) => {
+      const users = sources.filter(({ packages }) => packages.includes(name));
+      const isSpread = new Set(users.map(({ room }) => room)).size > 1;
+      return isSpread ? users.map(({ path }) => `src/${path} imports ${name}`) : [];
+    });
+  },
 
-test('no schema is compiled and no code is made of strings', () => {
-  assert.deepEqual(modulesWith(/\bnew Function\b|\beval\(|\bnode:vm\b/), []);
-});
+  'the service loads no build step': () => {
+    const loaded = closureOfAll(SERVICE);
+    return [BUILD, ...sourceAt(BUILD).imports].filter((path) => loaded.has(path));
+  },
 
-test('importing a module does nothing: it prints nothing, writes nothing, and keeps nothing open', async (t) => {
+  'the service loads no package of the build': () =>
+    [...closureOfAll(SERVICE)].flatMap((path) => {
+      const foreign = sourceAt(path).packages.filter((name) => !isNode(name) && !(name in dependencies));
+      return foreign.map((name) => `src/${path} imports ${name}`);
+    }),
+
+  'every module is used': () => {
+    const used = closureOfAll([...SERVICE, BUILD]);
+    return sources.filter(({ path }) => !used.has(path)).map(({ path }) => `src/${path}`);
+  },
+
+  'process.env is read in one file': () => severalWith(/\bprocess\.env\b|'node:process'/),
+
+  'one file ends the process and uses its signals and streams': () =>
+    // Signal 0 only asks whether a process exists.
+    severalWith(/\bprocess\.(?:exit|exitCode|abort|reallyExit|on|once|std(?:out|err)\.write|kill(?!\(\w+, 0\)))\b/),
+
+  'nothing is written to the console': () => modulesWith(/\bconsole\./),
+
+  'no code is made from strings': () => modulesWith(/\bnew Function\b|\beval\(|\bnode:vm\b/),
+};
+
+for (const [rule, findBroken] of Object.entries(RULES)) {
+  test(`architecture: ${rule}`, () => {
+    const broken = findBroken();
+    assert.ok(broken.length === 0, `the rule "${rule}" is broken:\n${broken.join('\n')}`);
+  });
+}
+
+test('architecture: importing a module does nothing', async (t) => {
   const modules = sources.filter(({ path }) => !path.endsWith('.d.ts')).map(({ path }) => path.replace(/ts$/, 'js'));
   const packages = new Set(sources.flatMap((source) => source.packages));
   const script = `
-    // Open handles and listeners, without the requests by which Node reads the modules themselves.
+    // Open handles and listeners, without the requests by which Node itself reads modules.
     const inventory = () => [
       ...process.getActiveResourcesInfo().filter((each) => !/^FSReq|^CloseReq$|^FileHandle/.test(each)),
       ...process.eventNames().map((name) => process.listenerCount(name) + ' x ' + String(name)),
     ].sort().join(', ');
-    // What Node and the packages do is not ours to forbid.
+    // Packages may do what they like.
     for (const name of ${JSON.stringify([...packages])}) await import(name);
     const before = inventory();
     for (const path of ${JSON.stringify([...modules, 'contract/generated.js'])}) {
       await import(new URL(path, ${JSON.stringify(new URL('dist/src/', root).href)}));
-      if (inventory() !== before) throw new Error(path + ' leaves behind some of ' + inventory());
+      if (inventory() !== before) throw new Error('src/' + path + ' leaves behind ' + inventory());
     }`;
-  // As a file in dist/, so that the packages are found; run in a folder where whatever is written would show.
-  const program = new URL('dist/import-everything.mjs', root);
+  // The script is in dist/, where packages are found, and runs in an empty folder, where files would show.
+  const program = new URL(`dist/import-everything-${process.pid}.mjs`, root);
   writeFileSync(program, script);
   t.after(() => rmSync(program));
   const folder = temporaryFolder(t);

@@ -1,4 +1,4 @@
-// The Dockerfile is held against the code: what it copies is there, what it sets exists, and what it asks for answers.
+// The Dockerfile agrees with the code: the files that it copies, the options that it sets, the path that it requests.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { root } from '../support/sources.ts';
 
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
-/** The instructions in their order, each on one line. */
+/** The instructions in order, each on one line. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')
@@ -27,7 +27,7 @@ const variables = Object.fromEntries(
     .map((each) => each.split('=') as [string, string]),
 );
 
-test('what is copied is there, and nothing else is sent to the build', () => {
+test('container: the build context is exactly what is copied', () => {
   const copied = all('COPY')
     .filter((rest) => !rest.startsWith('--from'))
     .flatMap((rest) => rest.split(' ').slice(0, -1));
@@ -37,7 +37,7 @@ test('what is copied is there, and nothing else is sent to the build', () => {
   assert.deepEqual(sent.sort(), copied.map((path) => `!${path}`).sort());
 });
 
-test('both stages are of one exact version of Node on which the tests are run', () => {
+test('container: both stages use one tested version of Node', () => {
   const version = /^NODE_VERSION=(\d+)\.\d+\.\d+$/.exec(last('ARG'));
   assert.ok(version);
   assert.match(read('.ci/run'), new RegExp(`^for version in .*\\b${version[1]}\\b.*; do$`, 'm'));
@@ -47,13 +47,13 @@ test('both stages are of one exact version of Node on which the tests are run', 
   );
 });
 
-test('the variables are options, and the port is the one that is told', () => {
+test('container: the variables are options, the port is right', () => {
   const names = optionsHelp().map(
     ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
   );
-  const told = [...read('README.md').matchAll(/--env (\w+)=/g)].map(([, name = '']) => name);
-  assert.ok(told.length > 0);
-  for (const name of [...told, ...Object.keys(variables)]) {
+  const documented = [...read('README.md').matchAll(/--env (\w+)=/g)].map(([, name = '']) => name);
+  assert.ok(documented.length > 0);
+  for (const name of [...documented, ...Object.keys(variables)]) {
     assert.ok(name === 'NODE_ENV' || names.includes(name), name);
   }
   const [byDefault] = optionsHelp().filter(([left]) => left === '--port PORT');
@@ -62,13 +62,13 @@ test('the variables are options, and the port is the one that is told', () => {
   assert.equal(optionsFor('--db', variables.NOTES_DB ?? '').db, `${last('VOLUME')}/notes.db`);
 });
 
-test('it is not root that runs, and the signals go to the service itself', () => {
+test('container: runs without root and receives signals itself', () => {
   assert.match(last('USER'), /^[1-9]\d*:[1-9]\d*$/);
   assert.deepEqual(JSON.parse(last('ENTRYPOINT')), ['node', '/app/bin/notes-server']);
   assert.ok(existsSync(new URL('bin/notes-server', root)));
 });
 
-test('the health check asks for what the service answers without a key', () => {
+test('container: the health check requests an existing path', () => {
   const [, command = ''] = /CMD (\[.*\])$/.exec(last('HEALTHCHECK')) ?? [];
   const [program, , code] = JSON.parse(command) as string[];
   assert.equal(program, 'node');

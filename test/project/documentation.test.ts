@@ -1,74 +1,58 @@
-// How the sources read: what the habits of the project ask of every file of src/, as far as a machine can tell.
+// How the files of src/ are written, as far as a machine can tell.
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { test } from 'node:test';
 import { codeOf, sources } from '../support/sources.ts';
 
-/** A file of three hundred lines is one that should be two. */
-const LINES_LIMIT = 300;
-
-/** The lines of code that match, as `src/path:line: code`. */
-function linesWith(pattern: RegExp): string[] {
+/** The lines, numbered from 1, for which `breaks` is true, as `src/path:line: text`. */
+function linesWhere(breaks: (line: string, number: number, lines: readonly string[]) => boolean): string[] {
   return sources.flatMap(({ path, lines }) =>
-    lines.flatMap((line, index) => (pattern.test(codeOf(line)) ? [`src/${path}:${index + 1}: ${line.trim()}`] : [])),
+    lines.flatMap((line, index) =>
+      breaks(line, index + 1, lines) ? [`src/${path}:${index + 1}: ${line.trim()}`] : [],
+    ),
   );
 }
 
-test('every file starts by saying what it is', () => {
-  for (const { path, lines } of sources) {
-    const header = lines.slice(
-      0,
-      lines.findIndex((line) => !line.startsWith('//')),
-    );
-    assert.ok(header.length >= 1 && header.length <= 4, `src/${path} has a header of ${header.length} lines`);
-    assert.match(header[0] ?? '', /^\/\/ [A-Z]/, path);
-    assert.match(header.at(-1) ?? '', /[.:]$|\)\.$/, path);
-  }
-});
+const codeWith = (pattern: RegExp) => linesWhere((line) => pattern.test(codeOf(line)));
+const textWith = (pattern: RegExp) => linesWhere((line) => pattern.test(line));
 
-test('every export has its contract right above it', () => {
-  let count = 0;
-  for (const { path, lines } of sources) {
-    for (const [index, line] of lines.entries()) {
-      if (!line.startsWith('export ')) continue;
-      count += 1;
-      assert.match(lines[index - 1] ?? '', /^(?:\/\*\*.*| )\*\/$/, `src/${path}:${index + 1}: ${line}`);
-    }
-  }
-  assert.ok(count > 50);
-});
+/** Each rule with a function that returns where it is broken. */
+const RULES: Readonly<Record<string, () => readonly string[]>> = {
+  'every file starts with a comment that says what it is': () =>
+    linesWhere((line, number) => number === 1 && !/^\/\/ [A-Z]/.test(line)),
 
-test('nothing is exported by default, exported again, or exported from its end', () => {
-  assert.deepEqual(linesWith(/^export (?:default|\*|\{)/), []);
-});
+  'every export has its contract in a comment right above': () =>
+    linesWhere((line, number, lines) => {
+      return line.startsWith('export ') && !/^(?:\/\*\*.*| )\*\/$/.test(lines[number - 2] ?? '');
+    }),
 
-test('files are short', () => {
-  for (const { path, lines } of sources) assert.ok(lines.length < LINES_LIMIT, `src/${path} has ${lines.length} lines`);
-});
+  'no default exports and no re-exports': () => codeWith(/^export (?:default|\*|\{|type \{)/),
 
-test('files and folders are named in full words, in kebab case', () => {
-  for (const { path } of sources) {
-    assert.match(path, /^(?:[a-z]+(?:-[a-z]+)*\/)*[a-z]+(?:-[a-z]+)*(?:\.d)?\.ts$/);
-    assert.doesNotMatch(basename(path), /^(?:index|utils?|helpers?|common|misc)\b/);
-  }
-});
+  'no any': () => codeWith(/(?:[:|&<]|\bas|=>) any\b|\bany\[\]|<any\b/),
 
-test('the type checker is not talked out of anything', () => {
-  assert.deepEqual(linesWith(/(?:[:|&<]|\bas) any\b/), []);
-  assert.deepEqual(linesWith(/[\w\])]!(?:[.;,)[\]]|$)/), []);
-  assert.deepEqual(
-    sources.filter(({ lines }) => lines.some((line) => /@ts-(?:ignore|expect-error|nocheck)|biome-ignore/.test(line))),
-    [],
-  );
-});
+  'no non-null assertions': () => codeWith(/[\w\])]!(?:[.;,)[\]]|$)/),
 
-test('the only classes are errors', () => {
-  assert.deepEqual(linesWith(/\bclass \w+ (?!extends (?:Error|DatabaseUnavailable)\b)/), []);
-});
+  'no directives that silence the type checker or the linter': () =>
+    textWith(/@ts-(?:ignore|expect-error|nocheck)|biome-ignore/),
 
-test('nothing waits to be done', () => {
-  assert.deepEqual(
-    sources.filter(({ lines }) => lines.some((line) => /\b(?:TODO|FIXME|XXX|HACK)\b/.test(line))),
-    [],
-  );
+  'nothing is left to do': () => textWith(/\b(?:TODO|FIXME|XXX|HACK)\b/),
+
+  'files and folders are named in full words, in kebab case': () => {
+    const name = /^(?:[a-z]+(?:-[a-z]+)*\/)*[a-z]+(?:-[a-z]+)*(?:\.d)?\.ts$/;
+    const vague = /^(?:index|utils?|helpers?|common|misc)\b/;
+    const bad = sources.filter(({ path }) => !name.test(path) || vague.test(basename(path)));
+    return bad.map(({ path }) => `src/${path}`);
+  },
+};
+
+for (const [rule, findBroken] of Object.entries(RULES)) {
+  test(`style: ${rule}`, () => {
+    const broken = findBroken();
+    assert.ok(broken.length === 0, `the rule "${rule}" is broken:\n${broken.join('\n')}`);
+  });
+}
+
+test('style: the rules see the files of the service', () => {
+  assert.ok(sources.length > 30);
+  assert.ok(textWith(/^export /).length > 50);
 });

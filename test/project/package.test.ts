@@ -1,4 +1,4 @@
-// What the package says of itself: exact versions, a lock file that agrees, and everything that the service reads.
+// The manifest, the lock file and the packed files agree with each other and with the code.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -32,18 +32,18 @@ const manifest: Manifest = JSON.parse(read('package.json'));
 const lock: Manifest & { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'));
 const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
 
-test('every dependency is pinned to one version', () => {
+test('package: every dependency has an exact version', () => {
   for (const [name, version] of Object.entries(wanted)) assert.match(version, /^\d+\.\d+\.\d+$/, name);
   assert.deepEqual(Object.keys(manifest.dependencies), ['prom-client', 'sqlite3']);
 });
 
-test('SECURITY.md names the packages that are trusted at run time', () => {
+test('package: SECURITY.md names the dependencies at run time', () => {
   const [, listed = ''] = /^- The packages that are installed: (.*)$/m.exec(read('SECURITY.md')) ?? [];
   const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
   assert.deepEqual(names.sort(), Object.keys(manifest.dependencies).sort());
 });
 
-test('the lock file is that of package.json', () => {
+test('package: the lock file agrees with package.json', () => {
   const own = lock.packages[''];
   assert.deepEqual([lock.name, lock.version], [manifest.name, manifest.version]);
   for (const key of ['name', 'version', 'license', 'engines', 'bin', 'dependencies', 'devDependencies'] as const) {
@@ -54,29 +54,29 @@ test('the lock file is that of package.json', () => {
   }
 });
 
-test('what is installed is what the lock file says', () => {
+test('package: the installed versions are those of the lock file', () => {
   for (const [name, version] of Object.entries(wanted)) {
     assert.equal(JSON.parse(read(`node_modules/${name}/package.json`)).version, version, name);
   }
 });
 
-test('the lock file names no registry, so that every registry can serve it, and proves every package', () => {
+test('package: the lock file has hashes and names no registry', () => {
   assert.doesNotMatch(read('package-lock.json'), /"resolved"/);
   for (const [path, { integrity, link }] of Object.entries(lock.packages)) {
     if (path !== '' && !link) assert.match(integrity ?? '', /^sha512-/, path);
   }
 });
 
-test('every install script is allowed or refused by name, and only that of sqlite3 runs', () => {
+test('package: only the install script of sqlite3 is allowed', () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
-  // The root has a script of its own: the build.
+  // The script of the root is the build.
   const names = scripted.filter(([path]) => path !== '').map(([path]) => path.replace(/^.*node_modules\//, ''));
   assert.deepEqual(Object.keys(manifest.allowScripts).sort(), names.sort());
   const allowed = Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed);
   assert.deepEqual(allowed, [['sqlite3', true]]);
 });
 
-test('it asks for the oldest Node that it is written for, and the types are of that one', () => {
+test('package: engines and types are those of the oldest Node', () => {
   assert.match(manifest.engines.node, /^>=20\.\d+$/);
   assert.match(wanted['@types/node'] ?? '', /^20\./);
   const [, major = 0, minor = 0] = /^>=(\d+)\.(\d+)$/.exec(manifest.engines.node) ?? [];
@@ -84,7 +84,7 @@ test('it asks for the oldest Node that it is written for, and the types are of t
   assert.ok(runningMajor > Number(major) || (runningMajor === Number(major) && runningMinor >= Number(minor)));
 });
 
-/** The files of the service as the build has made them: its modules and the assets of the docs page. */
+/** The files that the build makes: the modules of the service and the assets of the docs page. */
 function builtFiles(): string[] {
   const modules = [...closureOf('main.ts'), ...closureOf('library.ts')];
   const assets = readdirSync(new URL('dist/src/docs/assets/', root)).map((name) => `docs/assets/${name}`);
@@ -92,24 +92,24 @@ function builtFiles(): string[] {
   return [...new Set([...code, ...assets])].map((path) => `dist/src/${path}`);
 }
 
-test('the packed files are those that run, what tells of them, and nothing else', async () => {
+test('package: packs exactly what runs and what documents it', async () => {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: root });
-  // Up to npm 11 a list of packages, from 12 on an object with their names.
+  // npm 12 returns an object by name, earlier versions an array.
   const [{ files }] = Object.values(JSON.parse(stdout)) as [{ files: { path: string }[] }];
-  const told = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
+  const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
   const run = ['bin/notes-server', 'schemas/openapi.json', 'dist/src/library.d.ts', ...builtFiles()];
-  assert.deepEqual(files.map(({ path }) => path).sort(), [...told, ...run].sort());
+  assert.deepEqual(files.map(({ path }) => path).sort(), [...documents, ...run].sort());
 });
 
-test('what is exported is packed, and the types of the library stand for themselves', () => {
+test('package: the types of the library need no others', () => {
   const { '.': library, ...others } = manifest.exports;
   assert.deepEqual(library, { types: './dist/src/library.d.ts', default: './dist/src/library.js' });
   assert.deepEqual(others, { './openapi.json': './schemas/openapi.json', './package.json': './package.json' });
   assert.doesNotMatch(read('dist/src/library.d.ts'), /\b(?:import|reference|NodeJS|Buffer)\b/);
 });
 
-test('the version is the same wherever it stands, and the checklist of a release names those places', () => {
+test('package: one version, and a checklist of its places', () => {
   const readme = read('README.md');
   const found = {
     'schemas/openapi.json': [...read('schemas/openapi.json').matchAll(/"version": "([^"]*)"/g)],
@@ -124,6 +124,6 @@ test('the version is the same wherever it stands, and the checklist of a release
     assert.ok(firstStep.includes(`\`${file}\``), file);
 });
 
-test('it is published for everybody, with a proof of where it was built', () => {
+test('package: published for everybody, with provenance', () => {
   assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true });
 });

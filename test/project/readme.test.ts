@@ -1,4 +1,4 @@
-// The README is held against the code: its tour is run, its tables are compared.
+// The README agrees with the code: its commands are run, its tables are compared.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -13,8 +13,8 @@ import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
 import { newFile } from '../support/databases.ts';
 import { startService } from '../support/service.ts';
+import { root } from '../support/sources.ts';
 
-const root = new URL('../../../', import.meta.url);
 const readme = readFileSync(new URL('README.md', root), 'utf8');
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 
@@ -34,7 +34,7 @@ function codeIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
 }
 
-test('every command of the tour prints what the README shows', async (t) => {
+test('readme: the commands of the tour print what it shows', async (t) => {
   const service = await startService(t);
   const steps = [...readme.matchAll(/```console\n([\s\S]*?)```/g)]
     .flatMap((match) => (match[1] ?? '').split(/^\$ /m).slice(1))
@@ -47,11 +47,11 @@ test('every command of the tour prints what the README shows', async (t) => {
   }
 });
 
-test('the options are those of --help', () => {
+test('readme: the options are those of --help', () => {
   assert.ok(readme.includes(`\n\`\`\`text\n${helpText()}\`\`\`\n`));
 });
 
-test('the table of problems lists each of them with its status', () => {
+test('readme: the problems with their statuses', () => {
   const listed = rowsUnder('Problems').map(([status, type]) => [codeIn(type)[0], Number(status)]);
   assert.deepEqual(
     listed,
@@ -59,37 +59,37 @@ test('the table of problems lists each of them with its status', () => {
   );
 });
 
-test('the table of packages lists every dependency and nothing else', () => {
+test('readme: the packages are exactly the dependencies', () => {
   const listed = rowsUnder('What it is made of').flatMap(([names]) => codeIn(names));
   assert.deepEqual(listed.sort(), Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
 });
 
-test('every metric is told of', async (t) => {
+test('readme: the metrics are exactly those of the service', async (t) => {
   const { text } = await (await startService(t)).request('GET', '/metrics');
   const names = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
   assert.ok(names.length > 20);
-  // One of the delays stands for all.
-  const isToldWith = (name: string) => /^nodejs_eventloop_delay_\w+$/.test(name);
+  // The README describes one of the delays for all.
+  const isDelay = (name: string) => /^nodejs_eventloop_delay_\w+$/.test(name);
   assert.deepEqual(
-    names.filter((name) => !isToldWith(name) && !readme.includes(`\`${name}\``)),
+    names.filter((name) => !isDelay(name) && !readme.includes(`\`${name}\``)),
     [],
   );
-  const told = [...readme.matchAll(/`((?:http_server|notes|nodejs|process|v8js)_\w+)[`{]/g)].map(
+  const documented = [...readme.matchAll(/`((?:http_server|notes|nodejs|process|v8js)_\w+)[`{]/g)].map(
     ([, name = '']) => name,
   );
   assert.deepEqual(
-    told.filter((name) => !names.includes(name)),
+    documented.filter((name) => !names.includes(name)),
     [],
   );
 });
 
-test('the places of the layout exist', () => {
+test('readme: the paths of the layout exist', () => {
   const places = rowsUnder('Working on it').flatMap(([place]) => codeIn(place));
   assert.ok(places.length > 10);
   for (const place of places) assert.ok(existsSync(new URL(place, root)), place);
 });
 
-test('the limits of the operation section are those in force', () => {
+test('readme: the limits are those of the code', () => {
   const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stalledMs } = HTTP_LIMITS;
   const { connections, closeMs } = HTTP_LIMITS;
   const limits =
@@ -109,11 +109,11 @@ test('the limits of the operation section are those in force', () => {
   assert.equal(DISPATCH_LIMITS.heldBackMs, 1_000, 'half a second to one and a half');
 });
 
-test('the commands that are named exist', () => {
-  for (const [, name = ''] of readme.matchAll(/`npm run (\w+)`/g)) assert.ok(manifest.scripts[name], name);
+test('readme: its npm scripts exist', () => {
+  for (const [, name = ''] of readme.matchAll(/`npm run ([\w:]+)`/g)) assert.ok(manifest.scripts[name], name);
 });
 
-test('the export that is shown can be imported, and comes out the same', async (t) => {
+test('readme: the export is imported and exported unchanged', async (t) => {
   const [shown = ''] = /^\{"type":"notes-server"[\s\S]*?\n(?=```)/m.exec(readme) ?? [];
   const storage = { db: newFile(t), dbPassword: undefined, dbPasswordFile: undefined };
   const quiet = { isTerminal: false, write() {} };

@@ -1,4 +1,4 @@
-// The unit of the README is held against the code, and judged by systemd itself where that is there.
+// The systemd unit of the README agrees with the code, and systemd accepts it where it is installed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const unit = /```ini\n(\[Unit\][\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail('t
 const valuesOf = (name: string) =>
   [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value ?? '');
 
-/** Runs `systemd-analyze` on the unit, with this tree for what it starts; undefined, and the test skipped, without one. */
+/** Runs `systemd-analyze` on the unit with the launcher of this tree; without it, skips the test and returns undefined. */
 function analyze(t: TestContext, ...args: string[]) {
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
     skipLoudly(t, 'there is no systemd-analyze here');
@@ -30,7 +30,7 @@ function analyze(t: TestContext, ...args: string[]) {
   return { status, stdout, stderr };
 }
 
-test('the variables are options, and the keys are those that systemd hands over', () => {
+test('systemd: the variables are options, and keys are passed on', () => {
   const names = optionsHelp().map(
     ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
   );
@@ -42,20 +42,20 @@ test('the variables are options, and the keys are those that systemd hands over'
   assert.equal(db, `%S/${valuesOf('StateDirectory')[0]}/notes.db`);
 });
 
-test('a stop has the time that it may take, and the engine of Node may make code', () => {
-  // What is in flight, then the database.
+test('systemd: a stop has enough time, and V8 may compile', () => {
+  // Requests in flight come first, then the database.
   assert.ok(Number(valuesOf('TimeoutStopSec')[0]) * 1_000 > HTTP_LIMITS.closeMs + 5_000);
   assert.deepEqual(valuesOf('MemoryDenyWriteExecute'), []);
 });
 
-test('systemd finds nothing wrong with it', (t) => {
+test('systemd: the unit is valid', (t) => {
   const verdict = analyze(t, 'verify');
   if (verdict) assert.deepEqual(verdict, { status: 0, stdout: '', stderr: '' });
 });
 
-test('systemd rates it as little exposed as the README says', (t) => {
-  const told = /rates the exposure (\d+\.\d)/.exec(readme)?.[1] ?? assert.fail('the README tells no rating');
-  // Other versions of systemd weigh a little differently.
-  const verdict = analyze(t, 'security', '--offline=true', `--threshold=${Math.round(Number(told) * 10) + 3}`);
+test('systemd: the exposure is at most that in the README', (t) => {
+  const rating = /rates the exposure (\d+\.\d)/.exec(readme)?.[1] ?? assert.fail('the README has no rating');
+  // Versions of systemd differ a little.
+  const verdict = analyze(t, 'security', '--offline=true', `--threshold=${Math.round(Number(rating) * 10) + 3}`);
   if (verdict) assert.equal(verdict.status, 0, verdict.stdout.slice(-200));
 });

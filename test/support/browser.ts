@@ -1,48 +1,76 @@
-// A real browser for the tests of the pages that people see, one for each file of tests. What goes wrong on a page (a
-// message on its console, a violation of its content security policy, a failed request or one to another host) is
-// collected, so that none is let pass.
+// A real browser, one for each file of tests. Whatever goes wrong on a page (a message on its console, a violation of
+// its content security policy, a failed request, a request to another host) is collected, so that tests can assert it.
 import { existsSync } from 'node:fs';
-import { after, before, type TestContext } from 'node:test';
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import { after, before } from 'node:test';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core';
+import { contract } from './contract.ts';
+import type { Ends } from './engine.ts';
 
 const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium';
 const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
 const STAY_HERE = ['--disable-background-networking', '--disable-component-update'];
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** Why tests with a browser cannot run here; false if they can. */
 export const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}; install chromium or set CHROMIUM_PATH`;
-if (skip) process.stderr.write(`\n*** THE PAGES ARE NOT TESTED IN A BROWSER: ${skip} ***\n\n`);
+if (skip) process.stderr.write(`\n*** SKIPPED: THE PAGES ARE NOT TESTED IN A BROWSER: ${skip} ***\n\n`);
 
 let browser: Browser;
+let shared: BrowserContext;
 before(async () => {
-  if (!skip) browser = await chromium.launch({ executablePath: CHROMIUM, args: [...ARGUMENTS, ...STAY_HERE] });
+  if (skip) return;
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: [...ARGUMENTS, ...STAY_HERE] });
+  shared = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
 });
 after(() => browser?.close());
 
-/** A page of the browser, and all that went wrong on it so far. */
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly [string];
+}
+
+/** The operations of the contract, each with its method and its path. */
+export const OPERATIONS = Object.entries(contract.paths).flatMap(([path, item]) =>
+  Object.entries(item as Record<string, Operation>)
+    .filter(([method]) => method !== 'parameters')
+    .map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+);
+
+/** A page of the browser, and everything that has gone wrong on it so far. */
 export interface Opened {
   readonly page: Page;
   readonly faults: readonly string[];
 }
 
-/** Opens `url` in a context of its own, after `prepare` has seen the page; it is closed at the end of the test. */
+/**
+ * Opens `url` after `prepare` has seen the page, which is closed at the end of the test. The pages of a file share a
+ * cache, so that the large script of the docs page is compiled once; a page with `options` of its own shares nothing.
+ */
 export async function open(
-  t: TestContext,
+  test: Ends,
   url: string,
-  options: BrowserContextOptions = {},
+  options?: BrowserContextOptions,
   prepare: (page: Page) => Promise<unknown> = async () => {},
 ): Promise<Opened> {
-  const context = await browser.newContext(options);
-  t.after(() => context.close());
+  const context = options ? await browser.newContext(options) : shared;
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
+  test.after(() => (browser.isConnected() ? page.close() : undefined));
   const faults: string[] = [];
   page.on('console', (message) => faults.push(message.text()));
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('requestfailed', (failed) => faults.push(`${failed.url()} failed`));
   page.on('request', (sent) => {
-    if (!/^data:/.test(sent.url()) && new URL(sent.url()).origin !== new URL(url).origin) faults.push(sent.url());
+    const isForeign = !/^data:/.test(sent.url()) && new URL(sent.url()).origin !== new URL(url).origin;
+    if (isForeign) faults.push(sent.url());
   });
   await prepare(page);
   await page.goto(url);
@@ -57,8 +85,15 @@ export async function unfold(page: Page, tag: string, operationId: string): Prom
   return block;
 }
 
-/** Executes the operation of an unfolded block; returns the URL that was asked, and status and text as they are shown. */
-export async function execute(block: Locator): Promise<{ url: string; status: string; text: string | null }> {
+/** What an operation that was tried shows: the URL of the request, and the status and text of its answer. */
+export interface Shown {
+  readonly url: string;
+  readonly status: string;
+  readonly text: string | null;
+}
+
+/** Executes the operation of an unfolded block. */
+export async function execute(block: Locator): Promise<Shown> {
   const answered = block.page().waitForResponse((response) => response.request().resourceType() === 'fetch');
   await block.locator('.execute').click();
   const response = await answered;

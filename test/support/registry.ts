@@ -1,4 +1,4 @@
-// A registry on this machine, from which a real npm installs the packed service and what it needs, without a network.
+// A registry on this machine, from which npm installs the packed service and its dependencies without a network.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { type Ends, temporaryFolder } from './engine.ts';
 import { root } from './sources.ts';
 
-/** A package as the registry has it. */
+/** A package of the registry. */
 interface Package {
   readonly manifest: Readonly<Record<string, unknown>> & {
     readonly name: string;
@@ -23,21 +23,21 @@ interface Package {
 const project = fileURLToPath(root);
 
 /**
- * Packs the service and starts a registry that has it. Returns the environment in which npm knows no other registry, no
- * settings of a user and no packages from before.
+ * Packs the service and starts a registry that has it. Returns an environment in which npm knows no
+ * other registry, no settings of a user and no cached packages.
  */
 export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
   const folder = temporaryFolder(test);
   const environment = npmEnvironment(folder);
   const packages = [packService(folder, environment)];
-  // What is added is looked at in its turn.
+  // The loop also visits the packages that it adds.
   for (const { manifest } of packages) {
     for (const name of Object.keys(manifest.dependencies ?? {})) packages.push(packInstalled(folder, name));
   }
   const server = createServer(({ url = '', headers }, response) => {
-    const asked = decodeURIComponent(url.slice(1));
-    const file = packages.find(({ tarball }) => basename(tarball) === asked);
-    const found = packages.find(({ manifest }) => manifest.name === asked);
+    const wanted = decodeURIComponent(url.slice(1));
+    const file = packages.find(({ tarball }) => basename(tarball) === wanted);
+    const found = packages.find(({ manifest }) => manifest.name === wanted);
     if (file) response.end(readFileSync(file.tarball));
     else if (found) response.end(JSON.stringify(describe(found, `http://${headers.host}/${basename(found.tarball)}`)));
     else response.writeHead(404).end();
@@ -48,7 +48,7 @@ export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
   return { ...environment, npm_config_registry: `http://127.0.0.1:${port}/` };
 }
 
-/** What a registry says of a package that has one version. */
+/** The registry's description of a package that has one version. */
 function describe({ manifest }: Package, tarball: string): object {
   const { name, version, scripts } = manifest;
   const hasInstallScript = /"install"/.test(JSON.stringify(scripts ?? {}));
@@ -65,12 +65,12 @@ function packService(folder: string, env: NodeJS.ProcessEnv): Package {
   return { manifest: manifestIn(project), tarball: join(folder, name) };
 }
 
-/** What is installed here; sqlite3 as npm brings it, without a binding. */
+/** Packs an installed package; sqlite3 without its binding, as in a real registry. */
 function packInstalled(folder: string, name: string): Package {
   const source = join(project, 'node_modules', name);
   const copy = join(folder, name, 'package');
   cpSync(source, copy, { recursive: true, filter: (path) => !/sqlite3\/(?:build|deps|src)$/.test(path) });
-  const manifest = name === 'sqlite3' ? withOtherScript(manifestIn(source)) : manifestIn(source);
+  const manifest = name === 'sqlite3' ? withCopiedBinding(manifestIn(source)) : manifestIn(source);
   writeFileSync(join(copy, 'package.json'), JSON.stringify(manifest));
   const tarball = join(folder, `${name.replace('/', '-')}.tgz`);
   execFileSync('tar', ['-czf', tarball, '-C', join(folder, name), 'package']);
@@ -78,10 +78,10 @@ function packInstalled(folder: string, name: string): Package {
 }
 
 /**
- * The manifest of sqlite3 with a script that takes the binding of this tree, where the real one would load or compile it, and
- * without the packages that only help with that.
+ * The manifest of sqlite3 with a script that copies the binding of this tree instead of downloading
+ * or compiling it, and without the dependencies of the original script.
  */
-function withOtherScript(manifest: Package['manifest']): Package['manifest'] {
+function withCopiedBinding(manifest: Package['manifest']): Package['manifest'] {
   const build = join(project, 'node_modules/sqlite3/build').replaceAll("'", "\\'");
   return {
     ...manifest,
@@ -96,7 +96,7 @@ function manifestIn(folder: string): Package['manifest'] {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** This environment without what npm and its user have set in it. */
+/** The environment of the tests without the settings of npm and its user. */
 function npmEnvironment(folder: string): NodeJS.ProcessEnv {
   const home = join(folder, 'home');
   mkdirSync(home);

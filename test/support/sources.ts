@@ -1,4 +1,4 @@
-// The source files of the service as texts, with what they import.
+// The source files of the service as text, and the graph of their imports.
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,12 +10,12 @@ export const root = new URL('../../../', import.meta.url);
 export interface Source {
   /** Its path below src/, as in `http/body.ts`. */
   readonly path: string;
-  /** The folder it is in; empty for src/ itself. */
-  readonly folder: string;
+  /** The folder or the module directly below src/ that it belongs to: `http`, or `app` for app.ts. */
+  readonly room: string;
   readonly lines: readonly string[];
-  /** The modules below src/ that it imports, for their types alone or not. */
+  /** The modules of src/ that it imports, including those imported for types alone. */
   readonly imports: readonly string[];
-  /** The packages that it imports, and Node's modules with their prefix. */
+  /** The packages that it imports; Node's modules have their prefix. */
   readonly packages: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export function sourceAt(path: string): Source {
   return found;
 }
 
-/** Returns the modules that are loaded when the one at `path` is: itself and all it imports. */
+/** Returns the module at `path` and every module that it imports, directly or through others. */
 export function closureOf(path: string): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = [path];
@@ -44,26 +44,26 @@ export function closureOf(path: string): ReadonlySet<string> {
   return found;
 }
 
-/** Returns `line` without its comment; the lines inside a block comment come back empty. */
+/** Returns `line` without its comment; a line of a block comment becomes empty. */
 export function codeOf(line: string): string {
   return /^\s*\/?\*/.test(line) ? '' : line.replace(/(^|\s)\/\/.*$/, '');
 }
 
 function readSource(path: string): Source {
   const text = readFileSync(new URL(`src/${path}`, root), 'utf8');
-  const folder = posix.dirname(path).replace(/^\.$/, '');
+  const folder = posix.dirname(path);
   const specifiers = /^(?:import|export)\b[^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;
   const all = [...text.matchAll(specifiers)].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '');
   return {
     path,
-    folder,
+    room: path.split(/[/.]/)[0] ?? '',
     lines: text.replace(/\n$/, '').split('\n'),
     imports: all.filter((each) => each.startsWith('.')).map((each) => moduleAt(posix.join(folder, each))),
     packages: all.filter((each) => !each.startsWith('.')),
   };
 }
 
-/** generated.js is made by the build; what stands in src/ is its declaration. */
+/** The build makes generated.js; src/ has only its declaration. */
 function moduleAt(path: string): string {
   return fileURLToPath(new URL(path, 'file:///')).slice(1).replace(/\.js$/, '.d.ts');
 }

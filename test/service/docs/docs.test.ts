@@ -1,39 +1,44 @@
-// The documentation over HTTP: the page and its files, and the description. What a person sees of it in a browser is in
-// docs-page.test.ts.
+// The documentation over HTTP: the docs page with its files, and the description. Tests in a browser are in
+// docs-page.test.ts and in test/endurance/browser-*.test.ts.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { execFile } from 'node:child_process';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import { problemTypes } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes);
+const BROTLI_AND_GZIP = ['br', 'gzip'];
+const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-8'];
 
-/** Everything that is served from memory, with its type and the codings it is there in. */
+/** The documents that the service keeps in memory, with their types and their content codings. */
 const DOCUMENTS = [
   { path: '/docs', type: 'text/html; charset=utf-8', codings: ['gzip'] },
-  { path: '/docs/page.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/docs.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/operations.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/operation.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/initializer.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/adjustments.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/copy.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/favicon.svg', type: 'image/svg+xml', codings: ['br', 'gzip'] },
-  { path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', codings: ['br', 'gzip'] },
-  { path: '/docs/swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8', codings: ['br', 'gzip'] },
+  { path: '/docs/page.css', type: CSS, codings: BROTLI_AND_GZIP },
+  { path: '/docs/docs.css', type: CSS, codings: BROTLI_AND_GZIP },
+  { path: '/docs/operations.css', type: CSS, codings: BROTLI_AND_GZIP },
+  { path: '/docs/operation.css', type: CSS, codings: BROTLI_AND_GZIP },
+  { path: '/docs/initializer.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
+  { path: '/docs/adjustments.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
+  { path: '/docs/copy.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
+  { path: '/docs/favicon.svg', type: 'image/svg+xml', codings: BROTLI_AND_GZIP },
+  { path: '/docs/swagger-ui.css', type: CSS, codings: BROTLI_AND_GZIP },
+  { path: '/docs/swagger-ui-bundle.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
   { path: '/openapi.json', type: 'application/json', codings: ['gzip'] },
 ];
 
-test('the root leads to the docs page, below the path of the base URL too', async (t) => {
-  const root = await (await startService(t)).request('GET', '/');
+const service = await startService({ after });
+
+test('docs: the root leads there, below the base URL too', async (t) => {
+  const root = await service.request('GET', '/');
   assert.deepEqual([root.status, root.headers.location], [307, '/docs']);
   const below = await (await startService(t, { baseUrl: 'https://example.org/api' })).request('GET', '/');
   assert.equal(below.headers.location, '/api/docs');
 });
 
-test('the page, its files and the description come with their type, uncompressed unless asked, to be revalidated', async (t) => {
-  const service = await startService(t);
+test('docs: documents are uncompressed by default and revalidated', async () => {
   for (const { path, type } of DOCUMENTS) {
     const { status, headers } = await service.request('GET', path);
     assert.equal(status, 200, path);
@@ -45,8 +50,7 @@ test('the page, its files and the description come with their type, uncompressed
   }
 });
 
-test('compressed forms hold the same text in fewer bytes, under an etag of their own', async (t) => {
-  const service = await startService(t);
+test('docs: compressed forms have their own etags', async () => {
   for (const { path, codings } of DOCUMENTS) {
     const plain = await service.request('GET', path);
     const etags = [plain.headers.etag];
@@ -62,8 +66,7 @@ test('compressed forms hold the same text in fewer bytes, under an etag of their
   }
 });
 
-test('the coding is the best one that the client accepts', async (t) => {
-  const service = await startService(t);
+test('docs: the coding is the best that the client accepts', async () => {
   for (const [accepted, coding] of [
     ['gzip, deflate, br, zstd', 'br'],
     ['br;q=0.5', 'br'],
@@ -80,28 +83,27 @@ test('the coding is the best one that the client accepts', async (t) => {
   }
 });
 
-test('a client that has the document already gets 304 with its etag, and no body', async (t) => {
-  const service = await startService(t);
+test('docs: 304 for a client with the current etag', async () => {
   for (const path of ['/docs', '/docs/swagger-ui.css', '/openapi.json']) {
     for (const coding of ['identity', 'gzip']) {
-      const ask = (known: string) =>
+      const requestWith = (known: string) =>
         service.request('GET', path, { headers: { 'accept-encoding': coding, 'if-none-match': known } });
-      const etag = String((await ask('"none"')).headers.etag);
+      const etag = String((await requestWith('"none"')).headers.etag);
       for (const known of [etag, `W/${etag}`, `"one", ${etag}`, '*']) {
-        const answer = await ask(known);
+        const answer = await requestWith(known);
         assert.equal(answer.status, 304, `${path} ${known}`);
         assert.equal(answer.headers.etag, etag);
         assert.equal(answer.headers['cache-control'], 'no-cache');
         assert.equal(answer.headers.vary, 'accept-encoding');
         assert.equal(answer.headers['content-length'], undefined);
       }
-      for (const other of ['"none"', etag.slice(1, -1), '']) assert.equal((await ask(other)).status, 200, other);
+      for (const other of ['"none"', etag.slice(1, -1), ''])
+        assert.equal((await requestWith(other)).status, 200, other);
     }
   }
 });
 
-test('HEAD tells of every document and page what GET does, without the body', async (t) => {
-  const service = await startService(t);
+test('docs: HEAD is GET without the body', async () => {
   for (const path of ['/', ...DOCUMENTS.map((document) => document.path), '/problems/not-found']) {
     const parts = { headers: { 'accept-encoding': 'gzip' } };
     const [get, head] = [await service.request('GET', path, parts), await service.request('HEAD', path, parts)];
@@ -115,8 +117,7 @@ function withoutPerRequest({ headers }: Answer): unknown {
   return { ...headers, date: undefined, 'x-request-id': undefined };
 }
 
-test('pages and their files may load from this server alone, and nothing inline', async (t) => {
-  const service = await startService(t);
+test('docs: the security policy allows only this server', async () => {
   const files = DOCUMENTS.map((document) => document.path).filter((path) => path.startsWith('/docs'));
   for (const path of [...files, ...SLUGS.map((slug) => `/problems/${slug}`)]) {
     const { headers } = await service.request('GET', path);
@@ -138,8 +139,7 @@ test('pages and their files may load from this server alone, and nothing inline'
   }
 });
 
-test('what a page refers to is there, by relative paths alone', async (t) => {
-  const service = await startService(t);
+test('docs: pages refer to what exists, by relative paths', async () => {
   const problems = SLUGS.map((slug) => `/problems/${slug}`);
   const shared = ['/docs/favicon.svg', '/docs/page.css', '/docs', '/openapi.json', ...problems];
   const ofDocs = ['docs.css', 'operations.css', 'operation.css', 'swagger-ui-bundle.js', 'initializer.js'].map(
@@ -166,8 +166,7 @@ test('what a page refers to is there, by relative paths alone', async (t) => {
   }
 });
 
-test('a file or a problem type that does not exist is not found, however it is spelt', async (t) => {
-  const service = await startService(t);
+test('docs: unknown files and problem types are 404', async () => {
   for (const path of [
     '/docs/nothing.js',
     '/docs/',
@@ -192,17 +191,17 @@ test('a file or a problem type that does not exist is not found, however it is s
   }
 });
 
-test('the description is the contract', async (t) => {
+test('docs: the description is the contract', async (t) => {
   const service = await startService(t, { baseUrl: 'http://127.0.0.1:3000' });
   assert.deepEqual((await service.request('GET', '/openapi.json')).json, contract);
 });
 
-test('the description tells the addresses of the running service, in its examples too', async (t) => {
+test('docs: the description has the addresses of the service', async (t) => {
   const settings: readonly { baseUrl?: string; problemBase?: string }[] = [
     {},
     { baseUrl: 'https://example.org/api' },
     { baseUrl: 'https://example.org', problemBase: 'https://errors.example/kinds' },
-    // Bases that begin like the one in the contract, or mean something to String.replace.
+    // Bases that start like the one in the contract, or are special to String.replace.
     { baseUrl: 'http://127.0.0.1:30001' },
     { baseUrl: 'https://example.org', problemBase: 'http://127.0.0.1:3000/problems' },
     { baseUrl: "https://example.org/$&/$'" },
@@ -219,4 +218,21 @@ test('the description tells the addresses of the running service, in its example
     const types = [...text.matchAll(/"type":"([^"]*\/[^"]*)"/g)].map(([, type]) => type);
     assert.deepEqual(new Set(types), new Set(SLUGS.map((slug) => `${problemBase}/${slug}`)));
   }
+});
+
+test('docs: the first call creates a note when pasted into a shell', async () => {
+  const { text } = await service.request('GET', '/docs');
+  const html = /<div class="command">\n<pre><code>(.*?)<\/code>/s.exec(text)?.[1] ?? '';
+  const command = html.replace(/<[^>]*>/g, '').replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(code));
+  const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+  const note = { id: 1, title: 'Shopping list', body: 'Milk, bread, apples' };
+  assert.deepEqual(JSON.parse(stdout), note);
+  assert.deepEqual((await service.request('GET', '/notes/1')).json, note);
+});
+
+test('docs: the base URL is escaped for the shell and for HTML', async (t) => {
+  const { request } = await startService(t, { baseUrl: "https://example.org/it's<b>$(id)&amp;" });
+  const base = 'https://example.org/it%27s&#60;b&#62;$(id)&#38;amp;';
+  const { text } = await request('GET', '/docs');
+  assert.ok(text.includes(`'<span class="base-url">${base}</span>/notes'`));
 });

@@ -1,0 +1,211 @@
+// The pages for everyone, in a real browser: on small screens, by keyboard, by ear, without a script. Axe inspects them
+// in every state.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { execute, type Opened, open, skip, unfold } from '../support/browser.ts';
+import { startService } from '../support/service.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const service = await startService({ after });
+
+const SMALL_PHONE = { width: 320, height: 568 };
+const PHONE = { width: 375, height: 812 };
+const DESKTOP = { width: 1280, height: 900 };
+
+const KEY = 'correct-horse-battery-staple';
+
+/** More than there are places to stop at before the first operation. */
+const MAX_STOPS = 40;
+
+/** Asserts that axe finds nothing on the page as it is now, of any weight, in each of its appearances. */
+async function assertAccessible(page: Page, state: string): Promise<void> {
+  await page.evaluate(AXE);
+  for (const viewport of [PHONE, DESKTOP]) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await changeScheme(page, colorScheme);
+      assert.deepEqual(await findings(page), [], `${state}, ${viewport.width} px, ${colorScheme}`);
+    }
+  }
+}
+
+async function findings(page: Page): Promise<string[]> {
+  // Axe cannot preload a style sheet that is imported into a layer.
+  const { violations } = await page.evaluate<{
+    violations: { id: string; impact: string; nodes: { html: string }[] }[];
+  }>("axe.run({ resultTypes: ['violations'], preload: false })");
+  return violations.map(({ id, impact, nodes }) => {
+    return `${impact} ${id}: ${nodes.map(({ html }) => html).join('\n')}`;
+  });
+}
+
+/** Changes the colour scheme, and waits until the script of the docs page and all transitions have followed. */
+async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  const hasScript = (await page.locator('#swagger-ui').count()) > 0;
+  const root = colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)';
+  if (hasScript) await page.locator(root).waitFor({ state: 'attached' });
+  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
+}
+
+/** The width that the page would need. */
+function widthOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth');
+}
+
+/** Unfolds the rules, an operation with its answer, schema and problems, and another operation. */
+async function unfoldAll(page: Page): Promise<void> {
+  await page.locator('.rules summary').click();
+  const create = await unfold(page, 'Notes', 'createNote');
+  await execute(create);
+  await create.locator('.responses-wrapper button[data-name="model"]').click();
+  await create.locator('.problems summary').click();
+  await execute(await unfold(page, 'Comments', 'listComments'));
+}
+
+describe('docs page, in its states', { skip }, () => {
+  let opened: Opened;
+  before(async () => {
+    // It is closed with the browser.
+    opened = await open({ after() {} }, `${service.url}/docs`);
+    await opened.page.locator('.opblock').first().waitFor();
+  });
+
+  test('docs page: axe finds nothing as it is loaded', async () => {
+    await assertAccessible(opened.page, 'as loaded');
+  });
+
+  test('docs page: axe finds nothing with the form for keys', async () => {
+    await opened.page.locator('.key .authorize').click();
+    await opened.page.locator('.modal-ux').waitFor();
+    await assertAccessible(opened.page, 'form for keys');
+    await opened.page.keyboard.press('Escape');
+    await opened.page.locator('.modal-ux').waitFor({ state: 'detached' });
+    assert.deepEqual(opened.faults, []);
+  });
+
+  test('docs page: axe finds nothing with everything unfolded', async () => {
+    await unfoldAll(opened.page);
+    await assertAccessible(opened.page, 'unfolded');
+    assert.deepEqual(opened.faults, []);
+  });
+
+  test('docs page: nothing scrolls sideways or is squeezed', async () => {
+    const { page } = opened;
+    for (const viewport of [SMALL_PHONE, PHONE, DESKTOP]) {
+      await page.setViewportSize(viewport);
+      assert.equal(await widthOf(page), viewport.width);
+      for (const description of await page.locator('td.response-col_description:visible').all()) {
+        const { width = 0 } = (await description.boundingBox()) ?? {};
+        assert.ok(width > viewport.width / 2, `${width} at ${viewport.width} px`);
+      }
+    }
+  });
+
+  test('docs page: targets on a phone are large enough for a finger', async () => {
+    const { page } = opened;
+    await page.setViewportSize(PHONE);
+    const selectors = ['.bar a', '.copy', '.rules summary', '.key .authorize', '.groups a'];
+    for (const selector of [...selectors, '.opblock-summary-control', '.execute']) {
+      const targets = await page.locator(selector).all();
+      assert.ok(targets.length > 0, selector);
+      for (const target of targets) {
+        const { height = 0 } = (await target.boundingBox()) ?? {};
+        assert.ok(height >= 40, `${await target.textContent()} is ${height} px high`);
+      }
+    }
+  });
+});
+
+for (const slug of ['not-found', 'validation-failed']) {
+  test(`problem page: axe finds nothing on ${slug}`, { skip }, async (t) => {
+    const { page, faults } = await open(t, `${service.url}/problems/${slug}`);
+    await assertAccessible(page, slug);
+    assert.deepEqual(faults, []);
+  });
+}
+
+test('docs page: the keyboard leads to an operation and its answer', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  await page.keyboard.press('Tab');
+  assert.equal(await page.locator(':focus').textContent(), 'Skip to the content');
+  assert.ok(await page.locator(':focus').isVisible());
+  await page.keyboard.press('Enter');
+  await page.locator('main:focus').waitFor();
+  await page.keyboard.press('Tab');
+  const first = await page.locator(':focus').textContent();
+  assert.equal(first, 'Copy the command', 'the first stop of the content');
+
+  const operation = page.locator('#operations-Notes-createNote');
+  await tabTo(page, operation.locator('.opblock-summary-control'));
+  await page.keyboard.press('Enter');
+  await tabTo(page, operation.getByLabel('Request body'));
+  await tabTo(page, operation.locator('.execute'));
+  await page.keyboard.press('Enter');
+  await operation.locator('.live-responses-table', { hasText: '201' }).waitFor();
+  await tabTo(page, operation.locator('.problems summary'));
+  await page.keyboard.press('Enter');
+  await tabTo(page, operation.getByRole('link', { name: '401 Unauthorized' }));
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: without a script it says what the service is', { skip }, async (t) => {
+  const options = { javaScriptEnabled: false };
+  const { page, faults } = await open(t, `${service.url}/docs`, options);
+  assert.ok(await page.getByText('A service that keeps notes').isVisible());
+  assert.ok(await page.locator('.command', { hasText: `${service.url}/notes` }).isVisible());
+  assert.equal(await page.locator('.copy').isVisible(), false);
+  assert.ok(await page.getByText('is loaded by a script').isVisible());
+  await page.locator('#problems').getByRole('link', { name: '404 Not Found' }).click();
+  assert.ok(await page.getByRole('heading', { name: 'What to do' }).isVisible());
+  assert.equal(await page.locator('[aria-current="page"]').textContent(), '404 Not Found');
+  assert.deepEqual(faults, []);
+});
+test('problem page: a long type does not make it scroll sideways', { skip }, async (t) => {
+  const service = await startService(t, {
+    problemBase: `https://errors.example/${'kinds'.repeat(20)}`,
+  });
+  for (const slug of ['request-header-fields-too-large', 'validation-failed']) {
+    const { page } = await open(t, `${service.url}/problems/${slug}`, { viewport: SMALL_PHONE });
+    assert.equal(await widthOf(page), SMALL_PHONE.width, slug);
+  }
+});
+
+test('docs page: the form for keys keeps the focus and returns it', { skip }, async (t) => {
+  const service = await startService(t, { apiKeys: [KEY] });
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.key .authorize').click();
+  const dialog = page.getByRole('dialog');
+  assert.equal(await dialog.locator(':focus').getAttribute('type'), 'text');
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Shift+Tab');
+  const last = await dialog.locator(':focus').textContent();
+  assert.equal(last, 'Close', 'the last stop comes before the first');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(KEY);
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Logout' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('.key .authorize:focus').waitFor();
+  assert.equal((await execute(await unfold(page, 'Notes', 'createNote'))).status, '201');
+  assert.deepEqual(faults, []);
+});
+
+/** Presses Tab until `target` has the focus. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  const isFocused = () => target.evaluate((element) => element.matches(':focus-visible'));
+  for (let stop = 0; stop < MAX_STOPS && !(await isFocused()); stop += 1) {
+    await page.keyboard.press('Tab');
+  }
+  assert.ok(await isFocused(), `${target} is not reached`);
+  const outline = await target.evaluate(
+    (element) => element.ownerDocument.defaultView?.getComputedStyle(element).outline,
+  );
+  assert.match(String(outline), /solid 3px/, `${target} does not show that it has the focus`);
+}

@@ -1,0 +1,71 @@
+// The first call of the docs page in a real browser: it can be copied wherever the page is read.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { open, skip } from '../support/browser.ts';
+import { startService } from '../support/service.ts';
+
+const service = await startService({ after });
+
+/** As on a page that came over http from another machine. */
+const NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined });";
+
+/** Gives the page a description without operations, which it shows much more quickly. */
+const withoutOperations = (page: Page) =>
+  page.route('**/openapi.json', (route) =>
+    route.fulfill({
+      json: { openapi: '3.1.1', info: { title: 'Notes', version: '1', description: '' }, paths: {} },
+    }),
+  );
+
+/** Pastes what was copied into a new field of the page, and returns it. */
+async function pasted(page: Page): Promise<string> {
+  await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
+  const field = page.locator('main > textarea');
+  await field.press('Control+V');
+  return field.inputValue();
+}
+
+test('docs page: the keyboard reaches the button that copies', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`, undefined, withoutOperations);
+  const button = page.getByRole('button', { name: 'Copy the command' });
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('status').getByText('Copied.').waitFor();
+  const shown = await page.locator('.command code').textContent();
+  assert.equal(await pasted(page), shown);
+  assert.ok(shown?.endsWith(`'${service.url}/notes'`));
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: the call names the host as the reader reached it', { skip }, async (t) => {
+  const here = service.url.replace('127.0.0.1', 'localhost');
+  const { page, faults } = await open(t, `${here}/docs`, undefined, withoutOperations);
+  await page.getByRole('button', { name: 'Copy the command' }).waitFor();
+  const shown = await page.locator('.command code').textContent();
+  assert.ok(shown?.endsWith(`'${here}/notes'`), String(shown));
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: copies from a selection without a clipboard', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`, undefined, async (opened) => {
+    await withoutOperations(opened);
+    await opened.addInitScript(NO_CLIPBOARD);
+  });
+  await page.getByRole('button', { name: 'Copy the command' }).click();
+  await page.getByRole('status').getByText('Copied.').waitFor();
+  assert.equal(await pasted(page), await page.locator('.command code').textContent());
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: selects the call where nothing may be copied', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`, undefined, async (opened) => {
+    await withoutOperations(opened);
+    await opened.addInitScript(`${NO_CLIPBOARD} document.execCommand = () => false;`);
+  });
+  await page.getByRole('button', { name: 'Copy the command' }).click();
+  await page.getByRole('status').getByText('The command is selected').waitFor();
+  const selected = await page.evaluate<string>('String(getSelection())');
+  assert.equal(selected, await page.locator('.command code').textContent());
+  assert.deepEqual(faults, []);
+});

@@ -1,0 +1,173 @@
+// The docs page in a real browser: every operation is tried, and the pages work behind a proxy and in the dark.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { execute, OPERATIONS, open, skip, unfold } from '../support/browser.ts';
+import { contract } from '../support/contract.ts';
+import { startService } from '../support/service.ts';
+
+const MAX_FRAMES = 200;
+
+const service = await startService({ after });
+
+test('docs page: groups are those of the contract', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  const groups = contract.tags.map(({ name, description }) => ({ name, description }));
+  assert.deepEqual(
+    await page.locator('.opblock-tag > span').allTextContents(),
+    groups.map(({ name }) => name),
+  );
+  assert.deepEqual(
+    await page.locator('.opblock-tag small').allTextContents(),
+    groups.map(({ description }) => description),
+  );
+  const rules = page.locator('.rules');
+  assert.equal(await rules.locator('li').first().isVisible(), false);
+  await rules.locator('summary').click();
+  assert.ok(await rules.locator('li', { hasText: 'authorization: Bearer KEY' }).isVisible());
+  for (const { name } of groups) {
+    await page.getByRole('navigation', { name: 'Groups' }).getByRole('link', { name }).click();
+    await page.waitForURL(`**/docs#operations-tag-${name}`);
+    assert.ok(await page.locator(':target', { hasText: name }).isVisible());
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: every operation succeeds as it is filled in', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  // Other operations need what is created first and deleted last.
+  const isDelete = ({ method }: { method: string }) => method === 'DELETE';
+  const byDepth = (one: { path: string }, other: { path: string }) => other.path.length - one.path.length;
+  const deletes = OPERATIONS.filter(isDelete).sort(byDepth);
+  const creates = OPERATIONS.filter(({ operationId }) => operationId.startsWith('create'));
+  const others = OPERATIONS.filter((each) => !isDelete(each) && !creates.includes(each));
+  for (const { tags, operationId } of [...creates, ...others, ...deletes]) {
+    const block = await unfold(page, tags[0], operationId);
+    const { status } = await execute(block);
+    assert.match(status, /^2/, operationId);
+    // Many unfolded operations slow down the page.
+    await block.locator('.opblock-summary-control').click();
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: an operation shows its answer and links problems', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  const block = await unfold(page, 'Notes', 'getNote');
+  const codes = block.locator('tr.response').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code')));
+  assert.deepEqual(await codes, ['200']);
+  const example = await block.locator('tr.response pre.example').textContent();
+  assert.match(example ?? '', /"title": "Shopping list"/);
+  const docs = await unfold(page, 'Documentation', 'getDocs');
+  assert.match((await docs.locator('tr.response pre.example').textContent()) ?? '', /<!doctype html>/);
+  const link = block.getByRole('link', { name: '404 Not Found' });
+  assert.equal(await link.isVisible(), false);
+  await block.locator('.problems summary').click();
+  await link.click();
+  await page.waitForURL(`${service.url}/problems/not-found`);
+  assert.equal(await page.locator('h1').textContent(), '404 Not Found');
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: a link to an operation opens it', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs#/Comments/listComments`);
+  const block = page.locator('#operations-Comments-listComments');
+  await block.locator('tr[data-param-name="limit"]').waitFor();
+  const names = await block.locator('.parameter__name').allTextContents();
+  assert.deepEqual(
+    names.map((text) => text.replace(/\W.*/, '')),
+    ['note_id', 'limit', 'offset'],
+  );
+  const answer = block.locator('.responses-table .response[data-code="200"]');
+  await answer.locator('button[data-name="model"]').click();
+  const schema = await answer.locator('[data-name="modelPanel"]').textContent();
+  for (const word of ['CommentList', 'items', 'total', '[1, 100]']) {
+    assert.ok(schema?.includes(word), word);
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: dark where the reader prefers it, and follows', { skip }, async (t) => {
+  for (const path of ['/docs', '/problems/validation-failed']) {
+    const { page, faults } = await open(t, `${service.url}${path}`, { colorScheme: 'dark' });
+    await page.locator('h1').waitFor();
+    await assertColours(page, 'light on dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await assertColours(page, 'dark on light');
+    assert.deepEqual(faults, []);
+  }
+});
+test('docs page: tries requests under any name of the server', { skip }, async (t) => {
+  const service = await startService(t);
+  const here = service.url.replace('127.0.0.1', 'localhost');
+  const { page, faults } = await open(t, `${here}/docs#/Notes/createNote`);
+  const block = page.locator('#operations-Notes-createNote');
+  const sent = { title: 'From the page', body: '<b>"ünïcode" & 🗒</b>' };
+
+  await block.locator('textarea').fill(JSON.stringify(sent));
+  const { text: created, ...answer } = await execute(block);
+  assert.deepEqual(answer, { url: `${here}/notes`, status: '201' });
+  assert.deepEqual(JSON.parse(created ?? ''), { id: 1, ...sent });
+  assert.deepEqual((await service.request('GET', '/notes/1')).json, { id: 1, ...sent });
+  assert.deepEqual(faults, []);
+
+  await block.locator('textarea').fill('{"title": "", "body": 4}');
+  const refused = await execute(block);
+  const problem = JSON.parse(refused.text ?? '') as { type: string; errors: { pointer: string }[] };
+  assert.equal(refused.status, '422');
+  assert.equal(problem.type, `${service.url}/problems/validation-failed`);
+  const pointers = new Set(problem.errors.map(({ pointer }) => pointer));
+  assert.deepEqual(pointers, new Set(['#/body', '#/title']));
+  assert.deepEqual(faults, [
+    'Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)',
+  ]);
+});
+
+test('docs page: works below a path, behind a proxy', { skip }, async (t) => {
+  const proxy = createServer((message, response) => {
+    const { method, headers, url = '' } = message;
+    const path = url.startsWith('/below/') ? url.slice('/below'.length) : '/not-below';
+    const target = { host: '127.0.0.1', port: below.port, method, path, headers };
+    const onward = request(target, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    message.pipe(onward);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => proxy.close());
+  const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/below`;
+  const below = await startService(t, { baseUrl });
+
+  const { page, faults } = await open(t, `${baseUrl}/problems/not-found`);
+  await page.getByRole('link', { name: 'notes-server' }).click();
+  await page.waitForURL(`${baseUrl}/docs`);
+  const command = await page.locator('.command code').textContent();
+  assert.ok(command?.endsWith(`'${baseUrl}/notes'`), String(command));
+  const { url, text } = await execute(await unfold(page, 'Health', 'getHealth'));
+  assert.equal(url, `${baseUrl}/health`);
+  assert.deepEqual(JSON.parse(text ?? ''), { status: 'ok', db: 'ok' });
+  assert.deepEqual(faults, []);
+});
+
+/** Compares the colours in each frame, because the page hears of a new scheme after a frame. */
+async function assertColours(page: Page, expected: string): Promise<void> {
+  let seen = await coloursInNextFrame(page);
+  for (let frame = 0; frame < MAX_FRAMES && seen !== expected; frame += 1) {
+    seen = await coloursInNextFrame(page);
+  }
+  assert.equal(seen, expected, page.url());
+}
+
+async function coloursInNextFrame(page: Page): Promise<string> {
+  const colours = await page.evaluate<string[]>(`new Promise((resolve) => requestAnimationFrame(() => {
+    const style = (selector) => getComputedStyle(document.querySelector(selector));
+    resolve([style('h1').color, style('body').backgroundColor]);
+  }))`);
+  return colours.map((colour) => (Number(/\d+/.exec(colour)) < 128 ? 'dark' : 'light')).join(' on ');
+}

@@ -1,0 +1,191 @@
+// The pages that problem types name, and the examples of problems in the contract: the service answers with exactly
+// those problems.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { type ProblemSlug, problemTitle, problemTypes } from '../../../src/http/problem.ts';
+import { contract } from '../../support/contract.ts';
+import type { Answer } from '../../support/http.ts';
+import { exchange, requestText } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
+import { sources } from '../../support/sources.ts';
+
+const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
+
+const service = await startService({ after }, { bodyLimitBytes: 100 });
+
+test('problem pages: each has meaning, remedy and example', async (t) => {
+  const { request } = await startService(t, { problemBase: 'https://errors.example/kinds' });
+  for (const slug of SLUGS) {
+    const { status, meaning, remedy } = problemTypes[slug];
+    const title = problemTitle(slug);
+    const page = await request('GET', `/problems/${slug}`);
+    assert.equal(page.status, 200, slug);
+    assert.equal(page.headers['content-type'], 'text/html; charset=utf-8', slug);
+    const text = page.text.replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code));
+    assert.ok(text.includes(`<title>${status} ${title} - notes-server</title>`), slug);
+    assert.ok(text.includes(`<h1><span class="status">${status}</span> ${title}</h1>`), slug);
+    for (const paragraph of [meaning, remedy]) assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
+    const example = JSON.parse(/<pre><code>(\{.*\})<\/code>/s.exec(text)?.[1] ?? '');
+    assert.deepEqual([example.type, example.status], [`https://errors.example/kinds/${slug}`, status]);
+    const json = await request('GET', `/problems/${slug}`, { headers: { accept: 'application/json' } });
+    assert.deepEqual(json.json, { slug, status, title, description: `${meaning} ${remedy}` });
+  }
+});
+
+test('problem pages: JSON only where it is named and preferred', async () => {
+  const [html, json] = ['text/html; charset=utf-8', 'application/json'];
+  for (const [accepted, type] of [
+    [undefined, html],
+    ['*/*', html],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', html],
+    ['text/html, application/json', html],
+    ['application/json;q=0.5, text/html', html],
+    ['application/json;q=0', html],
+    ['application/json;q=x', html],
+    ['image/png', html],
+    ['application/json', json],
+    ['Application/JSON; charset=utf-8', json],
+    ['application/json, text/plain, */*', json],
+    ['text/html;q=0.5, application/json;q=0.6', json],
+    ['text/html;q=x, application/json', json],
+  ] as const) {
+    const headers = accepted === undefined ? {} : { accept: accepted };
+    const answer = await service.request('GET', '/problems/not-found', { headers });
+    assert.equal(answer.headers['content-type'], type, accepted);
+    assert.equal(answer.headers.vary, 'accept', accepted);
+  }
+});
+
+test('problem pages: the type of an error leads to its page', async () => {
+  const json = { 'content-type': 'application/json' };
+  const followed = new Set<string>();
+  for (const [method, path, parts] of [
+    ['POST', '/notes', { headers: json, body: '{' }],
+    ['GET', '/notes/1', {}],
+    ['GET', '/nothing', {}],
+    ['PATCH', '/notes', {}],
+    ['POST', '/notes', { headers: json, body: 'x'.repeat(101) }],
+    ['POST', '/notes', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
+    ['GET', '/notes', { headers: { expect: 'miracles' } }],
+    ['GET', '/notes?limit=0', {}],
+  ] as const) {
+    followed.add(await follow(await service.request(method, path, parts)));
+  }
+  for (const text of [
+    'nonsense\r\n\r\n',
+    'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
+    'GET / HTTP/2.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: gzip, chunked\r\nconnection: close\r\n\r\n0\r\n\r\n',
+    `GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nlong: ${'x'.repeat(17_000)}\r\n\r\n`,
+  ]) {
+    const { body } = await exchange(service, text);
+    followed.add(await follow({ json: JSON.parse(body) }));
+  }
+  assert.deepEqual([...followed].sort(), [
+    'bad-request',
+    'expectation-failed',
+    'http-version-not-supported',
+    'method-not-allowed',
+    'not-found',
+    'not-implemented',
+    'payload-too-large',
+    'request-header-fields-too-large',
+    'unsupported-media-type',
+    'validation-failed',
+  ]);
+});
+
+/** Follows the type of an error and returns its slug. */
+async function follow({ json: problem }: Pick<Answer, 'json'>): Promise<string> {
+  assert.ok(problem.type.startsWith(`${service.url}/problems/`), problem.type);
+  const path = problem.type.slice(service.url.length);
+  const { status, json } = await service.request('GET', path, { headers: { accept: 'application/json' } });
+  assert.equal(status, 200, path);
+  assert.deepEqual([json.status, json.title], [problem.status, problem.title], path);
+  return json.slug;
+}
+
+/** The text of a request that is the last one of its connection. */
+const last = (line: string, body = '', ...headers: string[]) =>
+  requestText(line, ['connection: close', ...headers], body);
+
+/** A request for each example, by the response and the name of the example. */
+const REQUESTS: Record<string, string> = {
+  'BadRequest notJson': last('POST /notes', '{'),
+  'BadRequest noTasks': last('POST /semaphore/run', '{"task_ids":[],"concurrency_limit":1}'),
+  'BadRequest noItems': last('POST /pool/run', '{"items":[]}'),
+  'Forbidden crossSite': last('POST /notes', '{}', 'sec-fetch-site: cross-site'),
+  'NotFound note': last('GET /notes/42'),
+  'NotFound tag': last('GET /tags/42'),
+  'NotFound comment': last('GET /notes/1/comments/42'),
+  'NotFound path': last('GET /nowhere'),
+  'MethodNotAllowed patch': last('PATCH /notes'),
+  'PayloadTooLarge tooLarge': last('POST /notes', '', 'content-length: 1048577'),
+  'UnsupportedMediaType form': last('POST /notes', 'a=b', 'content-type: application/x-www-form-urlencoded'),
+  'ExpectationFailed unknown': last('GET /notes', '', 'expect: a miracle'),
+  'ValidationFailed body': last('POST /notes', '{"title":"a"}'),
+  'ValidationFailed query': last('GET /notes?limit=a'),
+  'ValidationFailed path': last('GET /notes/a'),
+  'RequestHeaderFieldsTooLarge tooLarge': last('GET /notes', '', `x: ${'x'.repeat(20_000)}`),
+  'NotImplemented transferCoding': last('POST /notes', '', 'transfer-encoding: gzip, chunked'),
+  'HttpVersionNotSupported two': 'GET /notes HTTP/2.0\r\nhost: localhost\r\nconnection: close\r\n\r\n',
+};
+
+/** Examples that no single request causes; their text is in the code. */
+const IN_CODE = [/^RequestTimeout /, /^InternalServerError /, /^ServiceUnavailable /];
+
+/** Examples that depend on keys and rates. */
+const GUARDED = [/^Unauthorized /, /^TooManyRequests /];
+
+interface Media {
+  readonly examples?: Readonly<Record<string, { readonly value: { readonly detail: string } }>>;
+}
+
+const responses = contract.components.responses as Record<string, { content?: Record<string, Media> }>;
+const examples = Object.entries(responses).flatMap(([response, { content = {} }]) =>
+  Object.entries(content['application/problem+json']?.examples ?? {}).map(
+    ([name, { value }]) => [`${response} ${name}`, value] as const,
+  ),
+);
+
+test('problem examples: each request gets the problem of the contract', async (t) => {
+  const service = await startService(t);
+  await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+  let caused = 0;
+  for (const [name, value] of examples) {
+    const text = REQUESTS[name];
+    if (text === undefined) {
+      assert.ok(
+        [...IN_CODE, ...GUARDED].some((each) => each.test(name)),
+        `no request causes ${name}`,
+      );
+      continue;
+    }
+    const { body } = await exchange(service, text);
+    assert.deepEqual(JSON.parse(body.replaceAll(service.url, 'http://127.0.0.1:3000')), value, name);
+    caused += 1;
+  }
+  assert.equal(caused, Object.keys(REQUESTS).length);
+});
+
+test('problem examples: keys and rates', async (t) => {
+  const service = await startService(t, { apiKeys: ['key'], rateLimit: 1 });
+  const shown = (pattern: RegExp) => examples.find(([name]) => pattern.test(name))?.[1].detail;
+  const refused = await exchange(service, last('GET /notes'));
+  assert.equal(JSON.parse(refused.body).detail, shown(/^Unauthorized /));
+  for (const count of [1, 2]) {
+    const { body } = await exchange(service, last('GET /notes', '', 'x-api-key: key'));
+    const untimed = (detail = '') => detail.replace(/\d+ seconds?/, 'N seconds');
+    if (count === 2) assert.equal(untimed(JSON.parse(body).detail), untimed(shown(/^TooManyRequests /)));
+  }
+});
+
+test('problem examples: the others are texts of the service', () => {
+  for (const [name, { detail }] of examples) {
+    if (!IN_CODE.some((each) => each.test(name))) continue;
+    assert.ok(
+      sources.some(({ lines }) => lines.some((line) => line.includes(`'${detail}'`))),
+      `${name}: ${detail}`,
+    );
+  }
+});
