@@ -1,0 +1,408 @@
+// Proves that the tests find faults: puts one deliberate fault after the other into a copy of the
+// tree, builds it, and runs tests until one fails. Run it with
+// `node test/endurance/faults.mjs [--only REGEX] [--ring first|endurance|all] [--jobs N]`, with
+// --list or --check to see the faults or whether they still fit, and --confirm to repeat each
+// failing file without its fault; --hinted leaves out the files that a fault does not name, and
+// --tree DIR takes another tree.
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/**
+ * The faults: in `file`, `from` occurs exactly once and is replaced by `to`. `tests` matches the
+ * paths of the test files that most likely find it.
+ */
+// biome-ignore format: one fault takes as few lines as it can
+const FAULTS = [
+  { name: 'app: the database stays open after the stop', file: 'src/app.ts', tests: /command.*stop/,
+    from: 'await database?.close();', to: '' },
+  { name: 'app: refusals of an overloaded database go out at once', file: 'src/app.ts',
+    tests: /overload/, from: '{ heldBack: true }', to: '{ heldBack: false }' },
+  { name: 'main: a second signal is taken for the first', file: 'src/main.ts',
+    tests: /command.*stop/, from: 'process.removeAllListeners(each);',
+    to: 'process.listeners(each);' },
+  { name: 'options: a public address needs no keys', file: 'src/options.ts', tests: /options/,
+    from: '!hasKeys && !options.allowAnonymous', to: '!hasKeys && options.allowAnonymous' },
+  { name: 'command line: a database is copied onto itself', file: 'src/command-line.ts',
+    tests: /command.*copy/, from: "from === to || from === ':memory:'", to: "from === ':memory:'" },
+  { name: 'library: an empty key opens the service', file: 'src/library.ts',
+    tests: /service.*library/, from: 'options.apiKeys.length !== apiKeys.length',
+    to: 'options.apiKeys.length > apiKeys.length' },
+  { name: 'log: dropped lines are not counted', file: 'src/log.ts', tests: /log-writing/,
+    from: 'dropped += 1;', to: '' },
+  { name: 'log: a terminal obeys some control characters', file: 'src/log/pretty-line.ts',
+    tests: /log-format/, from: 'text.replace(/\\p{Cc}/gu', to: 'text.replace(/[\\x00-\\x1f]/gu' },
+  { name: 'health: a database that hangs is waited for', file: 'src/health.ts', tests: /health/,
+    from: 'ANSWER_WITHIN_MS = 1_000', to: 'ANSWER_WITHIN_MS = 10_000' },
+  { name: 'health: a service that stops says that it is ready', file: 'src/health.ts',
+    tests: /health/, from: "['shutdown', !isStopping()]", to: "['shutdown', true]" },
+  { name: 'metrics: active requests only rise', file: 'src/metrics.ts', tests: /metrics/,
+    from: 'active -= 1;', to: '' },
+  { name: 'metrics: a process that died takes its counts along', file: 'src/processes/counts.ts',
+    tests: /metrics/, from: 'if (!last.delete(member) || !told)',
+    to: 'if (last.delete(member) || !told)' },
+  { name: 'problems: a page is JSON unless HTML is preferred', file: 'src/problems.ts',
+    tests: /problem/, from: "?? 0) > (asked.get('text/html')",
+    to: "?? 0) >= (asked.get('text/html')" },
+  { name: 'docs: the way from the root leads to another host', file: 'src/docs.ts',
+    tests: /docs\.|base-url/, from: ".pathname.replace(/\\/$/, '')", to: '.pathname' },
+  { name: 'guards: keys differ in no letter case', file: 'src/guards/keys.ts', tests: /keys/,
+    from: "hash('sha256', key, 'buffer')", to: "hash('sha256', key.toLowerCase(), 'buffer')" },
+  { name: 'guards: a wrong file of keys locks everybody out', file: 'src/guards/keys.ts',
+    tests: /keys/, from: 'const listed = file ===',
+    to: 'digests = [];\n    const listed = file ===' },
+  { name: 'guards: far too many clients are remembered', file: 'src/guards/rate-limit.ts',
+    tests: /rate-limit/, from: 'CLIENTS_MOST = 65_536', to: 'CLIENTS_MOST = 65_536_000' },
+  { name: 'guards: paths below open ones are open', file: 'src/guards/guard.ts', tests: /keys/,
+    from: '(isWhole && OPEN.has(first))', to: 'OPEN.has(first)' },
+  { name: 'collections: a missing note is called a comment', file: 'src/collections/collection.ts',
+    tests: /comments/, from: 'notFound(parent?.label ?? label,', to: 'notFound(label,' },
+  { name: 'http: the size is checked before the media type', file: 'src/http/dispatch.ts',
+    tests: /fault-order/,
+    from: '  if (route.takesBody) checkMediaType(message);\n' +
+      '  checkDeclaredLength(message, options.bodyLimitBytes);',
+    to: '  checkDeclaredLength(message, options.bodyLimitBytes);\n' +
+      '  if (route.takesBody) checkMediaType(message);' },
+  { name: 'http: an internal error is told to the client', file: 'src/http/dispatch.ts',
+    tests: /\/log\./, from: "'Something unexpected happened.'", to: 'String(cause)' },
+  { name: 'http: a handler never learns that its client has gone', file: 'src/http/dispatch.ts',
+    tests: /threads\./, from: 'response.writableEnded || controller.abort(clientGone())',
+    to: 'response.writableEnded' },
+  { name: 'http: large bodies that were answered still count', file: 'src/http/inbox.ts',
+    tests: /overload/, from: 'bytesTogether -= counted;', to: '' },
+  { name: 'http: large answers that were sent still count', file: 'src/http/outbox.ts',
+    tests: /slow-readers/, from: 'bytesOnTheirWay -= body.length;', to: '' },
+  { name: 'http: each chunk of a body keeps its whole read', file: 'src/http/body.ts',
+    tests: /body-limit/, from: 'CHUNKS_TOGETHER = 256', to: 'CHUNKS_TOGETHER = 16_777_216' },
+  { name: 'http: a string may end in the middle', file: 'src/http/json.ts', tests: /json/,
+    from: 'backslashes % 2 === 0', to: 'backslashes === 0' },
+  { name: 'http: a second host is let pass', file: 'src/http/request-checks.ts', tests: /hosts/,
+    from: 'hosts > 1 || ', to: '' },
+  { name: 'http: a flood behind a slow request is read', file: 'src/http/server.ts',
+    tests: /pipelining/, from: 'waiting.has(socket) && socket.pause()', to: 'waiting.has(socket)' },
+  { name: 'http: headers may take as long as they like', file: 'src/http/server.ts',
+    tests: /time-outs/, from: 'headersTimeout: limits.headersTimeoutMs,', to: '' },
+  { name: 'contract: an id is rounded to another one', file: 'src/contract/parameters.ts',
+    tests: /parameters/, from: 'Number.isSafeInteger(value) ? value : 0', to: 'value' },
+  { name: 'storage: commits are not synced', file: 'src/storage/sqlite.ts', tests: /sqlite/,
+    from: 'PRAGMA synchronous = FULL', to: 'PRAGMA synchronous = NORMAL' },
+  { name: 'storage: the log is not folded into the file', file: 'src/storage/sqlite.ts',
+    tests: /sqlite/, from: 'new Set([...readers, writer])', to: 'new Set([writer, ...readers])' },
+  { name: 'storage: a transaction that stayed open is used on', file: 'src/storage/sqlite.ts',
+    tests: /nth-failure|sqlite/, from: 'if (mayBeOpen) await rollBack();',
+    to: 'if (mayBeOpen) mayBeOpen = false;' },
+  { name: 'storage: writes go to a file that was deleted', file: 'src/storage/sqlite.ts',
+    tests: /storage.place/, from: 'checkPlace();\n        return', to: 'return' },
+  { name: 'storage: items of a failed batch lose their order', file: 'src/storage/batcher.ts',
+    tests: /batcher/, from: 'queue = [...batch, ...queue]', to: 'queue = [...queue, ...batch]' },
+  { name: 'storage: two writes to one record share a statement', file: 'src/storage/writer.ts',
+    tests: /writer|table/, from: ' || (key !== undefined && current.keys.has(key))', to: '' },
+  { name: 'storage: a check overlooks counts that are too large', file: 'src/storage/check.ts',
+    tests: /storage.check/, from: 'HAVING sum(kept) <> sum(found)',
+    to: 'HAVING sum(kept) < sum(found)' },
+  { name: 'storage: a failed backup leaves its file behind', file: 'src/storage/whole-file.ts',
+    tests: /backup/,
+    from: 'if (await isAt(file, unfinished)) await rm(unfinished, { force: true });', to: '' },
+  { name: 'storage: an old log stays beside the restored file', file: 'src/storage/restore.ts',
+    tests: /restore/, from: 'of await logsOf(place)) await rename',
+    to: 'of [] as string[]) await rename' },
+  { name: 'storage: a copy skips pages that are there', file: 'src/storage/copy.ts',
+    tests: /storage.copy/, from: 'if (wanted !== found) {',
+    to: "if (wanted !== found && found === '[]') {" },
+  { name: 'storage: an import gives ids a second time', file: 'src/storage/records.ts',
+    tests: /command.*export/, from: 'Math.max(given[name] ?? 0, lastIds[name] ?? 0)',
+    to: 'lastIds[name] ?? 0' },
+  { name: 'storage: a write that was refused stays under way',
+    file: 'src/storage/sqlite-connection.ts', tests: /sqlite/,
+    from: 'if (error) statement.reset(() => reject(translated(error)));',
+    to: 'if (error) reject(translated(error));' },
+  { name: 'storage: two services cannot make one file together', file: 'src/storage/migrations.ts',
+    tests: /migrations/,
+    from: 'if ((await storedVersion(database.read, steps.length)) === version) throw error;',
+    to: 'throw error;' },
+  { name: 'rqlite: the rows of a batch are read from a stale node', file: 'src/storage/rqlite.ts',
+    tests: /rqlite/, from: "parameter: batchId }, 'linearizable')", to: 'parameter: batchId })' },
+  { name: 'rqlite: a leader that is gone is asked again', file: 'src/storage/rqlite-cluster.ts',
+    tests: /rqlite/, from: 'leader = undefined;', to: '' },
+  { name: 'concurrency: unlock wakes nobody', file: 'src/concurrency/sync.ts', tests: /sync-orders/,
+    from: 'if (state === CONTENDED) Atomics.notify(cells, LOCK, 1);', to: '' },
+  { name: 'concurrency: release overlooks the only sleeper', file: 'src/concurrency/sync.ts',
+    tests: /sync-orders/, from: 'Atomics.load(cells, SLEEPERS) > 0',
+    to: 'Atomics.load(cells, SLEEPERS) > 1' },
+  { name: 'concurrency: a barrier opens before it is ready again', file: 'src/concurrency/sync.ts',
+    tests: /sync-orders/,
+    from: 'Atomics.store(cells, ARRIVED, 0);\n' +
+      '      end(generation, (generation + 1) & GENERATION_MOST);',
+    to: 'end(generation, (generation + 1) & GENERATION_MOST);\n' +
+      '      Atomics.store(cells, ARRIVED, 0);' },
+  { name: 'concurrency: a queue that times out keeps a permit', file: 'src/concurrency/sync.ts',
+    tests: /sync-waits/, from: 'permits.release();\n', to: '' },
+  { name: 'concurrency: one thread too many', file: 'src/concurrency/crew.ts', tests: /crew\./,
+    from: 'starting.size < limits.starting && alive.size < maxThreads',
+    to: 'starting.size < limits.starting && alive.size <= maxThreads' },
+  { name: 'concurrency: small requests wait behind one that was refused',
+    file: 'src/concurrency/crew.ts', tests: /crew\./,
+    from: 'they may be there.\n          distribute();', to: 'they may be there.' },
+  { name: 'concurrency: threads stay after their job', file: 'src/concurrency/crew.ts',
+    tests: /crew-(ends|standbys)/, from: 'setImmediate(dismiss, crew);', to: '' },
+  { name: 'concurrency: the counter is read before the lock', file: 'src/concurrency/counter.ts',
+    tests: /demonstrations/, from: 'mutex.lock();',
+    to: 'const seen = counter[VALUE] ?? 0;\n      mutex.lock();\n      counter[VALUE] = seen;' },
+  { name: 'concurrency: tasks count before they have a permit',
+    file: 'src/concurrency/semaphore.ts', tests: /demonstrations/,
+    from: 'semaphore.acquire();\n' +
+      '      raise(progress, PEAK, Atomics.add(progress, RUNNING, 1) + 1);',
+    to: 'raise(progress, PEAK, Atomics.add(progress, RUNNING, 1) + 1);\n' +
+      '      semaphore.acquire();' },
+  { name: 'concurrency: a standby that died is given away', file: 'src/concurrency/crew.ts',
+    tests: /crew-(standbys|ends)/, from: 'alive.delete(thread);\n      parked.delete(thread);',
+    to: 'alive.delete(thread);' },
+  { name: 'concurrency: a surrogate pair counts twice', file: 'src/concurrency/event.ts',
+    tests: /demonstrations/, from: '[...payload].length', to: 'payload.length' },
+  { name: 'processes: calls wait for a process that has ended', file: 'src/processes/channel.ts',
+    tests: /channel/, from: 'for (const { reject } of waiting.values()) reject(ended());', to: '' },
+  { name: 'processes: a word that comes with the turn is lost', file: 'src/processes/turns.ts',
+    tests: /turns/, from: 'isWanted ||= othersWait;', to: 'isWanted = othersWait;' },
+  { name: 'processes: a connection hangs when its process dies', file: 'src/processes/child.ts',
+    tests: /processes\.test/, from: 'dropHandover();', to: 'void dropHandover;' },
+  { name: 'commands: a bar goes on after its end', file: 'src/commands/progress.ts',
+    tests: /progress/, from: 'if (ended) return;', to: '' },
+];
+
+/** How long a test file may take that a fault names, and any other: one that hangs has found it. */
+const HINTED_MS = 120_000;
+const OTHER_MS = 600_000;
+const BUILD_MS = 120_000;
+
+/** How long to wait for what a command wrote before it ended. */
+const LAST_OUTPUT_MS = 1_000;
+
+const RINGS = {
+  first: (path) => !path.includes('/endurance/'),
+  endurance: (path) => path.includes('/endurance/'),
+  all: () => true,
+};
+
+/** The copies that exist, and the process groups that run. */
+const folders = new Set();
+const groups = new Set();
+
+const { values: options } = parseArgs({
+  options: {
+    tree: { type: 'string', default: fileURLToPath(new URL('../..', import.meta.url)) },
+    ring: { type: 'string', default: 'all' },
+    only: { type: 'string', default: '' },
+    jobs: { type: 'string', default: '1' },
+    list: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    hinted: { type: 'boolean', default: false },
+    confirm: { type: 'boolean', default: false },
+  },
+});
+const tree = resolve(options.tree);
+const isInRing = RINGS[options.ring];
+if (!isInRing) throw new Error(`--ring takes one of ${Object.keys(RINGS).join(', ')}`);
+const wanted = FAULTS.filter(({ name }) => new RegExp(options.only).test(name));
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+process.on('exit', cleanUp);
+
+if (options.list) for (const { name, file } of wanted) console.log(`${name} (${file})`);
+else if (options.check) check();
+else await runAll();
+
+/** Tells which faults no longer fit their files. */
+function check() {
+  const stale = wanted.filter((fault) => mutated(tree, fault) === undefined);
+  for (const { name } of stale) console.log(`${'stale'.padEnd(16)}${name}`);
+  console.log(`${wanted.length} faults, ${stale.length} of them stale`);
+  if (stale.length > 0) process.exitCode = 1;
+}
+
+async function runAll() {
+  const queue = [...wanted];
+  const counts = {};
+  await Promise.all(Array.from({ length: Number(options.jobs) }, work));
+  const told = Object.entries(counts).map(([verdict, count]) => `${count} ${verdict}`);
+  console.log(`${wanted.length} faults: ${told.join(', ')}`);
+  const isFound = (verdict) => verdict === 'caught' || verdict === 'does not build';
+  if (!Object.keys(counts).every(isFound)) process.exitCode = 1;
+
+  /** Takes faults from the queue, one after the other, and tries them in a copy of its own. */
+  async function work() {
+    if (queue.length === 0) return;
+    const copy = copyOfTree();
+    for (let fault = queue.shift(); fault; fault = queue.shift()) {
+      const since = performance.now();
+      const { verdict, by = '' } = await tryFault(copy, fault);
+      const seconds = Math.round((performance.now() - since) / 1_000);
+      console.log(`${verdict.padEnd(16)}${fault.name}${by} (${seconds} s)`);
+      counts[verdict] = (counts[verdict] ?? 0) + 1;
+    }
+    empty(dirname(copy));
+    folders.delete(dirname(copy));
+  }
+}
+
+/** Copies what git would, and links the packages. */
+function copyOfTree() {
+  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const { status, stdout } = spawnSync('git', ['-C', tree, ...listed], { maxBuffer: 2 ** 28 });
+  if (status !== 0) throw new Error(`git cannot list the files of ${tree}`);
+  const folder = fs.mkdtempSync(join(tmpdir(), 'notes-server-faults-'));
+  folders.add(folder);
+  // Some tests run as another user, who has to get there too.
+  fs.chmodSync(folder, 0o755);
+  const copy = join(folder, 'tree');
+  for (const path of stdout.toString().split('\0')) {
+    const source = join(tree, path);
+    // What was deleted and not committed is listed all the same.
+    if (path === '' || !fs.existsSync(source)) continue;
+    fs.mkdirSync(dirname(join(copy, path)), { recursive: true });
+    fs.cpSync(source, join(copy, path), { verbatimSymlinks: true });
+  }
+  fs.symlinkSync(join(tree, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/** The text of the file with the fault, undefined if the fault does not fit the file. */
+function mutated(folder, { file, from, to }) {
+  const path = join(folder, file);
+  const parts = fs.existsSync(path) ? fs.readFileSync(path, 'utf8').split(from) : [];
+  return parts.length === 2 ? parts.join(to) : undefined;
+}
+
+async function tryFault(copy, fault) {
+  const text = mutated(copy, fault);
+  if (text === undefined) return { verdict: 'stale' };
+  const path = join(copy, fault.file);
+  const original = fs.readFileSync(path);
+  try {
+    fs.writeFileSync(path, text);
+    if (!(await build(copy))) return { verdict: 'does not build' };
+    const failed = await firstFailure(copy, fault);
+    if (!failed) return { verdict: 'NOT CAUGHT' };
+    const by = `  by ${relative(join(copy, 'dist/test'), failed.file)}: ${failed.test}`;
+    fs.writeFileSync(path, original);
+    const isSure = !options.confirm || (await passes(copy, failed));
+    return { verdict: isSure ? 'caught' : 'flaky', by };
+  } finally {
+    fs.writeFileSync(path, original);
+  }
+}
+
+/** Whether the file passes without the fault. */
+async function passes(copy, { file, limitMs }) {
+  return (await build(copy)) && (await failureOf(copy, file, limitMs)) === undefined;
+}
+
+async function build(copy) {
+  const { status } = await run(copy, 'npm', ['run', 'build'], BUILD_MS);
+  return status === 0;
+}
+
+/** Runs the files that the fault names and then the others, up to the first that fails. */
+async function firstFailure(copy, { tests }) {
+  const root = join(copy, 'dist/test');
+  const names = fs.readdirSync(root, { recursive: true }).map((name) => `/${name}`);
+  const files = names.filter((name) => name.endsWith('.test.js') && isInRing(name)).sort();
+  const hinted = files.filter((name) => tests.test(name));
+  const others = options.hinted ? [] : files.filter((name) => !tests.test(name));
+  for (const name of [...hinted, ...others]) {
+    const limitMs = hinted.includes(name) ? HINTED_MS : OTHER_MS;
+    const test = await failureOf(copy, join(root, name), limitMs);
+    if (test !== undefined) return { file: join(root, name), test, limitMs };
+  }
+  return undefined;
+}
+
+/** Runs a test file until a test fails; returns its name, undefined if none did. */
+async function failureOf(copy, file, limitMs) {
+  const words = ['--test', '--test-concurrency=2', '--test-reporter=tap', file];
+  const { status, output } = await run(copy, process.execPath, words, limitMs, /^ *not ok .*\n/m);
+  if (status === 0) return undefined;
+  const names = [...output.matchAll(/^ *not ok \d+ - (.*)$/gm)].map(([, name]) => name);
+  if (names.length === 0 && status === null) return 'did not end in time';
+  return names.find((name) => basename(name) !== basename(file)) ?? 'ended without a failed test';
+}
+
+/**
+ * Runs a command in a process group of its own, until its output matches `enough`; the status is
+ * null where that, or the time-out, ended it.
+ */
+async function run(copy, command, words, limitMs, enough = /$^/) {
+  const temporary = join(dirname(copy), 'temporary');
+  fs.mkdirSync(temporary, { recursive: true });
+  fs.chmodSync(temporary, 0o1777);
+  // A run of tests must not take itself for a part of the one that started it.
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+  const env = { ...inherited, TMPDIR: temporary };
+  const stdio = ['ignore', 'pipe', 'ignore'];
+  const child = spawn(command, words, { cwd: copy, env, detached: true, stdio });
+  groups.add(child.pid);
+  const timer = setTimeout(() => kill(-child.pid), limitMs);
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+    if (enough.test(output)) kill(-child.pid);
+  });
+  const closed = new Promise((done) => child.once('close', done));
+  const status = await new Promise((done) => child.once('exit', done).once('error', () => done(1)));
+  clearTimeout(timer);
+  kill(-child.pid);
+  groups.delete(child.pid);
+  // What outlives the command may hold its output open.
+  await Promise.race([closed, delay(LAST_OUTPUT_MS)]);
+  child.stdout.destroy();
+  for (const id of leftIn(dirname(copy))) kill(id);
+  empty(temporary);
+  return { status, output };
+}
+
+/** The processes that work in the folder or were told of it, where the system shows them. */
+function leftIn(folder) {
+  if (!fs.existsSync('/proc/self')) return [];
+  const ids = fs.readdirSync('/proc').map(Number);
+  return ids.filter((id) => {
+    if (Number.isNaN(id) || id === process.pid) return false;
+    try {
+      if (fs.readlinkSync(`/proc/${id}/cwd`).startsWith(folder)) return true;
+      const told = (name) => fs.readFileSync(`/proc/${id}/${name}`, 'utf8');
+      return ['cmdline', 'environ'].some((name) => told(name).includes(folder));
+    } catch {
+      return false;
+    }
+  });
+}
+
+function kill(id) {
+  try {
+    process.kill(id, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}
+
+/** Ends what runs in the folder, unmounts what is mounted there, and removes it. */
+function empty(folder) {
+  for (const id of leftIn(folder)) kill(id);
+  const mounts = fs.existsSync('/proc/mounts') ? fs.readFileSync('/proc/mounts', 'utf8') : '';
+  for (const [, place = ''] of mounts.split('\n').map((line) => line.split(' '))) {
+    if (place.startsWith(folder)) spawnSync('umount', ['--lazy', place]);
+  }
+  try {
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    console.error(`${folder} stays: ${error.message}`);
+  }
+}
+
+/** Leaves neither processes nor folders behind, however the program ends. */
+function cleanUp() {
+  for (const id of groups) kill(-id);
+  for (const folder of folders) empty(folder);
+}
