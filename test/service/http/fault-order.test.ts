@@ -1,10 +1,10 @@
-// Where several things are wrong with a request, the answer names the first in the order of the interface, section 4.
+// If several things are wrong with a request, the answer names the first of them in a fixed order.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertProblem, converse, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
-test('a request with everything wrong is told its faults in order, as they are mended one by one', async (t) => {
+test('fault order: each correction reveals the next fault', async (t) => {
   const service = await startService(t, { bodyLimitBytes: 1_000 });
   const [long, noJson, wrong, right] = ['x'.repeat(1_001), '{', '{"title":1}', '{"title":"a","body":"b"}'];
   const text = ['content-type: text/plain'];
