@@ -80,23 +80,24 @@ test('methods: HEAD has the status and the headers of GET', async () => {
   ];
   const etag = (await service.request('GET', '/openapi.json')).headers.etag;
   assert.equal(typeof etag, 'string');
-  for (const headers of [
-    {},
-    { 'accept-encoding': 'br, gzip' },
-    { accept: 'application/json' },
-    { 'if-none-match': `${etag}` },
-  ]) {
-    for (const path of paths) {
-      const get = await service.request('GET', path, { headers });
-      const head = await service.request('HEAD', path, { headers });
-      assert.equal(head.bytes.length, 0, path);
-      assert.equal(head.status, get.status, path);
-      // Metrics change from one moment to the next.
-      const varying = { date: '', 'x-request-id': '', ...(path === '/metrics' && { 'content-length': '' }) };
-      assert.deepEqual({ ...head.headers, ...varying }, { ...get.headers, ...varying }, path);
-    }
+  for (const path of paths) {
+    await assertSameHeaders(path);
+    if (!/^\/(docs|openapi|problems|notes$|nothing)/.test(path)) continue;
+    await assertSameHeaders(path, { 'accept-encoding': 'br, gzip' });
+    await assertSameHeaders(path, { accept: 'application/json' });
+    await assertSameHeaders(path, { 'if-none-match': `${etag}` });
   }
 });
+
+async function assertSameHeaders(path: string, headers: Record<string, string> = {}): Promise<void> {
+  const get = await service.request('GET', path, { headers });
+  const head = await service.request('HEAD', path, { headers });
+  assert.equal(head.bytes.length, 0, path);
+  assert.equal(head.status, get.status, path);
+  // Metrics change from one moment to the next.
+  const varying = { date: '', 'x-request-id': '', ...(path === '/metrics' && { 'content-length': '' }) };
+  assert.deepEqual({ ...head.headers, ...varying }, { ...get.headers, ...varying }, path);
+}
 
 test('methods: a refused HEAD has the headers of the problem', async () => {
   for (const [path, status] of [
