@@ -1,4 +1,4 @@
-// What follows a malformed request: who gets an answer, who can still read it, and whether the service keeps working.
+// Malformed requests: which fault is answered, what follows them, and whether the service keeps working.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { ProblemSlug } from '../../../src/http/problem.ts';
@@ -120,5 +120,34 @@ test('connections: kept open when client and service agree', async () => {
       await answer();
       socket.destroy();
     } else await closed();
+  }
+});
+
+test('fault order: each correction reveals the next fault', async (t) => {
+  const strict = await startService(t, { bodyLimitBytes: 1_000 });
+  const [long, noJson, wrong, right] = ['x'.repeat(1_001), '{', '{"title":1}', '{"title":"a","body":"b"}'];
+  const text = ['content-type: text/plain'];
+  const steps = [
+    {
+      slug: 'request-header-fields-too-large',
+      sent: requestText('PATCH /nothing/x#', [`x: ${'y'.repeat(17_000)}`], long),
+    },
+    { slug: 'bad-request', sent: requestText('PATCH /nothing/x#', [...text, 'host: b'], long) },
+    { slug: 'bad-request', sent: requestText('PATCH /nothing/x#', text, long) },
+    { slug: 'not-found', sent: requestText('PATCH /nothing/x', text, long) },
+    { slug: 'method-not-allowed', sent: requestText('PATCH /notes/x', text, long) },
+    { slug: 'unsupported-media-type', sent: requestText('PUT /notes/x', text, long) },
+    { slug: 'payload-too-large', sent: requestText('PUT /notes/x', [], long) },
+    { slug: 'bad-request', sent: requestText('PUT /notes/x', [], noJson) },
+    { slug: 'validation-failed', sent: requestText('PUT /notes/x', [], wrong) },
+    { slug: 'validation-failed', sent: requestText('PUT /notes/1', [], wrong) },
+    { slug: 'validation-failed', sent: requestText('PUT /notes/x', [], right) },
+    { slug: 'not-found', sent: requestText('PUT /notes/1', [], right) },
+  ] as const;
+  for (const { slug, sent } of steps) {
+    const { socket, answer } = await converse(strict, sent);
+    const { detail } = assertProblem(await answer(), slug);
+    socket.destroy();
+    if (sent.includes('/notes/1 ') && slug === 'not-found') assert.equal(detail, 'Note with ID 1 was not found.');
   }
 });
