@@ -4,12 +4,12 @@ import { weights } from '../../src/http/accept.ts';
 
 const weighed = (field: string | string[] | undefined) => Object.fromEntries(weights(field));
 
-test('what is named without a weight has weight 1', () => {
+test('accept: the default weight is 1', () => {
   assert.deepEqual(weighed('gzip'), { gzip: 1 });
   assert.deepEqual(weighed('br, gzip,identity'), { br: 1, gzip: 1, identity: 1 });
 });
 
-test('weights are read, zero among them, whatever stands around them', () => {
+test('accept: weights from 0 to 1', () => {
   assert.deepEqual(weighed('text/html, application/json;q=0.5, */*;q=0.001'), {
     'text/html': 1,
     'application/json': 0.5,
@@ -19,18 +19,18 @@ test('weights are read, zero among them, whatever stands around them', () => {
   assert.deepEqual(weighed('text/html;level=1;q=0.4;x=2'), { 'text/html': 0.4 });
 });
 
-test('names and q are read without regard to case', () => {
+test('accept: names and q in either case', () => {
   assert.deepEqual(weighed('GZip;Q=0.5'), { gzip: 0.5 });
 });
 
-test('a weight that is none counts as zero', () => {
+test('accept: an invalid weight counts as zero', () => {
   assert.deepEqual(weighed('br;q=x, gzip;q=, identity;q=0,5'), { br: 0, gzip: 0, identity: 0, '5': 1 });
 });
 
-test('nothing is accepted where nothing is said', () => {
+test('accept: an empty field accepts nothing', () => {
   for (const field of [undefined, '', ' ', ',', ';q=1', ' , ;']) assert.deepEqual(weighed(field), {}, field);
 });
 
-test('several lines of the field are one list', () => {
+test('accept: several lines are one list', () => {
   assert.deepEqual(weighed(['br;q=0', 'gzip']), { br: 0, gzip: 1 });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isJson, parseMediaType } from '../../src/http/media-type.ts';
 
-test('a media type is parsed without regard to case and blanks', () => {
+test('media types: case and spaces do not matter', () => {
   const parsed = parseMediaType(' Application/JSON ; Charset=UTF-8;\tq=1 ');
   assert.equal(parsed?.essence, 'application/json');
   assert.deepEqual(
@@ -14,7 +14,7 @@ test('a media type is parsed without regard to case and blanks', () => {
   );
 });
 
-test('parameters may be quoted, escaped, empty and left out', () => {
+test('media types: parameters may be quoted, escaped or empty', () => {
   const parameters = (text: string) => Object.fromEntries(parseMediaType(text)?.parameters ?? []);
   assert.deepEqual(parameters('a/b;x="1"'), { x: '1' });
   assert.deepEqual(parameters('a/b;x=""'), { x: '' });
@@ -23,7 +23,7 @@ test('parameters may be quoted, escaped, empty and left out', () => {
   assert.deepEqual(parameters('a/b;x=1;X=2'), { x: '2' });
 });
 
-test('what is no media type is undefined', () => {
+test('media types: invalid ones are undefined', () => {
   for (const text of [
     ...['', ' ', 'json', '/', 'application/', '/json', 'application json', 'application/json, text/plain', 'a/b/c'],
     ...['a/b x', 'a/b;x', 'a/b;x=', 'a/b;=1', 'a/b;x =1', 'a/b;x= 1', 'a/b;x="1', 'a/b;x="1\\"', 'a/b;x=1 2', 'é/b'],
@@ -32,21 +32,25 @@ test('what is no media type is undefined', () => {
   }
 });
 
-test('JSON is application/json and application/*+json, in UTF-8', () => {
+test('media types: JSON is application/json and +json, in UTF-8', () => {
   for (const text of [
     ...['application/json', 'APPLICATION/JSON', 'application/json;', 'application/json;charset=utf-8'],
     ...['application/json; charset=UTF-8', 'application/json; charset="utf-8"', 'application/json; charset="\\UTF-8"'],
     ...['application/json;charset=utf8', 'application/json; profile="https://a/b"', 'application/merge-patch+json'],
+    ...['Application/JSON', 'application/json;charset="UTF-8"', 'application/vnd.api+json; profile="a;b"'],
     ...['application/vnd.api+json; charset=utf-8', 'application/problem+json', 'application/a+b+json'],
   ]) {
     assert.equal(isJson(text), true, text);
   }
 });
 
-test('nothing else is JSON', () => {
+test('media types: others are not JSON', () => {
   for (const text of [
     ...['', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'],
     ...['application/jsonp', 'application/json5', 'application/xml', 'application/+json', 'application/json+xml'],
+    ...['text/plain;charset=UTF-8', 'application/octet-stream', 'application/jsonx', ' ', ';'],
+    ...['application/json; charset=utf-16le', 'application/json; charset="utf-32"', 'application/json, text/plain'],
+    ...['application/ld+json;charset=iso-8859-1'],
     ...['image/svg+json', 'json', '*/*', 'application/*', 'application/json, application/json'],
     ...['application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset="utf-16"'],
     ...['application/json; charset=us-ascii', 'application/json; charset=""', 'application/json; charset'],
@@ -56,7 +60,7 @@ test('nothing else is JSON', () => {
   }
 });
 
-test('a long and hostile media type is judged at once', () => {
+test('media types: long hostile ones are judged quickly', () => {
   const long = 16_384;
   for (const text of [
     `application/json${';'.repeat(long)}`,
@@ -67,8 +71,12 @@ test('a long and hostile media type is judged at once', () => {
     `application/json${';a=b'.repeat(long)};`,
     `${'a'.repeat(long)}/`,
   ]) {
-    const started = performance.now();
-    parseMediaType(text);
-    assert.ok(performance.now() - started < 200, text.slice(0, 40));
+    // The machine may be busy: only the best of several attempts counts.
+    const isQuick = [1, 2, 3].some(() => {
+      const started = performance.now();
+      parseMediaType(text);
+      return performance.now() - started < 200;
+    });
+    assert.ok(isQuick, text.slice(0, 40));
   }
 });

@@ -4,7 +4,7 @@ import { createRouter } from '../../src/http/router.ts';
 
 const route = (method: string, template: string) => ({ method, template, name: `${method} ${template}` });
 
-/** Returns a function that says which template a path finds and with which values. */
+/** Returns a function that finds the template of a path and the values of its parameters. */
 function finder(...templates: string[]) {
   const router = createRouter(templates.map((template) => route('GET', template)));
   return (...segments: string[]) => {
@@ -13,7 +13,7 @@ function finder(...templates: string[]) {
   };
 }
 
-test('a path finds its template and the values of its parameters, in order', () => {
+test('router: finds the template and the values, in order', () => {
   const find = finder('/', '/notes', '/notes/{note_id}', '/notes/{note_id}/comments/{comment_id}');
   assert.deepEqual(find(''), ['/']);
   assert.deepEqual(find('notes'), ['/notes']);
@@ -22,7 +22,7 @@ test('a path finds its template and the values of its parameters, in order', () 
   assert.deepEqual(find('notes', 'a/b%'), ['/notes/{note_id}', 'a/b%']);
 });
 
-test('a path that is shorter, longer or other than every template finds nothing', () => {
+test('router: other paths find nothing', () => {
   const find = finder('/notes', '/notes/{note_id}', '/notes/{note_id}/comments/{comment_id}');
   for (const path of [
     '',
@@ -40,7 +40,7 @@ test('a path that is shorter, longer or other than every template finds nothing'
   assert.equal(find(), undefined);
 });
 
-test('an empty segment is no value, and a trailing slash is another path', () => {
+test('router: an empty segment is not a value', () => {
   const find = finder('/notes', '/notes/{note_id}', '/notes/{note_id}/comments');
   for (const segments of [
     ['notes', ''],
@@ -52,7 +52,7 @@ test('an empty segment is no value, and a trailing slash is another path', () =>
   }
 });
 
-test('a fixed segment comes before a parameter, in whatever order they were declared', () => {
+test('router: fixed segments take precedence over parameters', () => {
   for (const templates of [
     ['/docs/{asset}', '/docs/page'],
     ['/docs/page', '/docs/{asset}'],
@@ -63,7 +63,7 @@ test('a fixed segment comes before a parameter, in whatever order they were decl
   }
 });
 
-test('a fixed segment that leads nowhere is tried as a value, and wrong turns leave no values behind', () => {
+test('router: backtracks from fixed segments', () => {
   const find = finder('/a/b/c', '/a/{x}/d', '/{y}/b/{z}/e', '/{y}/{w}/{z}');
   assert.deepEqual(find('a', 'b', 'c'), ['/a/b/c']);
   assert.deepEqual(find('a', 'b', 'd'), ['/a/{x}/d', 'b']);
@@ -72,7 +72,7 @@ test('a fixed segment that leads nowhere is tried as a value, and wrong turns le
   assert.equal(find('a', 'b', 'f', 'g'), undefined);
 });
 
-test('names that objects inherit are ordinary segments', () => {
+test('router: inherited names are ordinary segments', () => {
   const find = finder('/notes/{note_id}', '/__proto__');
   assert.deepEqual(find('__proto__'), ['/__proto__']);
   for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
@@ -81,7 +81,7 @@ test('names that objects inherit are ordinary segments', () => {
   }
 });
 
-test('the place of a path knows its methods, HEAD wherever there is GET, and lists them for allow', () => {
+test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
   const router = createRouter([
     route('GET', '/notes'),
     route('POST', '/notes'),
@@ -98,7 +98,7 @@ test('the place of a path knows its methods, HEAD wherever there is GET, and lis
   assert.equal(place('run')?.methods.has('HEAD'), false);
 });
 
-test('two routes with one method and path are an error, whatever their parameters are called', () => {
+test('router: two routes for one method and path are an error', () => {
   assert.throws(() => createRouter([route('GET', '/a'), route('GET', '/a')]), /two routes for GET \/a/);
   assert.throws(() => createRouter([route('GET', '/a/{x}'), route('GET', '/a/{y}')]), /two routes/);
 });

@@ -9,7 +9,7 @@ function assertParts(cases: Readonly<Record<string, readonly [segments: string[]
   }
 }
 
-test('a target is taken apart into segments and query', () => {
+test('targets: split into segments and query', () => {
   assertParts({
     '/': [[''], ''],
     '/notes': [['notes'], ''],
@@ -21,7 +21,7 @@ test('a target is taken apart into segments and query', () => {
   });
 });
 
-test('empty segments stay, for a trailing slash is another path', () => {
+test('targets: empty segments stay', () => {
   assertParts({
     '/notes/': [['notes', ''], ''],
     '/notes//comments': [['notes', '', 'comments'], ''],
@@ -29,7 +29,7 @@ test('empty segments stay, for a trailing slash is another path', () => {
   });
 });
 
-test('the path alone is percent-decoded, segment by segment', () => {
+test('targets: only the path is percent-decoded', () => {
   assertParts({
     '/notes/%31': [['notes', '1'], ''],
     '/n%6ftes': [['notes'], ''],
@@ -43,7 +43,7 @@ test('the path alone is percent-decoded, segment by segment', () => {
   });
 });
 
-test('dots in a path are ordinary segments: nothing is resolved', () => {
+test('targets: dots are ordinary segments', () => {
   assertParts({
     '/notes/../tags': [['notes', '..', 'tags'], ''],
     '/./notes': [['.', 'notes'], ''],
@@ -51,7 +51,7 @@ test('dots in a path are ordinary segments: nothing is resolved', () => {
   });
 });
 
-test('the host of an absolute target does not count', () => {
+test('targets: the host of an absolute one is ignored', () => {
   assertParts({
     'http://b/notes?limit=5': [['notes'], 'limit=5'],
     'HTTPS://b:80/notes/7': [['notes', '7'], ''],
@@ -62,7 +62,7 @@ test('the host of an absolute target does not count', () => {
   });
 });
 
-test('two slashes in front choose no host', () => {
+test('targets: two leading slashes do not name a host', () => {
   assertParts({
     '//evil/x': [['', 'evil', 'x'], ''],
     '//evil': [['', 'evil'], ''],
@@ -71,18 +71,11 @@ test('two slashes in front choose no host', () => {
   });
 });
 
-test('whatever is no path is refused', () => {
+test('targets: others are refused', () => {
   for (const text of [
     ...['', '*', 'notes', '?limit=5', 'http:/b/notes', 'http://', 'http:///notes', 'ftp://b/notes', 'b:443', '\\notes'],
-    ...[
-      '/notes#top',
-      '/notes?a#b',
-      'http://user@b/notes',
-      'http://u:p@b',
-      '#',
-      'http://b#/notes',
-      'http://b/notes#top',
-    ],
+    ...['/notes#top', '/notes?a#b', 'http://user@b/notes', 'http://u:p@b', '#', 'http://b#/notes'],
+    ...['http://b/notes#top'],
     ...['/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af', '/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
   ]) {
     assert.throws(
@@ -93,7 +86,7 @@ test('whatever is no path is refused', () => {
   }
 });
 
-test('a target of the longest kind is taken apart at once', () => {
+test('targets: the longest ones are split', () => {
   const long = 16_384;
   assert.equal(parseTarget('/'.repeat(long)).segments.length, long);
   assert.equal(parseTarget(`/${'%41'.repeat(long)}`).segments[0], 'A'.repeat(long));

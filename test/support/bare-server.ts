@@ -1,5 +1,5 @@
-// The HTTP layer with handlers of the test's own, for what no route of the service would show: slow answers, held ones,
-// short time-outs.
+// The HTTP layer with routes of the test, for what the routes of the service cannot show: delayed answers, short
+// time-outs.
 import type { TestContext } from 'node:test';
 import { type Call, createDispatcher, type Outcome, type Route } from '../../src/http/dispatch.ts';
 import type { Problem } from '../../src/http/problem.ts';
@@ -8,17 +8,17 @@ import { createHttpServer, HTTP_LIMITS } from '../../src/http/server.ts';
 
 const BODY_LIMIT_BYTES = 1_000;
 
-/** A listening server made of a test's own routes. */
+/** A listening server with the routes of a test. */
 export interface BareServer {
   readonly port: number;
-  /** What became of the requests so far. */
+  /** The outcomes of all requests so far. */
   readonly outcomes: readonly Outcome[];
-  /** What was answered to what never became a request. */
+  /** The answers to malformed requests so far. */
   readonly refusals: readonly Problem[];
   close(): Promise<void>;
 }
 
-/** What a handler is given of a request without path parameters, query, body and headers, whose client stays. */
+/** The call of a request without parameters, query, body and headers, whose client stays connected. */
 export const EMPTY_CALL: Call = {
   path: [],
   query: '',
@@ -28,7 +28,7 @@ export const EMPTY_CALL: Call = {
   signal: () => new AbortController().signal,
 };
 
-/** Starts a server for `routes`, with `limits` instead of the usual ones. It is closed at the end of the test. */
+/** Starts a server for `routes`, with `limits` in place of the real ones. It is closed at the end of the test. */
 export async function startBareServer(
   test: Pick<TestContext, 'after'>,
   routes: readonly Route[],
@@ -70,7 +70,7 @@ export function textRoute(
   return { method, template, takesBody, handle: async (call) => ({ status: 200, body: await handle(call) }) };
 }
 
-/** Something to wait for: `open` lets everybody through who waits at `passed`, now and later. */
+/** Something to wait for: `open` resolves `passed`. */
 export interface Gate {
   readonly passed: Promise<void>;
   open(): void;

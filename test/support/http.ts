@@ -1,17 +1,17 @@
-// The HTTP client of the tests. It holds every answer against the contract.
+// The HTTP client of the tests. It validates every answer against the contract.
 import { once } from 'node:events';
 import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { assertFitsContract } from './contract.ts';
 
-/** What a request carries beside its method and path. */
+/** The parts of a request beside its method and path. */
 export interface RequestParts {
   /** A value to send as JSON. */
   readonly json?: unknown;
-  /** A body to send as it is. */
+  /** A body to send unchanged. */
   readonly body?: string | Buffer;
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** Keeps connections between requests. By default each request opens its own. */
+  /** Keeps connections open between requests. Without it each request opens one. */
   readonly agent?: Agent;
 }
 
@@ -19,7 +19,7 @@ export interface RequestParts {
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** The body as it came over the wire. */
+  /** The body as it was received. */
   readonly bytes: Buffer;
   /** The body as text, decompressed if it was compressed. */
   readonly text: string;
@@ -28,14 +28,14 @@ export interface Answer {
   readonly json: any;
 }
 
-/** Sends a request to the service at `url`. Rejects if the answer is not one that the contract declares. */
+/** Sends a request to the service at `url`. Rejects if the contract does not declare the answer. */
 export async function request(url: string, method: string, path: string, parts: RequestParts = {}): Promise<Answer> {
   const answer = await send(url, method, path, parts);
   assertFitsContract(method, path, answer);
   return answer;
 }
 
-/** Sends a request to any server, which need not keep the contract. */
+/** Sends a request to any server, without the contract. */
 export async function send(
   url: string,
   method: string,

@@ -1,19 +1,18 @@
-// JSON texts and near misses, made for this service, with what is decided of each: RFC 8259 where it decides, the
-// interface where the RFC leaves it open.
+// JSON texts and near misses with the decision on each: by RFC 8259, or by this service where the RFC leaves it open.
 
-/** What is decided of texts that are alike. A text that is no string is bytes. */
+/** Similar texts with the decision on them. */
 export interface JsonTexts {
-  /** Are JSON: read, with the value that `JSON.parse` gives them. */
+  /** JSON with the value that `JSON.parse` returns. */
   readonly accepted: readonly (string | Buffer)[];
-  /** Are no JSON: refused as a bad request. */
+  /** Not JSON: refused as a bad request. */
   readonly refused: readonly (string | Buffer)[];
-  /** Are JSON, and read with another value than `JSON.parse` gives them, or refused although it takes them. */
+  /** JSON with another value than `JSON.parse` returns, or refused although it is valid. */
   readonly decided?: readonly (readonly [text: string, decision: { readonly value: unknown } | 'refused'])[];
 }
 
 const INTEGER_AS_FLOAT = { value: null };
 
-/** Brackets, one inside the other. */
+/** Nested brackets. */
 export function nested(levels: number, open = '[', close = ']'): string {
   return open.repeat(levels) + close.repeat(levels);
 }
@@ -23,13 +22,13 @@ function quoted(hex: string): Buffer {
   return Buffer.from(`22${hex}22`, 'hex');
 }
 
-/** Every beginning of `text` but the whole. */
+/** Every proper prefix of `text`. */
 function beginnings(text: string): Buffer[] {
   const bytes = Buffer.from(text);
   return Array.from(bytes.keys(), (length) => bytes.subarray(0, length));
 }
 
-/** The texts by what they are about. */
+/** The texts by subject. */
 export const JSON_TEXTS: Readonly<Record<string, JsonTexts>> = {
   'whole numbers': {
     accepted: [
@@ -95,7 +94,7 @@ export const JSON_TEXTS: Readonly<Record<string, JsonTexts>> = {
       ...['"\\u0041"', '"\\u00e9"', '"\\u00E9"', '"\\uD83D\\uDC4B"', '"\\ud83d\\udc4b"', '"\\uffff"', '"\\\\u0041"'],
       ...['"\\u005c"', '"\\u005C\\u0022"', '"\\\\\\""', '"\\u0022"', '"\\ufeff"', '"\\u2028"', '{"\\u0061":1}'],
       ...['"\\\\n"'],
-      // No Unicode, but JSON: a schema that takes strings refuses them.
+      // Lone surrogates are JSON, but a schema refuses them.
       ...['"\\ud800"', '"\\udfff"', '"\\udc00\\ud800"', '"\\ud800\\ud800"', '"\\ud800a"', '"\\ud800\\u0041"'],
     ],
     refused: [
@@ -150,7 +149,7 @@ export const JSON_TEXTS: Readonly<Record<string, JsonTexts>> = {
       ...[Buffer.from('\ufeff{}', 'utf16le')],
     ],
   },
-  'what is near JSON': {
+  'similar to JSON': {
     accepted: [],
     refused: [
       ...['//', '1//', '1 // one', '// one\n1', '/**/1', '1/**/', '[1/*,2*/]', '/', '/*', '*/1', '# one\n1'],
@@ -170,11 +169,11 @@ export const JSON_TEXTS: Readonly<Record<string, JsonTexts>> = {
       // Continuations without a start, and starts without their continuations.
       ...['80', 'bf', '8080', 'c3', 'c328', 'e2', 'e282', 'e228a1', 'e28228', 'f0', 'f09f', 'f09f91', 'f0288cbc'],
       ...['f09f28bc', 'c3c3a9', 'e9', 'e4f6fc', '61cc8181'],
-      // Longer than need be.
+      // Overlong.
       ...['c080', 'c0af', 'c1bf', 'c0a2', 'e08080', 'e080af', 'e080a2', 'e09fbf', 'f0808080', 'f08080af', 'f08fbfbf'],
       // Surrogates.
       ...['eda080', 'edafbf', 'edb080', 'edbfbf', 'eda0bdedb18b'],
-      // Beyond the last code point, and lengths that there are no more.
+      // Beyond the last code point, and obsolete lengths.
       ...['f4908080', 'f5808080', 'f7bfbfbf', 'f888808080', 'fbbfbfbfbf', 'fc8480808080', 'fe', 'ff', 'ffff'],
       ...['fefeff'],
     ].map(quoted),
@@ -190,7 +189,7 @@ export const JSON_TEXTS: Readonly<Record<string, JsonTexts>> = {
       Buffer.from('{"a":1}', 'utf16le'),
       Buffer.from('\ufeff"a"', 'utf16le'),
       Buffer.from('"a"', 'utf16le').swap16(),
-      // UTF-32, UTF-7, and a body that is compressed.
+      // UTF-32, UTF-7, and a compressed body.
       Buffer.from('220000006100000022000000', 'hex'),
       Buffer.from('+AHs-+AH0-'),
       Buffer.from('1f8b0800000000000003abae050043bfa6a302000000', 'hex'),

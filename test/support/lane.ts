@@ -1,38 +1,43 @@
-// A connection over which anything is sent, and on which nothing comes back but whole answers, or an end.
+// A connection for arbitrary bytes, on which only complete answers or the end of the connection may come back.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { openSocket, type RawAnswer, takeAnswer } from './raw.ts';
 
-/** How long nothing has to come before the client takes it that the service waits for more, and ends the connection. */
-const QUIET_MS = 100;
-/** How long the service may take to close a connection that its client has ended. */
-const CLOSED_WITHIN_MS = 10_000;
+/** After this long without an answer the service probably waits for more, and the client ends the connection. */
+const QUIET_MS = 300;
+/** Bounds the wait for the service to close a connection that its client has ended. */
+const CLOSED_WITHIN_MS = 30_000;
 
 const ALLOWED_FAULTS = [501, 503, 505];
 
-/** What was seen on all lanes. The counts are added to. */
+/** Counts what happened on all lanes. */
 export interface Tally {
-  /** How many answers there were of each status, those to probes excepted. */
+  /** The number of answers of each status, except those to probes. */
   readonly statuses: Map<number, number>;
   connections: number;
-  /** How often the service waited for more. */
+  /** How often the client ended a connection because the service waited for more. */
   quiet: number;
-  /** How often a connection was over without any answer, each of them ended by the client. */
+  /** How many connections, ended by the client, were closed without an answer. */
   silent: number;
 }
 
-/** A connection that is opened again whenever it has ended. */
+/** Returns a tally of nothing. */
+export function createTally(): Tally {
+  return { statuses: new Map(), connections: 0, quiet: 0, silent: 0 };
+}
+
+/** A connection that is reopened after it has ended. */
 export interface Lane {
   /**
-   * Sends `bytes` and a request behind them; resolves when that was answered, which shows that both sides agree on where
-   * each of them ends, or when the connection was closed. Rejects if an answer is not whole, or not one that is allowed.
+   * Sends `bytes` and a probe, which is a valid request. Resolves when the probe was answered, which shows that both
+   * sides agree on where `bytes` end, or when the connection was closed. Rejects if an answer is incomplete or not allowed.
    */
   exchange(bytes: Buffer, probeId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Returns a lane that is not open yet. */
+/** Returns a lane that opens with the first exchange. */
 export function openLane(port: number, tally: Tally): Lane {
   let current: Socket | undefined;
 
@@ -41,11 +46,11 @@ export function openLane(port: number, tally: Tally): Lane {
       if (!current) {
         current = await openSocket({ port });
         tally.connections += 1;
-        // A reset comes where the client still sends when the service has closed: an end like any other.
+        // The service may close while the client is still sending: that is a reset, and an end like any other.
         current.on('error', () => {});
       }
       const socket = current;
-      const stays = await converse(socket, bytes, probeId, tally);
+      const stays = await sendWithProbe(socket, bytes, probeId, tally);
       if (!stays) current = undefined;
     },
     async close() {
@@ -56,8 +61,8 @@ export function openLane(port: number, tally: Tally): Lane {
   };
 }
 
-/** Resolves with whether the connection is still there. */
-function converse(socket: Socket, bytes: Buffer, probeId: string, tally: Tally): Promise<boolean> {
+/** Resolves with whether the connection is still open. */
+function sendWithProbe(socket: Socket, bytes: Buffer, probeId: string, tally: Tally): Promise<boolean> {
   const mayBeHead = bytes.includes('HEAD');
   let received = Buffer.alloc(0);
   let answers = 0;
@@ -73,9 +78,9 @@ function converse(socket: Socket, bytes: Buffer, probeId: string, tally: Tally):
     function onClose(): void {
       settleIf(() => {
         takeAll(true);
-        assert.equal(received.toString('latin1'), '', 'the last answer is not whole');
+        assert.equal(received.toString('latin1'), '', 'the last answer is incomplete');
         if (answers === 0) {
-          assert.ok(ended, 'the service closed without a word');
+          assert.ok(ended, 'the service closed without an answer');
           tally.silent += 1;
         }
         return false;
@@ -92,7 +97,7 @@ function converse(socket: Socket, bytes: Buffer, probeId: string, tally: Tally):
       timer = setTimeout(() => settleIf(() => assert.fail('the service does not close')), CLOSED_WITHIN_MS);
       socket.end();
     }
-    /** Takes all answers that are whole; returns whether that of the probe was among them. */
+    /** Takes all complete answers. Returns whether that to the probe was among them. */
     function takeAll(closed: boolean): boolean {
       for (let answer = take(closed); answer; answer = take(closed)) {
         if (answersProbe(answer, probeId)) return true;
@@ -137,12 +142,12 @@ function probe(id: string): Buffer {
   return Buffer.from(`OPTIONS * HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\n\r\n`);
 }
 
-/** Only the server as a whole allows this much: the id may have become a header of what was sent in front of the probe. */
+/** Only `OPTIONS *` allows this much. The id alone says nothing: it may have become a header of a mutated request. */
 function answersProbe({ headers }: RawAnswer, id: string): boolean {
   return headers['x-request-id'] === id && headers.allow === 'GET, HEAD, POST, PUT, DELETE, OPTIONS';
 }
 
-/** Whether the first answer has no body although it tells a length, as one to HEAD; undefined if that cannot be told yet. */
+/** Whether the first answer has a length and no body, like one to HEAD; undefined if that cannot be known yet. */
 function endsWithItsHeaders(received: Buffer, closed: boolean): boolean | undefined {
   const next = 'HTTP/1.1 ';
   const end = received.indexOf('\r\n\r\n');

@@ -1,5 +1,5 @@
-// HTTP by hand over a bare connection: sends what no client library would send, and takes the answers apart strictly
-// enough to see a wrong length, a second answer or a reset, which a client library would hide.
+// The raw-bytes client of the tests: sends what no client library would send, and parses the answers strictly enough
+// to notice a wrong length, a second answer or a reset, which a client library would hide.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -7,9 +7,17 @@ import { type ProblemSlug, problemTitle, problemTypes, type Violation } from '..
 import { validatorAt } from './contract.ts';
 import { until } from './until.ts';
 
-const ANSWER_WITHIN_MS = 10_000;
+/** Bounds a wait that would otherwise never end. */
+const PATIENCE_MS = 30_000;
 
-/** An answer as its bytes say; interim ones (100) count as answers too. */
+/** The header line that names the host. */
+export const HOST = 'Host: localhost\r\n';
+/** The header line that asks the service to close the connection. */
+export const CLOSE = 'Connection: close\r\n';
+/** The JSON of a valid note, 24 bytes long. */
+export const NOTE = '{"title":"a","body":"b"}';
+
+/** An answer, parsed from its bytes. Interim ones (100) count as answers too. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -29,17 +37,17 @@ export interface ProblemBody {
 export interface Conversation {
   readonly socket: Socket;
   /**
-   * Resolves with the next answer; `method` is that of the request, for an answer to HEAD ends with its headers.
-   * Rejects if the connection ends before the answer does.
+   * Resolves with the next answer. `method` is that of the request: an answer to HEAD ends with its headers. Rejects if
+   * the connection ends before the answer does.
    */
   answer(method?: string): Promise<RawAnswer>;
-  /** Resolves when the service has closed the connection in order; rejects if it was reset or if more bytes came. */
+  /** Resolves when the service has closed the connection. Rejects if it was reset or if more bytes came. */
   closed(): Promise<void>;
-  /** Resolves with all answers that come until the service closes; rejects if the last one is not complete. */
+  /** Resolves with all answers up to the end of the connection. Rejects if the last one is not complete. */
   rest(): Promise<RawAnswer[]>;
 }
 
-/** Opens a connection, sends `parts` over it, and leaves it open. It goes with the end of the process at the latest. */
+/** Opens a connection, sends `parts` over it and leaves it open. */
 export async function converse(service: { port: number }, ...parts: (string | Buffer)[]): Promise<Conversation> {
   const socket = await openSocket(service);
   let received = Buffer.alloc(0);
@@ -52,12 +60,12 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
   });
   for (const part of parts) socket.write(part);
 
-  /** Resolves once `look` returns something; looks at each change, and gives up when no change can come. */
+  /** Resolves with the first result of `look`, which is called after each change. Rejects when no change can follow. */
   function seen<Found>(what: string, look: () => Found | undefined): Promise<Found> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => settle(() => reject(fail(`no ${what} in time`))), ANSWER_WITHIN_MS);
-      const state = () => `${fault?.code ?? 'no error'}, ${JSON.stringify(received.toString('latin1').slice(0, 500))}`;
-      const fail = (problem: string) => new Error(`${problem}: ${state()}`);
+      const timer = setTimeout(() => settle(() => reject(fail(`no ${what} in time`))), PATIENCE_MS);
+      const text = () => JSON.stringify(received.toString('latin1').slice(0, 500));
+      const fail = (problem: string) => new Error(`${problem}: ${fault?.code ?? 'no error'}, ${text()}`);
       function settle(outcome: () => void): void {
         clearTimeout(timer);
         socket.off('data', check).off('close', check);
@@ -98,13 +106,13 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
     },
     async closed() {
       await seen('end', () => socket.closed || undefined);
-      assert.equal(received.toString('latin1'), '', 'more came than the answers');
+      assert.equal(received.toString('latin1'), '', 'bytes behind the answers');
       assert.equal(fault, undefined, 'the connection was reset');
     },
   };
 }
 
-/** Sends `parts` over a connection of their own; resolves with the one answer, after which the service must close. */
+/** Sends `parts` over a new connection. Resolves with the one answer, after which the service must close. */
 export async function exchange(service: { port: number }, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
   const conversation = await converse(service, ...parts);
   const answer = await conversation.answer(/^HEAD /.test(String(parts[0])) ? 'HEAD' : undefined);
@@ -112,10 +120,19 @@ export async function exchange(service: { port: number }, ...parts: (string | Bu
   return answer;
 }
 
-/** The text of a request with a host and, where there is a `body`, its length. Header lines end without line breaks. */
+/**
+ * The text of a request with a host and, if there is a `body`, its length. Each of `headers` is one line without its
+ * end.
+ */
 export function requestText(line: string, headers: readonly string[] = [], body = ''): string {
   const length = body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`];
   return [`${line} HTTP/1.1`, 'host: localhost', ...headers, ...length, '', body].join('\r\n');
+}
+
+/** The text of a request with a host and a complete chunked body made of `parts`. */
+export function chunkedText(line: string, headers: readonly string[], ...parts: string[]): string {
+  const head = requestText(line, [...headers, 'transfer-encoding: chunked']);
+  return `${head}${parts.map(chunk).join('')}0\r\n\r\n`;
 }
 
 /** `data` as one chunk of a chunked body, without the last, empty one. */
@@ -123,13 +140,39 @@ export function chunk(data: string): string {
   return `${Buffer.byteLength(data).toString(16)}\r\n${data}\r\n`;
 }
 
-/** The text of a request with a host and a chunked body made of `parts`, to its very end. */
-export function chunkedText(line: string, headers: readonly string[], ...parts: string[]): string {
-  const head = requestText(line, [...headers, 'transfer-encoding: chunked']);
-  return `${head}${parts.map(chunk).join('')}0\r\n\r\n`;
+// The rest of the builders write exactly what they are given: `headers` are lines with their ends.
+
+/** A GET of a request line and `headers`, without a host. */
+export function bare(headers: string, target = '/notes', version = 'HTTP/1.1'): string {
+  return `GET ${target} ${version}\r\n${headers}\r\n`;
 }
 
-/** Asserts that the service still answers others: a plain GET on a connection of its own. */
+/** A GET with a host that closes the connection. */
+export function get(headers = '', target?: string, version?: string): string {
+  return bare(HOST + CLOSE + headers, target, version);
+}
+
+/** A request with a host that closes the connection, without a body. */
+export function call(method: string, headers = '', target = '/notes'): string {
+  return `${method} ${target} HTTP/1.1\r\n${HOST}${CLOSE}${headers}\r\n`;
+}
+
+/** A POST with a host that closes the connection. `headers` have to frame its body. */
+export function post(headers: string, body = ''): string {
+  return `${call('POST', headers)}${body}`;
+}
+
+/** A POST with a host that closes the connection, and a body whose chunks are written out. */
+export function chunked(body: string, headers = ''): string {
+  return post(`Transfer-Encoding: chunked\r\n${headers}`, body);
+}
+
+/** `text` as bytes, one for each character. */
+export function bytes(text: string): Buffer {
+  return Buffer.from(text, 'latin1');
+}
+
+/** Asserts that the service answers a plain GET on a new connection. */
 export async function assertAlive(service: { port: number }): Promise<void> {
   const answer = await exchange(service, requestText('GET /notes', ['connection: close']));
   assert.equal(answer.status, 200);
@@ -153,18 +196,18 @@ export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody
   return problem;
 }
 
-/** Takes one answer off the front of `bytes`, with its length; undefined if it is not whole yet. Fails if it is none. */
+/** Parses the answer at the start of `bytes`: undefined if it is incomplete. Fails if it is malformed. */
 export function takeAnswer(bytes: Buffer, method?: string): { answer: RawAnswer; length: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
-  const [, code] = /^HTTP\/1\.1 (\d{3}) [\w -]+$/.exec(first) ?? assert.fail(`no status line: ${first}`);
+  const [, code] = /^HTTP\/1\.1 (\d{3}) [\w -]+$/.exec(first) ?? assert.fail(`not a status line: ${first}`);
   const status = Number(code);
   const headers: Record<string, string> = {};
   for (const line of lines) {
-    const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`no header line: ${line}`);
+    const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`not a header line: ${line}`);
     const key = String(name).toLowerCase();
-    assert.ok(!(key in headers), `${key} stands there twice: ${lines}`);
+    assert.ok(!(key in headers), `duplicate ${key}: ${lines}`);
     headers[key] = String(value);
   }
   const bodiless = status < 200 || status === 204 || status === 304;
@@ -183,16 +226,16 @@ export async function openSocket({ port }: { port: number }): Promise<Socket> {
   return socket;
 }
 
-/** Resolves once the service takes no more connections. */
+/** Resolves once the service refuses connections. */
 export function refusal(service: { port: number }): Promise<void> {
   return until(async () => {
     const attempt = openSocket(service).then((socket) => void socket.destroy());
-    // One that is made in the last moment is reset.
+    // A connection made at the last moment is reset.
     return (await attempt.catch(({ code }) => code)) === 'ECONNREFUSED';
   });
 }
 
-/** Reads from a bare connection until the other side closes it; a reset counts as closing. */
+/** Reads from a bare connection until the service closes it. A reset counts as closing. */
 export function readAll(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -205,7 +248,7 @@ export function readAll(socket: Socket): Promise<string> {
   });
 }
 
-/** Sends `text` over a bare connection and resolves with everything that comes back until the service closes it. */
+/** Sends `text` over a new connection. Resolves with everything that comes back until the service closes it. */
 export async function sendRaw(service: { port: number }, text: string | Buffer): Promise<string> {
   const socket = await openSocket(service);
   const answer = readAll(socket);

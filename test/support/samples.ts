@@ -1,11 +1,11 @@
-// Requests that are right, as bytes: those that the contract itself gives as examples.
+// Valid requests as bytes, made from the examples of the contract.
 import { at, contract, resolve } from './contract.ts';
 
-/** Whole requests that are right, as text of which each character is a byte. */
+/** Valid requests. Each character of a text is a byte. */
 export interface Samples {
   readonly bare: readonly string[];
   readonly withBodies: readonly string[];
-  /** Those that start threads, which take a thousand times as long. */
+  /** Requests that start threads. */
   readonly demonstrations: readonly string[];
 }
 
@@ -15,7 +15,7 @@ interface Operation {
   readonly tags?: readonly string[];
 }
 
-/** Returns requests for every operation of the contract, made of its examples, and HEAD and OPTIONS for every path. */
+/** Returns requests for every operation of the contract, and HEAD and OPTIONS for every path. */
 export function samplesOfContract(): Samples {
   const bare: string[] = [];
   const withBodies: string[] = [];
@@ -40,7 +40,7 @@ export function samplesOfContract(): Samples {
   return { bare, withBodies, demonstrations };
 }
 
-/** The path with the examples of the parameters that are declared at `pointer`. */
+/** Fills `template` with the examples of the parameters declared at `pointer`. */
 function filled(template: string, pointer: string): string {
   const declared = Object.keys((at(pointer) ?? []) as object).map(
     (index) => at(resolve(`${pointer}/${index}`) ?? '') as { name: string; example?: unknown },

@@ -1,12 +1,12 @@
-// Where the service says it is: --base-url and --problem-base in everything that carries a URL or a path.
+// --base-url and --problem-base in everything that carries a URL or a path.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sendRaw } from '../../support/raw.ts';
+import { assertProblem, exchange } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
-test('--base-url stands before every path that is told', async (t) => {
+test('base URL: precedes every path in an answer', async (t) => {
   const base = 'http://example.org/api';
   const service = await startService(t, { baseUrl: base });
   const created = await service.request('POST', '/notes', { json: NOTE });
@@ -16,10 +16,8 @@ test('--base-url stands before every path that is told', async (t) => {
   assert.equal((await service.request('GET', '/')).headers.location, '/api/docs');
   const missing = await service.request('GET', '/notes/2');
   assert.equal(missing.json.type, `${base}/problems/not-found`);
-  assert.match(
-    await sendRaw(service, 'nonsense\r\n\r\n'),
-    /"type":"http:\/\/example\.org\/api\/problems\/bad-request"/,
-  );
+  const malformed = JSON.parse((await exchange(service, 'nonsense\r\n\r\n')).body);
+  assert.equal(malformed.type, `${base}/problems/bad-request`);
   const description = await service.request('GET', '/openapi.json');
   assert.deepEqual(
     description.json.servers.map(({ url }: { url: string }) => url),
@@ -29,25 +27,13 @@ test('--base-url stands before every path that is told', async (t) => {
   assert.ok(!description.text.includes('127.0.0.1'));
 });
 
-test('--problem-base starts the type of every problem, and changes nothing else', async (t) => {
-  const service = await startService(t, { problemBase: 'https://errors.example.org/notes' });
-  const missing = await service.request('GET', '/notes/1');
-  assert.equal(missing.json.type, 'https://errors.example.org/notes/not-found');
-  assert.match(await sendRaw(service, 'nonsense\r\n\r\n'), /"https:\/\/errors\.example\.org\/notes\/bad-request"/);
-  const description = await service.request('GET', '/openapi.json');
-  assert.equal(description.json.servers[0].url, service.url);
-  assert.ok(description.text.includes('https://errors.example.org/notes/not-found'));
-  assert.ok(!description.text.includes(`${service.url}/problems`));
-  assert.equal((await service.request('GET', '/')).headers.location, '/docs');
-});
-
-test('a base URL is taken as it is, whatever it holds', async (t) => {
+test('base URL: may contain replacement patterns', async (t) => {
   const service = await startService(t, { baseUrl: 'http://example.org/$&/$1' });
   const description = await service.request('GET', '/openapi.json');
   assert.equal(description.json.servers[0].url, 'http://example.org/$&/$1');
 });
 
-test('a start that fails behind the port leaves it', async (t) => {
+test('base URL: an invalid one leaves the port free', async (t) => {
   const service = await startService(t);
   await service.close();
   const base = { port: service.port, db: service.file };
@@ -55,9 +41,23 @@ test('a start that fails behind the port leaves it', async (t) => {
   assert.equal((await startService(t, base)).port, service.port);
 });
 
-test('without --base-url the types of problems lead to where it listens', async (t) => {
+test('problem base: precedes the type of every problem, and nothing else', async (t) => {
+  const service = await startService(t, { problemBase: 'https://errors.example.org/notes' });
+  const missing = await service.request('GET', '/notes/1');
+  assert.equal(missing.json.type, 'https://errors.example.org/notes/not-found');
+  const malformed = JSON.parse((await exchange(service, 'nonsense\r\n\r\n')).body);
+  assert.equal(malformed.type, 'https://errors.example.org/notes/bad-request');
+  const description = await service.request('GET', '/openapi.json');
+  assert.equal(description.json.servers[0].url, service.url);
+  assert.ok(description.text.includes('https://errors.example.org/notes/not-found'));
+  assert.ok(!description.text.includes(`${service.url}/problems`));
+  assert.equal((await service.request('GET', '/')).headers.location, '/docs');
+});
+
+test('problem base: the URL of the service by default', async (t) => {
   const service = await startService(t);
-  const missing = await service.request('GET', '/tags/1');
-  assert.equal(missing.json.type, `${service.url}/problems/not-found`);
-  assert.equal((await fetch(missing.json.type)).status, 200);
+  assertProblem(await exchange(service, 'nonsense\r\n\r\n'), 'bad-request');
+  const { json } = await service.request('GET', '/tags/1');
+  assert.equal(json.type, `${service.url}/problems/not-found`);
+  assert.equal((await service.request('GET', new URL(json.type).pathname)).status, 200);
 });

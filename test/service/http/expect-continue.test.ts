@@ -1,36 +1,35 @@
-// `Expect: 100-continue`: a client that asks first is told at once whether its body is wanted.
+// `Expect: 100-continue`: a client that asks first learns at once whether to send its body.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
+import { after, test } from 'node:test';
+import { assertProblem, chunk, converse, NOTE, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
-const NOTE = '{"title":"a","body":"b"}';
 const LENGTH = `content-length: ${NOTE.length}`;
 
 const asking = (line: string, ...headers: string[]) => requestText(line, ['expect: 100-continue', ...headers]);
 
-test('a body that will be read is asked for, and then read', async (t) => {
-  const service = await startService(t);
+const service = await startService({ after });
+
+test('100-continue: sent before a body is read', async () => {
   const { socket, answer } = await converse(service, asking('POST /notes', LENGTH));
   assert.deepEqual(await answer(), { status: 100, headers: {}, body: '' });
   socket.write(NOTE);
-  assert.equal((await answer()).status, 201);
-  socket.write(asking('PUT /notes/1', 'transfer-encoding: chunked'));
+  const { status, headers } = await answer();
+  assert.equal(status, 201);
+  socket.write(asking(`PUT ${headers.location}`, 'transfer-encoding: chunked'));
   assert.equal((await answer()).status, 100);
   socket.write(`${chunk(NOTE)}0\r\n\r\n`);
   assert.equal((await answer()).status, 200);
   socket.destroy();
 });
 
-test('the expectation is understood in any case of its letters', async (t) => {
-  const service = await startService(t);
+test('100-continue: letters of either case', async () => {
   const { socket, answer } = await converse(service, requestText('POST /notes', ['Expect: 100-Continue', LENGTH]));
   assert.equal((await answer()).status, 100);
   socket.destroy();
 });
 
-test('a request that will be refused is refused before its body is sent', async (t) => {
-  const service = await startService(t);
+test('100-continue: a refusal comes before the body', async () => {
   const cases = [
     [asking('POST /notes', 'content-length: 1048577'), 'payload-too-large'],
     [asking('POST /notes', LENGTH, 'content-type: text/plain'), 'unsupported-media-type'],
@@ -48,8 +47,7 @@ test('a request that will be refused is refused before its body is sent', async 
   }
 });
 
-test('a chunked body that turns out too large is refused after all', async (t) => {
-  const service = await startService(t);
+test('100-continue: a chunked body over the limit is 413', async () => {
   const { socket, answer, closed } = await converse(service, asking('POST /notes', 'transfer-encoding: chunked'));
   assert.equal((await answer()).status, 100);
   socket.write(chunk('x'.repeat(1_048_577)));
@@ -57,8 +55,7 @@ test('a chunked body that turns out too large is refused after all', async (t) =
   await closed();
 });
 
-test('a body that nobody reads is not asked for', async (t) => {
-  const service = await startService(t);
+test('100-continue: not sent for an unused body', async () => {
   for (const [line, status] of [
     ['GET /notes', 200],
     ['OPTIONS /notes', 204],
@@ -70,31 +67,29 @@ test('a body that nobody reads is not asked for', async (t) => {
   }
 });
 
-test('who sends its body without waiting is served all the same', async (t) => {
-  const service = await startService(t);
+test('100-continue: clients may send without waiting', async () => {
   const { answer, closed } = await converse(service, asking('POST /notes', LENGTH, 'connection: close') + NOTE);
   assert.equal((await answer()).status, 100);
   assert.equal((await answer()).status, 201);
   await closed();
 });
 
-test('who sends its body without waiting can read a refusal', async (t) => {
+test('100-continue: clients that do not wait can read a refusal', async (t) => {
   const size = 10_000_000;
-  const service = await startService(t, { bodyLimitBytes: size });
+  const large = await startService(t, { bodyLimitBytes: size });
   for (const [line, type, length, slug] of [
     ['POST /notes', 'text/plain', size, 'unsupported-media-type'],
     ['POST /nothing', 'application/json', size, 'not-found'],
     ['POST /notes', 'application/json', size + 1, 'payload-too-large'],
   ] as const) {
     const headers = [`content-type: ${type}`, `content-length: ${length}`];
-    const { answer, closed } = await converse(service, asking(line, ...headers), Buffer.alloc(length, 'x'));
+    const { answer, closed } = await converse(large, asking(line, ...headers), Buffer.alloc(length, 'x'));
     assertProblem(await answer(), slug);
     await closed();
   }
 });
 
-test('an expectation in HTTP/1.0 is not one', async (t) => {
-  const service = await startService(t);
+test('100-continue: ignored in HTTP/1.0', async () => {
   const sent = `POST /notes HTTP/1.0\r\nexpect: 100-continue\r\n${LENGTH}\r\n\r\n${NOTE}`;
   const { answer, closed } = await converse(service, sent);
   assert.equal((await answer()).status, 201);

@@ -1,9 +1,10 @@
-// Each path of the contract with each method: those it declares work, HEAD goes with GET, OPTIONS tells, the rest is 405.
+// Each path of the contract with each method: declared ones work, HEAD works like GET, OPTIONS lists them, the rest is
+// 405.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { contract } from '../../support/contract.ts';
 import { exchange, requestText } from '../../support/raw.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { startService } from '../../support/service.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY', 'LINK'];
 
@@ -15,28 +16,25 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   slug: 'not-found',
 };
 
-/** The paths of the contract with parameters filled in, and what `allow` must say there. */
+/** The paths of the contract, filled in, with the methods that `allow` must list. */
 const places = Object.entries(contract.paths).map(([template, item]) => {
   const declared = METHODS.filter((method) => method.toLowerCase() in item);
   const methods = new Set([...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS']);
   return { path: template.replace(/\{(\w+)\}/g, (_, name: string) => EXAMPLES[name] ?? ''), methods };
 });
 
-/** A service that has one note, one tag and one comment. */
-async function startFilled(test: Parameters<typeof startService>[0]): Promise<Service> {
-  const service = await startService(test);
+const service = await startService({ after });
+before(async () => {
   await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
   await service.request('POST', '/tags', { json: { name: 'a' } });
   await service.request('POST', '/notes/1/comments', { json: { body: 'a' } });
-  return service;
-}
+});
 
 function listed(allow: unknown): string[] {
   return String(allow).split(', ').sort();
 }
 
-test('a method that a path does not have is 405, and allow lists those that it has', async (t) => {
-  const service = await startFilled(t);
+test('methods: an undeclared one is 405, and allow lists the others', async () => {
   for (const { path, methods } of places) {
     for (const method of METHODS.filter((each) => !methods.has(each))) {
       const { status, headers } = await service.request(method, path);
@@ -46,8 +44,7 @@ test('a method that a path does not have is 405, and allow lists those that it h
   }
 });
 
-test('a method that a path has is never 405', async (t) => {
-  const service = await startFilled(t);
+test('methods: a declared one is never 405', async () => {
   for (const { path, methods } of places) {
     for (const method of methods) {
       const { status } = await service.request(method, path, method === 'PUT' || method === 'POST' ? { json: {} } : {});
@@ -56,55 +53,53 @@ test('a method that a path has is never 405', async (t) => {
   }
 });
 
-test('OPTIONS is 204 with what the path allows, whatever its parameters and its query are', async (t) => {
-  const service = await startService(t);
+test('methods: OPTIONS is 204 with the methods of the path', async () => {
   for (const { path, methods } of places) {
     const { status, headers } = await service.request('OPTIONS', path);
     assert.equal(status, 204, path);
     assert.deepEqual(listed(headers.allow), [...methods].sort(), path);
     assert.equal(headers['content-length'], undefined);
   }
-  for (const path of ['/notes/abc', '/notes?limit=0'])
-    assert.equal((await service.request('OPTIONS', path)).status, 204);
+  for (const path of ['/notes/abc', '/notes?limit=0', '/notes/7']) {
+    assert.equal((await service.request('OPTIONS', path)).status, 204, path);
+  }
   assert.equal((await service.request('OPTIONS', '/nothing')).status, 404);
 });
 
-test('OPTIONS * speaks of the whole server', async (t) => {
-  const service = await startService(t);
+test('methods: OPTIONS * lists those of the whole server', async () => {
   const { status, headers, body } = await exchange(service, requestText('OPTIONS *', ['connection: close']));
   assert.deepEqual([status, body], [204, '']);
   assert.deepEqual(listed(headers.allow), ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 });
 
-test('HEAD has the status and the headers of GET, and no body', async (t) => {
-  const service = await startFilled(t);
+test('methods: HEAD has the status and the headers of GET', async () => {
   const paths = [
     ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
-    ...['/notes?limit=1', '/notes?limit=0', '/notes/2', '/notes/abc', '/notes/1/comments/2', '/docs/nothing'],
+    ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7', '/docs/nothing'],
     ...['/nothing'],
   ];
   const etag = (await service.request('GET', '/openapi.json')).headers.etag;
   assert.equal(typeof etag, 'string');
-  for (const headers of [
-    {},
-    { 'accept-encoding': 'br, gzip' },
-    { accept: 'application/json' },
-    { 'if-none-match': `${etag}` },
-  ]) {
-    for (const path of paths) {
-      const get = await service.request('GET', path, { headers });
-      const head = await service.request('HEAD', path, { headers });
-      assert.equal(head.bytes.length, 0, path);
-      assert.equal(head.status, get.status, path);
-      // Metrics are others from one moment to the next.
-      const varying = { date: '', 'x-request-id': '', ...(path === '/metrics' && { 'content-length': '' }) };
-      assert.deepEqual({ ...head.headers, ...varying }, { ...get.headers, ...varying }, path);
-    }
+  for (const path of paths) {
+    await assertSameHeaders(path);
+    if (!/^\/(docs|openapi|problems|notes$|nothing)/.test(path)) continue;
+    await assertSameHeaders(path, { 'accept-encoding': 'br, gzip' });
+    await assertSameHeaders(path, { accept: 'application/json' });
+    await assertSameHeaders(path, { 'if-none-match': `${etag}` });
   }
 });
 
-test('a HEAD that is refused has the headers of the problem, and no body', async (t) => {
-  const service = await startService(t);
+async function assertSameHeaders(path: string, headers: Record<string, string> = {}): Promise<void> {
+  const get = await service.request('GET', path, { headers });
+  const head = await service.request('HEAD', path, { headers });
+  assert.equal(head.bytes.length, 0, path);
+  assert.equal(head.status, get.status, path);
+  // Metrics change from one moment to the next.
+  const varying = { date: '', 'x-request-id': '', ...(path === '/metrics' && { 'content-length': '' }) };
+  assert.deepEqual({ ...head.headers, ...varying }, { ...get.headers, ...varying }, path);
+}
+
+test('methods: a refused HEAD has the headers of the problem', async () => {
   for (const [path, status] of [
     ['/counter/increment', 405],
     ['/nothing', 404],
@@ -117,34 +112,19 @@ test('a HEAD that is refused has the headers of the problem, and no body', async
   }
 });
 
-test('every path without its like is 404: other case, slashes more or less, what lies below or beside', async (t) => {
-  const service = await startFilled(t);
+test('paths: similar ones are 404', async () => {
   const paths = places.flatMap(({ path }) =>
-    path === '/'
-      ? ['//']
-      : [`${path}/`, `/${path}`, `${path}//`, `${path.toUpperCase()}`, `${path}/x/y/z`, `${path}x/`],
+    path === '/' ? ['//'] : [`${path}/`, `/${path}`, `${path}//`, path.toUpperCase(), `${path}/x/y/z`, `${path}x/`],
   );
   const others = [
-    '/nothing',
-    '/notes/1/tags',
-    '/notes//comments',
-    '/notes/1/comments/',
-    '/notes/./1',
-    '/../notes',
-    '/problems',
-    '/problems/',
-    '/docs/',
-    '/favicon.ico',
-    '/robots.txt',
-    '/.well-known/x',
-    '/notes;x=1',
-    '/notes%2F1',
-    '/notes%3Flimit=1',
+    ...['/nothing', '/notes/1/tags', '/notes//comments', '/notes/1/comments/', '/notes/./1', '/../notes', '/problems'],
+    ...['/problems/', '/docs/', '/favicon.ico', '/robots.txt', '/.well-known/x', '/notes;x=1', '/notes%2F1'],
+    ...['/notes%3Flimit=1'],
   ];
-  for (const path of [...paths, ...others]) {
-    for (const method of ['GET', 'PUT', 'OPTIONS', 'PATCH']) {
-      const { status } = await service.request(method, path);
-      assert.equal(status, 404, `${method} ${path}`);
+  for (const path of [...paths, ...others]) assert.equal((await service.request('GET', path)).status, 404, path);
+  for (const path of others) {
+    for (const method of ['PUT', 'OPTIONS', 'PATCH']) {
+      assert.equal((await service.request(method, path)).status, 404, `${method} ${path}`);
     }
   }
 });

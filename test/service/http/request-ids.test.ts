@@ -1,12 +1,13 @@
+// X-Request-Id: taken from the request or generated, in every answer and in the log.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sendRaw } from '../../support/raw.ts';
+import { exchange, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-test('a well-formed request id is kept', async (t) => {
+test('request ids: a valid one is kept', async (t) => {
   const service = await startService(t);
   for (const id of ['a', '0', '-', '.', '_', 'aZ0.9_-', 'x'.repeat(128), 'constructor', '__proto__']) {
     const { headers } = await service.request('GET', '/notes', { headers: { 'x-request-id': id } });
@@ -14,7 +15,7 @@ test('a well-formed request id is kept', async (t) => {
   }
 });
 
-test('any other request id is replaced by a new UUID', async (t) => {
+test('request ids: an invalid one is replaced by a UUID', async (t) => {
   const service = await startService(t);
   const ids = [
     '',
@@ -43,7 +44,7 @@ test('any other request id is replaced by a new UUID', async (t) => {
   assert.equal(given.size, ids.length + 3);
 });
 
-test('every kind of answer carries the id, and so does its line in the log', async (t) => {
+test('request ids: in every kind of answer and in its log line', async (t) => {
   const service = await startService(t, { bodyLimitBytes: 100 });
   const note = { json: { title: 'a', body: 'b' } };
   const { etag } = (await service.request('GET', '/docs')).headers;
@@ -76,12 +77,11 @@ test('every kind of answer carries the id, and so does its line in the log', asy
   }
 });
 
-test('a request whose body cannot be read has one id, in its answer and in all lines of the log', async (t) => {
+test('request ids: one for a request with an unreadable body', async (t) => {
   const service = await startService(t);
-  const head =
-    'POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
-  const answer = await sendRaw(service, `${head}zz\r\n`);
-  const [, id = ''] = /^x-request-id: (\S+)\r$/m.exec(answer) ?? [];
+  const head = requestText('POST /notes', ['transfer-encoding: chunked']);
+  const { headers } = await exchange(service, `${head}zz\r\n`);
+  const { 'x-request-id': id = '' } = headers;
   assert.match(id, UUID);
   await until(() => service.log.length === 2);
   assert.deepEqual(service.log.map(({ message, fields }) => [message, fields.request_id]).sort(), [

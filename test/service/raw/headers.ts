@@ -1,12 +1,13 @@
-// The headers of a request: how they are written, how many they are, and those that ask for something.
+// Headers: syntax, size and number, expectations, and requests for features that do not exist.
 // RFC 9112, section 5; RFC 9110, sections 5, 7.6, 7.8 and 10.1.1.
 import { HTTP_LIMITS } from '../../../src/http/server.ts';
-import { bare, bytes, CLOSE, call, get, HOST, NOTE, post, type RawTable, testTable } from '../../support/raw-table.ts';
+import { bare, bytes, CLOSE, call, get, HOST, NOTE, post } from '../../support/raw.ts';
+import type { RawTable } from '../../support/raw-table.ts';
 
 const TOO_LARGE = 'request-header-fields-too-large';
 const { headerCount } = HTTP_LIMITS;
 
-/** A GET with `count` headers, of which the two of each request are the first. */
+/** A GET with `count` headers, including the two that every request has. */
 const counted = (count: number, line = 'x: y\r\n', version?: string) => get(line.repeat(count - 2), '/notes', version);
 const json = (headers: string) => post(`${headers}Content-Length: ${NOTE.length}\r\n`, NOTE);
 
@@ -20,10 +21,10 @@ const FORMS: RawTable = {
   'a folded value': [get('x: 1\r\n 2\r\n'), 'bad-request'],
   'a value folded with a tab': [get('x: 1\r\n\t2\r\n'), 'bad-request'],
   'a value that begins on the next line': [get('x:\r\n 1\r\n'), 'bad-request'],
-  'a space in front of the first header': [bare(` ${HOST}`), 'bad-request'],
-  'a line of blanks': [get(' \r\n'), 'bad-request'],
-  'a line that ends with a line feed alone': [get('x: 1\ny: 2\r\n'), 'bad-request'],
-  'a line that ends with a carriage return alone': [get('x: 1\ry: 2\r\n'), 'bad-request'],
+  'a space before the first header': [bare(` ${HOST}`), 'bad-request'],
+  'a line of spaces': [get(' \r\n'), 'bad-request'],
+  'a line that ends with a bare line feed': [get('x: 1\ny: 2\r\n'), 'bad-request'],
+  'a line that ends with a bare carriage return': [get('x: 1\ry: 2\r\n'), 'bad-request'],
   'a line that ends with two carriage returns': [get('x: 1\r\r\n'), 'bad-request'],
   'a NUL in a value': [get('x: a\0b\r\n'), 'bad-request'],
   'a control character in a value': [get('x: a\x01b\r\n'), 'bad-request'],
@@ -55,12 +56,12 @@ const SIZES: RawTable = {
   '17 KB in one name': [get(`${'y'.repeat(17_000)}: 1\r\n`), TOO_LARGE],
   '17 KB on many lines': [get('name: value\r\n'.repeat(2_000)), TOO_LARGE],
   '17 KB of host': [bare(`Host: ${'a'.repeat(17_000)}\r\n${CLOSE}`), TOO_LARGE],
-  // They are no part of the value, and are kept nowhere.
-  '17 KB of blanks': [get(`x:${' '.repeat(17_000)}y\r\n`), 200, TOO_LARGE],
-  '17 KB of empty lines in front of the request': [`${'\r\n'.repeat(8_500)}${get()}`, 200, TOO_LARGE],
-  'a value without end': [get(`x: ${'y'.repeat(1_000_000)}`), TOO_LARGE],
-  'a name without end': [get('y'.repeat(1_000_000)), TOO_LARGE],
-  'headers without end': [bare(HOST + 'x: y\r\n'.repeat(100_000)), TOO_LARGE],
+  // They are not part of the value, and no parser has to keep them.
+  '17 KB of spaces': [get(`x:${' '.repeat(17_000)}y\r\n`), 200, TOO_LARGE],
+  '17 KB of empty lines before the request': [`${'\r\n'.repeat(8_500)}${get()}`, 200, TOO_LARGE],
+  'an endless value': [get(`x: ${'y'.repeat(1_000_000)}`), TOO_LARGE],
+  'an endless name': [get('y'.repeat(1_000_000)), TOO_LARGE],
+  'endless headers': [bare(HOST + 'x: y\r\n'.repeat(100_000)), TOO_LARGE],
   'as many as are allowed': [counted(headerCount), 200],
   'as many as are allowed, in HTTP/1.0': [counted(headerCount, 'x: y\r\n', 'HTTP/1.0'), 200],
   'one too many': [counted(headerCount + 1), TOO_LARGE],
@@ -83,49 +84,52 @@ const SIZES: RawTable = {
 };
 
 const EXPECTATIONS: RawTable = {
-  'one that nobody knows': [post('Expect: foo\r\n'), 'expectation-failed'],
-  'one that nobody knows, of a GET': [get('Expect: foo\r\n'), 'expectation-failed'],
-  'one that nobody knows, of a HEAD': [call('HEAD', 'Expect: foo\r\n'), 'expectation-failed'],
-  'one beside the known one': [post('Expect: 100-continue, foo\r\nContent-Length: 5\r\n'), 'expectation-failed'],
-  'one beside the known one, on a line of its own': [
+  'an unknown expectation': [post('Expect: foo\r\n'), 'expectation-failed'],
+  'an unknown expectation of GET': [get('Expect: foo\r\n'), 'expectation-failed'],
+  'an unknown expectation of HEAD': [call('HEAD', 'Expect: foo\r\n'), 'expectation-failed'],
+  'an unknown expectation beside the known one': [
+    post('Expect: 100-continue, foo\r\nContent-Length: 5\r\n'),
+    'expectation-failed',
+  ],
+  'an unknown expectation on a second line': [
     post('Expect: 100-continue\r\nExpect: foo\r\nContent-Length: 5\r\n'),
     'expectation-failed',
   ],
-  'the known one with a parameter': [post('Expect: 100-continue;a=b\r\nContent-Length: 5\r\n'), 'expectation-failed'],
-  'the known one in quotes': [post('Expect: "100-continue"\r\nContent-Length: 5\r\n'), 'expectation-failed'],
-  'another number': [post('Expect: 101-continue\r\nContent-Length: 5\r\n'), 'expectation-failed'],
-  'none at all, in a field of its own': [get('Expect:\r\n'), 200],
-  'one that nobody knows, in HTTP/1.0': [get('Expect: foo\r\n', '/notes', 'HTTP/1.0'), 200],
+  '100-continue with a parameter': [post('Expect: 100-continue;a=b\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  '100-continue in quotes': [post('Expect: "100-continue"\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  '101-continue': [post('Expect: 101-continue\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  'an empty expectation': [get('Expect:\r\n'), 200],
+  'an unknown expectation in HTTP/1.0': [get('Expect: foo\r\n', '/notes', 'HTTP/1.0'), 200],
 };
 
 const ASKING: RawTable = {
   'an upgrade to a WebSocket': [get('Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'), 200],
   'an upgrade to HTTP/2': [get('Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n'), 200],
   'an upgrade to nothing': [get('Connection: Upgrade\r\nUpgrade:\r\n'), 200],
-  'a connection that is to close, in capitals': [bare(`${HOST}CONNECTION: CLOSE\r\n`), 200],
-  'a connection that is to close and to stay': [bare(`${HOST}Connection: keep-alive, close\r\n`), 200],
-  'a connection that is to close and to stay, on lines of their own': [
-    bare(`${HOST}Connection: keep-alive\r\nConnection: close\r\n`),
-    200,
-  ],
-  'a connection that names the host': [get('Connection: Host\r\n'), 200],
-  'a connection that is to stay for ever': [get('Keep-Alive: timeout=999999999, max=999999999\r\n'), 200],
-  'a part of an answer': [get('Range: bytes=0-5\r\n'), 200],
-  'a condition on something that has no tag': [get('If-None-Match: *\r\nIf-Match: "x"\r\n'), 200],
-  'a condition on a time that is none': [get('If-Modified-Since: yesterday\r\n'), 200],
-  'a media type that there is not': [get('Accept: image/png;q=x, ;;;\r\n'), 200],
-  'a coding that there is not': [get('Accept-Encoding: identity;q=0, *;q=0\r\n'), 200],
+  'Connection: close in upper case': [bare(`${HOST}CONNECTION: CLOSE\r\n`), 200],
+  'keep-alive and close': [bare(`${HOST}Connection: keep-alive, close\r\n`), 200],
+  'keep-alive and close on two lines': [bare(`${HOST}Connection: keep-alive\r\nConnection: close\r\n`), 200],
+  'a Connection header that names Host': [get('Connection: Host\r\n'), 200],
+  'a very long keep-alive': [get('Keep-Alive: timeout=999999999, max=999999999\r\n'), 200],
+  'a Range header': [get('Range: bytes=0-5\r\n'), 200],
+  'If-Match and If-None-Match without an ETag': [get('If-None-Match: *\r\nIf-Match: "x"\r\n'), 200],
+  'an invalid If-Modified-Since': [get('If-Modified-Since: yesterday\r\n'), 200],
+  'an invalid Accept': [get('Accept: image/png;q=x, ;;;\r\n'), 200],
+  'an Accept-Encoding that excludes everything': [get('Accept-Encoding: identity;q=0, *;q=0\r\n'), 200],
   'another method in a header': [get('X-HTTP-Method-Override: DELETE\r\n'), 200],
   'another address in a header': [get('X-Forwarded-For: , nonsense\r\nForwarded: for=\r\n'), 200],
   'trailers and codings of the answer': [get('TE: trailers, gzip;q=2\r\n'), 200],
-  'a request id that is none': [bytes(get('X-Request-Id: a b\xff\r\n')), 200],
-  'a content type that is none': [json('Content-Type: nonsense\r\n'), 'unsupported-media-type'],
+  'an invalid request id': [bytes(get('X-Request-Id: a b\xff\r\n')), 200],
+  'an invalid content type': [json('Content-Type: nonsense\r\n'), 'unsupported-media-type'],
   'an empty content type': [json('Content-Type:\r\n'), 'unsupported-media-type'],
   'a content coding': [json('Content-Encoding: gzip\r\n'), 'unsupported-media-type'],
   'an unknown content coding': [json('Content-Encoding: x\r\n'), 'unsupported-media-type'],
 };
 
-testTable('the lines of the headers are well-formed', FORMS);
-testTable('the headers are bounded in their size and in their number', SIZES);
-testTable('an expectation that nobody knows is refused', EXPECTATIONS);
-testTable('what headers ask for in vain changes nothing', ASKING);
+/** The tables by their titles. */
+export const HEADERS: Readonly<Record<string, RawTable>> = {
+  'syntax of names and values': FORMS,
+  'size and number are limited': SIZES,
+  'unknown expectations are 417': EXPECTATIONS,
+  'unsupported features are ignored': ASKING,
+};

@@ -1,17 +1,28 @@
-// What comes after something malformed, and around it: who is told, who can still read, who is left alone.
+// Malformed requests: which fault is answered, what follows them, and whether the service keeps working.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { ProblemSlug } from '../../../src/http/problem.ts';
-import { assertAlive, assertProblem, chunk, converse, exchange, requestText } from '../../support/raw.ts';
-import { bare, HOST } from '../../support/raw-table.ts';
+import {
+  assertAlive,
+  assertProblem,
+  bare,
+  CLOSE,
+  chunk,
+  converse,
+  exchange,
+  HOST,
+  requestText,
+} from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
+const CONNECT = `CONNECT b:443 HTTP/1.1\r\n${HOST}\r\n`;
 const post = (headers: string, body = '') => `POST /notes HTTP/1.1\r\n${HOST}${headers}\r\n${body}`;
 const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
 
-test('every answer to something malformed has a request id of its own, which is in the log', async (t) => {
-  const service = await startService(t);
+const service = await startService({ after });
+
+test('malformed requests: each gets a request id, which is in the log', async () => {
   const bytes = bare(`${HOST}x-request-id: mine\r\nnonsense\r\n`);
   const ids = [await exchange(service, bytes), await exchange(service, bytes)].map(
     ({ headers }) => headers['x-request-id'],
@@ -24,46 +35,43 @@ test('every answer to something malformed has a request id of its own, which is 
   );
 });
 
-test('who goes on sending after something malformed can still read the answer', async (t) => {
-  const service = await startService(t);
+test('malformed requests: the answer is readable while more is sent', async () => {
   const more = Buffer.alloc(1_000_000, 'x');
   const starts: [string, ProblemSlug][] = [
     [bare('Host : a\r\n'), 'bad-request'],
     [bare(`${HOST}x: ${'y'.repeat(20_000)}`), 'request-header-fields-too-large'],
     [chunked('zz\r\n'), 'bad-request'],
-    [`CONNECT b:443 HTTP/1.1\r\n${HOST}\r\n`, 'method-not-allowed'],
+    [CONNECT, 'method-not-allowed'],
   ];
   for (const [start, slug] of starts) {
     const conversation = await converse(service, start);
-    // Each packet of it makes Node's parser report the error again.
+    // Each packet makes Node's parser report the error again.
     for (let round = 0; round < 5; round += 1) conversation.socket.write(more);
     assertProblem(await conversation.answer(), slug);
     await conversation.closed();
   }
 });
 
-test('who goes on sending rubbish in a body after its answer keeps the answer, and gets no second one', async (t) => {
-  const service = await startService(t);
+test('malformed bodies: no second answer after the first', async () => {
   const conversation = await converse(service, bare(`${HOST}Transfer-Encoding: chunked\r\n`));
   assert.equal((await conversation.answer()).status, 200);
   for (let round = 0; round < 5; round += 1) conversation.socket.write(Buffer.alloc(100_000, 'z'));
   await conversation.closed();
 });
 
-test('the answer to a HEAD is not lost if a body that nobody reads turns out malformed', async (t) => {
-  const service = await startService(t);
+test('malformed bodies: the answer to HEAD is not lost', async () => {
+  const answered = () => service.log.filter(({ fields }) => fields.method === 'HEAD').length;
   const { socket, answer, closed } = await converse(
     service,
     requestText('HEAD /notes', ['transfer-encoding: chunked']),
   );
-  await until(() => service.log.some(({ message }) => message === 'request'));
+  await until(() => answered() === 1);
   socket.write('zz\r\n');
   assert.equal((await answer('HEAD')).status, 200);
   await closed();
 });
 
-test('who stops in the middle of a request is told so', async (t) => {
-  const service = await startService(t);
+test('incomplete requests: 400 when the client ends the connection', async () => {
   for (const start of ['GET /no', bare(HOST).slice(0, -2), post('Content-Length: 9\r\n', '{'), chunked('5\r\nhe')]) {
     const conversation = await converse(service, start);
     conversation.socket.end();
@@ -72,8 +80,7 @@ test('who stops in the middle of a request is told so', async (t) => {
   }
 });
 
-test('who resets the connection at any point harms nobody', async (t) => {
-  const service = await startService(t);
+test('resets: harmless at any point of a request', async () => {
   const starts: { bytes: string; answered: boolean }[] = [
     { bytes: '', answered: false },
     { bytes: 'GET /no', answered: false },
@@ -83,8 +90,8 @@ test('who resets the connection at any point harms nobody', async (t) => {
     { bytes: post('Expect: 100-continue\r\nContent-Length: 9\r\n'), answered: true },
     { bytes: chunked('zz\r\n'), answered: true },
     { bytes: chunked(chunk('x'.repeat(2_000_000))), answered: true },
-    { bytes: `CONNECT b:443 HTTP/1.1\r\n${HOST}\r\n`, answered: true },
-    { bytes: `${bare(HOST)}CONNECT b:443 HTTP/1.1\r\n${HOST}\r\n`, answered: true },
+    { bytes: CONNECT, answered: true },
+    { bytes: `${bare(HOST)}${CONNECT}`, answered: true },
   ];
   for (const { bytes, answered } of starts) {
     const early = await converse(service, bytes);
@@ -96,15 +103,14 @@ test('who resets the connection at any point harms nobody', async (t) => {
   }
 });
 
-test('a connection stays when both sides mean it to', async (t) => {
-  const service = await startService(t);
+test('connections: kept open when client and service agree', async () => {
   const cases = [
-    { sent: 'GET /notes HTTP/1.1\r\nHost: localhost\r\n\r\n', stays: true },
-    { sent: requestText('GET /notes', ['connection: close']), stays: false },
-    { sent: 'GET /notes HTTP/1.0\r\n\r\n', stays: false },
-    { sent: 'GET /notes HTTP/1.0\r\nConnection: keep-alive\r\n\r\n', stays: true },
-    { sent: 'GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n', stays: true },
-    { sent: `GET /notes HTTP/1.1\r\n${HOST}Connection: x\r\n\r\n`, stays: true },
+    { sent: bare(HOST), stays: true },
+    { sent: bare(HOST + CLOSE), stays: false },
+    { sent: bare('', '/notes', 'HTTP/1.0'), stays: false },
+    { sent: bare('Connection: keep-alive\r\n', '/notes', 'HTTP/1.0'), stays: true },
+    { sent: bare(HOST, '/nothing'), stays: true },
+    { sent: bare(`${HOST}Connection: x\r\n`), stays: true },
   ];
   for (const { sent, stays } of cases) {
     const { socket, answer, closed } = await converse(service, sent);
@@ -114,5 +120,34 @@ test('a connection stays when both sides mean it to', async (t) => {
       await answer();
       socket.destroy();
     } else await closed();
+  }
+});
+
+test('fault order: each correction reveals the next fault', async (t) => {
+  const strict = await startService(t, { bodyLimitBytes: 1_000 });
+  const [long, noJson, wrong, right] = ['x'.repeat(1_001), '{', '{"title":1}', '{"title":"a","body":"b"}'];
+  const text = ['content-type: text/plain'];
+  const steps = [
+    {
+      slug: 'request-header-fields-too-large',
+      sent: requestText('PATCH /nothing/x#', [`x: ${'y'.repeat(17_000)}`], long),
+    },
+    { slug: 'bad-request', sent: requestText('PATCH /nothing/x#', [...text, 'host: b'], long) },
+    { slug: 'bad-request', sent: requestText('PATCH /nothing/x#', text, long) },
+    { slug: 'not-found', sent: requestText('PATCH /nothing/x', text, long) },
+    { slug: 'method-not-allowed', sent: requestText('PATCH /notes/x', text, long) },
+    { slug: 'unsupported-media-type', sent: requestText('PUT /notes/x', text, long) },
+    { slug: 'payload-too-large', sent: requestText('PUT /notes/x', [], long) },
+    { slug: 'bad-request', sent: requestText('PUT /notes/x', [], noJson) },
+    { slug: 'validation-failed', sent: requestText('PUT /notes/x', [], wrong) },
+    { slug: 'validation-failed', sent: requestText('PUT /notes/1', [], wrong) },
+    { slug: 'validation-failed', sent: requestText('PUT /notes/x', [], right) },
+    { slug: 'not-found', sent: requestText('PUT /notes/1', [], right) },
+  ] as const;
+  for (const { slug, sent } of steps) {
+    const { socket, answer } = await converse(strict, sent);
+    const { detail } = assertProblem(await answer(), slug);
+    socket.destroy();
+    if (sent.includes('/notes/1 ') && slug === 'not-found') assert.equal(detail, 'Note with ID 1 was not found.');
   }
 });

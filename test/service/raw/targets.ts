@@ -1,5 +1,6 @@
-// The target of a request in all forms, and in none. RFC 9112, section 3.2; RFC 3986.
-import { bytes, call, get, type RawTable, testTable } from '../../support/raw-table.ts';
+// Request targets in all their forms. RFC 9112, section 3.2; RFC 3986.
+import { bytes, call, get } from '../../support/raw.ts';
+import type { RawTable } from '../../support/raw-table.ts';
 
 const MALFORMED: RawTable = {
   'a space': [get('', '/no tes'), 'bad-request'],
@@ -10,9 +11,9 @@ const MALFORMED: RawTable = {
   'a DEL': [get('', '/no\x7ftes'), 'bad-request'],
   'a path without its slash': [get('', 'notes'), 'bad-request'],
   'a path that begins with dots': [get('', '../notes'), 'bad-request'],
-  'a backslash in front': [get('', '\\notes'), 'bad-request'],
+  'a leading backslash': [get('', '\\notes'), 'bad-request'],
   'a query without path': [get('', '?limit=1'), 'bad-request'],
-  'an asterisk where it means nothing': [get('', '*'), 'bad-request'],
+  'an asterisk for a GET': [get('', '*'), 'bad-request'],
   'an asterisk and more': [call('OPTIONS', '', '*x'), 'bad-request'],
   'the name and port of a host': [get('', 'localhost:80'), 'bad-request'],
   'a fragment': [get('', '/notes#top'), 'bad-request'],
@@ -21,7 +22,7 @@ const MALFORMED: RawTable = {
   'a percent sign without digits': [get('', '/%zz'), 'bad-request'],
   'a percent sign with one digit': [get('', '/notes/%4'), 'bad-request'],
   'a percent sign at the end': [get('', '/notes/%'), 'bad-request'],
-  'a percent-encoding in the way of JavaScript': [get('', '/notes/%u0031'), 'bad-request'],
+  'a percent-encoding of JavaScript': [get('', '/notes/%u0031'), 'bad-request'],
   'percent-encoded bytes that are not UTF-8': [get('', '/%ff'), 'bad-request'],
   'half a character, percent-encoded': [get('', '/notes/%e2%82'), 'bad-request'],
   'an overlong slash, percent-encoded': [get('', '/notes%c0%af1'), 'bad-request'],
@@ -33,33 +34,33 @@ const MALFORMED: RawTable = {
   'an absolute target with user and password': [get('', 'http://u:p@localhost/notes'), 'bad-request'],
   'an absolute target with a fragment': [get('', 'http://localhost/notes#top'), 'bad-request'],
   'another scheme': [get('', 'ftp://localhost/notes'), 'bad-request'],
-  'a scheme that is none': [get('', '://localhost/notes'), 'bad-request'],
+  'an empty scheme': [get('', '://localhost/notes'), 'bad-request'],
   'a file': [get('', 'file:///etc/passwd'), 'bad-request'],
   'a script': [get('', 'javascript:alert(1)'), 'bad-request'],
 };
 
 const NOT_THERE: RawTable = {
-  'two slashes in front': [get('', '//evil/x'), 'not-found'],
-  'two slashes in front of a path that is there': [get('', '//notes'), 'not-found'],
-  'three slashes in front': [get('', '///notes'), 'not-found'],
-  'a slash and a backslash in front': [get('', '/\\evil/x'), 'not-found'],
-  'a slash behind': [get('', '/notes/'), 'not-found'],
-  'a slash too many': [get('', '/notes//comments'), 'not-found'],
+  'two leading slashes': [get('', '//evil/x'), 'not-found'],
+  'two slashes before a path that is there': [get('', '//notes'), 'not-found'],
+  'three leading slashes': [get('', '///notes'), 'not-found'],
+  'a leading slash and backslash': [get('', '/\\evil/x'), 'not-found'],
+  'a trailing slash': [get('', '/notes/'), 'not-found'],
+  'an empty segment': [get('', '/notes//comments'), 'not-found'],
   'capital letters': [get('', '/NOTES'), 'not-found'],
   'dots in the path': [get('', '/tags/../notes'), 'not-found'],
   'a dot in the path': [get('', '/./notes'), 'not-found'],
-  'dots that are percent-encoded': [get('', '/docs/%2e%2e/%2e%2e/package.json'), 'not-found'],
-  'a slash that is percent-encoded': [get('', '/notes%2f1'), 'not-found'],
-  'a question mark that is percent-encoded': [get('', '/notes%3Flimit=1'), 'not-found'],
-  'a percent sign that is percent-encoded': [get('', '/n%256ftes'), 'not-found'],
-  'a NUL that is percent-encoded': [get('', '/notes%00'), 'not-found'],
-  'a line break that is percent-encoded': [get('', '/notes%0d%0aHost:%20b'), 'not-found'],
+  'percent-encoded dots': [get('', '/docs/%2e%2e/%2e%2e/package.json'), 'not-found'],
+  'a percent-encoded slash': [get('', '/notes%2f1'), 'not-found'],
+  'a percent-encoded question mark': [get('', '/notes%3Flimit=1'), 'not-found'],
+  'an encoded percent sign': [get('', '/n%256ftes'), 'not-found'],
+  'a percent-encoded NUL': [get('', '/notes%00'), 'not-found'],
+  'a percent-encoded line break': [get('', '/notes%0d%0aHost:%20b'), 'not-found'],
   'parameters of the path': [get('', '/notes;v=1'), 'not-found'],
   'a star in the path': [get('', '/*'), 'not-found'],
   'a thousand segments': [get('', '/x'.repeat(1_000)), 'not-found'],
   'a segment of 15,000 characters': [get('', `/${'x'.repeat(15_000)}`), 'not-found'],
-  'nothing, in the absolute form': [get('', 'http://localhost/nothing'), 'not-found'],
-  'two slashes in front, in the absolute form': [get('', 'http://localhost//notes'), 'not-found'],
+  'an unknown path in the absolute form': [get('', 'http://localhost/nothing'), 'not-found'],
+  'two leading slashes, in the absolute form': [get('', 'http://localhost//notes'), 'not-found'],
 };
 
 const TOO_LARGE: RawTable = {
@@ -71,11 +72,11 @@ const TOO_LARGE: RawTable = {
 const ODD: RawTable = {
   'an absolute target': [get('', 'http://localhost/notes?limit=1'), 200],
   'an absolute target with another scheme': [get('', 'https://localhost:443/notes'), 200],
-  'an absolute target in capitals': [get('', 'HTTP://LOCALHOST/notes'), 200],
+  'an absolute target in upper case': [get('', 'HTTP://LOCALHOST/notes'), 200],
   'an absolute target without a path': [get('', 'http://localhost'), 307],
   'an absolute target with a query and no path': [get('', 'http://localhost?limit=1'), 307],
   'a percent-encoded path': [get('', '/n%6Ftes'), 200],
-  'a path that is percent-encoded to the last letter': [get('', '/%6e%6f%74%65%73'), 200],
+  'a fully percent-encoded path': [get('', '/%6e%6f%74%65%73'), 200],
   'an empty query': [get('', '/notes?'), 200],
   'a second question mark': [get('', '/notes?a?b'), 200],
   'a broken percent-encoding in the query': [get('', '/notes?x=%zz&%'), 200],
@@ -89,7 +90,10 @@ const ODD: RawTable = {
   'OPTIONS of an absolute target without a path': [call('OPTIONS', '', 'http://localhost'), 204],
 };
 
-testTable('a target that is malformed is refused', MALFORMED);
-testTable('a target that names nothing is not taken for one that does', NOT_THERE);
-testTable('a target that is too long is refused', TOO_LARGE);
-testTable('a target that is odd and right is answered like any other', ODD);
+/** The tables by their titles. */
+export const TARGETS: Readonly<Record<string, RawTable>> = {
+  'malformed is 400': MALFORMED,
+  'no such path is 404': NOT_THERE,
+  'too long is 431': TOO_LARGE,
+  'unusual but valid': ODD,
+};

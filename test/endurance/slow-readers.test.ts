@@ -1,0 +1,64 @@
+// Many clients that never read their answers.
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { OUTBOX_LIMITS } from '../../src/http/outbox.ts';
+import { startCommand, stop } from '../support/command.ts';
+import { request } from '../support/http.ts';
+import { exchange, openSocket, requestText } from '../support/raw.ts';
+import { skipLoudly } from '../support/skip.ts';
+import { CANNOT_LOOK, descriptorsOf, residentMegabytesOf } from '../support/threads.ts';
+import { until } from '../support/until.ts';
+
+const READERS = 100;
+/** The answers that may wait, and as much again for those in the making and for garbage. */
+const MOST_MEGABYTES = (2 * OUTBOX_LIMITS.togetherBytes) / 1_048_576;
+/** A few pages. */
+const REST_MEGABYTES = 128;
+
+test(`slow readers: ${READERS} cost bounded memory, which the next ones reuse`, async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const command = startCommand(t, ['--port', '0']);
+  const url = await command.ready();
+  const port = Number(new URL(url).port);
+  const { pid } = command.process;
+  const large = { title: 'large', body: '\u{1f44b}'.repeat(100_000) };
+  // A page is 10 MB: the readers request four times as much as may wait for them.
+  for (let count = 0; count < 25; count += 1) await request(url, 'POST', '/notes', { json: large });
+  await request(url, 'POST', '/tags', { json: { name: 'small' } });
+  const before = { megabytes: residentMegabytesOf(pid), descriptors: descriptorsOf(pid) };
+
+  /** Opens connections that request a page and do not read. Resolves once the service has handled all requests. */
+  const holdUp = async (name: string) => {
+    const readers = await Promise.all(Array.from({ length: READERS }, () => openSocket({ port })));
+    for (const [index, socket] of readers.entries()) {
+      socket.pause().write(requestText('GET /notes?limit=25', [`x-request-id: ${name}-${index}`]));
+    }
+    for (const index of readers.keys()) await command.says(`"${name}-${index}"`);
+    return readers;
+  };
+  /** Closes the connections. Resolves once the service answers with pages again. */
+  const letGo = async (readers: readonly Socket[]) => {
+    for (const socket of readers) socket.destroy();
+    await until(() => descriptorsOf(pid) <= before.descriptors + 1);
+    const list = requestText('HEAD /notes?limit=25', ['connection: close']);
+    await until(async () => (await exchange({ port }, list)).status === 200);
+  };
+
+  const readers = await holdUp('reader');
+  // Pages are refused now, single records are not.
+  const during = residentMegabytesOf(pid);
+  for (let count = 0; count < 100; count += 1) assert.equal((await request(url, 'GET', '/tags/1')).status, 200);
+  assert.equal((await request(url, 'GET', '/notes?limit=25')).status, 503);
+
+  await letGo(readers);
+  // The allocator need not give the memory back, but the next readers must not need more.
+  await letGo(await holdUp('again'));
+  const last = await holdUp('last');
+  const again = residentMegabytesOf(pid);
+  await letGo(last);
+  t.diagnostic(`resident ${[before.megabytes, during, again].map(Math.round).join(', ')} MB`);
+  assert.ok(during - before.megabytes < MOST_MEGABYTES, `${during - before.megabytes} MB`);
+  assert.ok(again - during < REST_MEGABYTES, `${again - during} MB more`);
+  assert.equal((await stop(command)).status, 0);
+});

@@ -1,0 +1,38 @@
+// Sends mutated requests over several connections at a time.
+import { openLane, type Tally } from './lane.ts';
+import { createRandom, mutated } from './mutations.ts';
+import type { Samples } from './samples.ts';
+
+/** What is sent: the mutations numbered `first` to `last` - 1 of `seed`, over `lanes` connections. */
+export interface Fuzz {
+  readonly samples: Samples;
+  readonly seed: number;
+  readonly first: number;
+  readonly last: number;
+  readonly lanes: number;
+}
+
+/** Sends the mutated requests and counts the answers. Rejects at the first answer that is not allowed. */
+export async function sendMutations(
+  port: number,
+  { samples, seed, first, last, lanes }: Fuzz,
+  tally: Tally,
+): Promise<void> {
+  let next = first;
+  const sending = Array.from({ length: lanes }, async () => {
+    const lane = openLane(port, tally);
+    while (next < last) {
+      const number = next;
+      next += 1;
+      const bytes = mutated(createRandom(Math.imul(seed, 1_000_003) + number), samples);
+      try {
+        await lane.exchange(bytes, `probe-${number}`);
+      } catch (error) {
+        const text = JSON.stringify(bytes.toString('latin1'));
+        throw new Error(`seed ${seed}, request ${number}: ${text.slice(0, 3_000)}`, { cause: error });
+      }
+    }
+    await lane.close();
+  });
+  await Promise.all(sending);
+}
