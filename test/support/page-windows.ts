@@ -39,8 +39,7 @@ export async function testWindows(
   assert.ok(left.length > DEEP_OFFSET + step + 100);
 
   const database = await openDatabase(t, file);
-  const ids = (count: number) =>
-    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
+  const ids = (count: number) => `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
   const notes = nested ? 3 : records;
   await database.transact('fill', [
     { sql: `${ids(notes)} INSERT INTO notes (title, body) SELECT i, 'body ' || i FROM n` },

@@ -102,16 +102,18 @@ test('ids: in a path', async (t) => {
     ];
     for (const [method, path, label, json] of [
       ...ids.map((id) => ['GET', `/notes/${id}`, `Note with ID ${id}`] as const),
-      ...ids.slice(-2).flatMap((id) => [
-        ['PUT', `/notes/${id}`, `Note with ID ${id}`, note] as const,
-        ['DELETE', `/notes/${id}`, `Note with ID ${id}`] as const,
-        ['GET', `/tags/${id}`, `Tag with ID ${id}`] as const,
-        ['GET', `/notes/1/comments/${id}`, `Comment with ID ${id}`] as const,
-        ['DELETE', `/notes/1/comments/${id}`, `Comment with ID ${id}`] as const,
-        ['GET', `/notes/${id}/comments`, `Note with ID ${id}`] as const,
-        ['POST', `/notes/${id}/comments`, `Note with ID ${id}`, note] as const,
-        ['GET', `/notes/${id}/comments/1`, `Note with ID ${id}`] as const,
-      ]),
+      ...ids
+        .slice(-2)
+        .flatMap((id) => [
+          ['PUT', `/notes/${id}`, `Note with ID ${id}`, note] as const,
+          ['DELETE', `/notes/${id}`, `Note with ID ${id}`] as const,
+          ['GET', `/tags/${id}`, `Tag with ID ${id}`] as const,
+          ['GET', `/notes/1/comments/${id}`, `Comment with ID ${id}`] as const,
+          ['DELETE', `/notes/1/comments/${id}`, `Comment with ID ${id}`] as const,
+          ['GET', `/notes/${id}/comments`, `Note with ID ${id}`] as const,
+          ['POST', `/notes/${id}/comments`, `Note with ID ${id}`, note] as const,
+          ['GET', `/notes/${id}/comments/1`, `Note with ID ${id}`] as const,
+        ]),
     ]) {
       const answer = await service.request(method, path, { json });
       assert.equal(answer.status, 404, `${method} ${path}`);
