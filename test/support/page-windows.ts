@@ -12,7 +12,7 @@ const LIMITS = [1, 7, 20, 100];
 
 /** Ids that are missing, so many in a row that a whole block of ids is empty. */
 const GAP = { first: 1_000, last: 2_100 };
-const REMOVED_EVERY = 79;
+const REMOVED_EVERY = 211;
 const OF_OTHER_NOTE_EVERY = 4;
 
 type Item = Readonly<Record<string, unknown>> & { readonly id: number };

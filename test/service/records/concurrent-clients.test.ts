@@ -15,15 +15,15 @@ import {
 import { startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
-test('clients: concurrent creates get distinct ids', (t) => createAtOnce(t, 150));
+test('clients: concurrent creates get distinct ids', (t) => createAtOnce(t, 100));
 
-test('clients: each reads its own writes', (t) => readOwnWrites(t, 8, 5));
+test('clients: each reads its own writes', (t) => readOwnWrites(t, 8, 3));
 
-test('clients: writes to one record take effect in one order', (t) => writeOneRecord(t, 8, 6));
+test('clients: writes to one record take effect in one order', (t) => writeOneRecord(t, 8, 4));
 
-test('clients: a write to a missing note spoils no batch', (t) => commentOnMissing(t, 120));
+test('clients: a write to a missing note spoils no batch', (t) => commentOnMissing(t, 80));
 
-test('clients: comments while their note is deleted', (t) => commentWhileDeleting(t, 2));
+test('clients: comments while their note is deleted', (t) => commentWhileDeleting(t, 1));
 
 test('clients: writes of all kinds in one batch', async (t) => {
   const service = await startService(t);

@@ -2,8 +2,8 @@
 import { test } from 'node:test';
 import { playClients, playRounds } from '../../support/model-games.ts';
 
-const GAME = { seed: 16, operations: 300 };
+const SEED = 16;
 
-test('model: random operations, with a restart', (t) => playRounds(t, { ...GAME, rounds: 2 }));
+test('model: random operations, with a restart', (t) => playRounds(t, { seed: SEED, operations: 300, rounds: 2 }));
 
-test('model: random operations of several clients', (t) => playClients(t, { ...GAME, clients: 6 }));
+test('model: random operations of several clients', (t) => playClients(t, { seed: SEED, operations: 180, clients: 6 }));

@@ -95,6 +95,6 @@ for (const collection of COLLECTIONS) {
 for (const collection of COLLECTIONS.filter(({ label }) => label !== 'Tag')) {
   const title = `pages: ${collection.path}: the same window at every depth`;
   test(title, { skip: needsFile }, async (t) => {
-    await testWindows(t, collection, { records: 4_800, step: 97 });
+    await testWindows(t, collection, { records: 4_800, step: 149 });
   });
 }

@@ -146,7 +146,9 @@ for (const collection of COLLECTIONS) {
           service.request(method, method === 'PUT' ? `${path}/${id}` : path, {
             json: { ...input('x'), [field]: text },
           });
-        for (const letter of ['a', 'ü', '\u0301', '\u0000', '😀']) {
+        // Long texts of two bytes a character would only take time.
+        const others = maxLength > 1_000 ? [] : ['ü', '\u0301'];
+        for (const letter of ['a', '\u0000', '😀', ...others]) {
           const methods = letter === 'a' || letter === '😀' ? ['POST', 'PUT'] : ['POST'];
           for (const method of methods) {
             for (const text of [letter, letter.repeat(maxLength)]) {
