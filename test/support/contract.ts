@@ -28,9 +28,16 @@ const validators = new Map<string, ValidateFunction>();
 
 /** Returns the validator of the schema at a JSON pointer into the contract. */
 export function validatorAt(pointer: string): ValidateFunction {
-  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `contract#${pointer}` });
-  validators.set(pointer, validate);
+  const target = targetOf(pointer);
+  const validate = validators.get(target) ?? ajv.compile({ $ref: `contract#${target}` });
+  validators.set(target, validate);
   return validate;
+}
+
+/** Follows a schema that is only a reference, so that operations share the validators of their schemas. */
+function targetOf(pointer: string): string {
+  const { $ref, ...rest } = at(pointer) as { $ref?: string };
+  return $ref && Object.keys(rest).length === 0 ? targetOf($ref.slice(1)) : pointer;
 }
 
 /** Asserts that the contract declares the answer to `method` and `path`, which may have a query. */
