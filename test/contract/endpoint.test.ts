@@ -1,10 +1,11 @@
+// The step between HTTP and a handler.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpoint, type Input } from '../../src/contract/endpoint.ts';
 import { Problem } from '../../src/http/problem.ts';
 import { EMPTY_CALL } from '../support/bare-server.ts';
 
-/** What the handler of an operation gets for a call. */
+/** Returns the input that the handler of an operation receives for a call. */
 async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial<Input<unknown, unknown>['call']>) {
   let seen: Input<unknown, unknown> | undefined;
   const route = endpoint(method, template, (input) => {
@@ -15,7 +16,7 @@ async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial
   return seen;
 }
 
-test('a member that may be left out has the default of the contract, and the body itself is left alone', async () => {
+test('endpoint: a missing member has its default, in a copy of the body', async () => {
   const body = Object.freeze({ items: ['a'] });
   assert.deepEqual((await inputFor('POST', '/pool/run', { body }))?.body, { items: ['a'], max_workers: 4 });
   assert.deepEqual((await inputFor('POST', '/producer-consumer/run', { body }))?.body, {
@@ -26,23 +27,23 @@ test('a member that may be left out has the default of the contract, and the bod
   assert.deepEqual(body, { items: ['a'] });
 });
 
-test('what was sent wins over the default', async () => {
+test('endpoint: a value in the request takes precedence over the default', async () => {
   const input = await inputFor('POST', '/pool/run', { body: { items: ['a'], max_workers: 1 } });
   assert.deepEqual(input?.body, { items: ['a'], max_workers: 1 });
 });
 
-test('parameters come by their names, integers as numbers', async () => {
+test('endpoint: parameters by name, integers as numbers', async () => {
   const input = await inputFor('GET', '/notes/{note_id}/comments', { path: ['07'], query: 'offset=3&x=1' });
   assert.deepEqual(input?.parameters, { note_id: 7, limit: 20, offset: 3 });
   assert.equal(input?.body, undefined);
 });
 
-test('a handler is not called with what does not fit', async () => {
+test('endpoint: no handler is called with invalid input', async () => {
   const refused = inputFor('POST', '/pool/run', { body: { items: 'a' } });
   await assert.rejects(refused, (error) => error instanceof Problem && error.slug === 'validation-failed');
 });
 
-test('an operation that the contract does not have is an error at the start', () => {
+test('endpoint: an operation that the contract lacks is an error', () => {
   assert.throws(() => endpoint('GET', '/nothing', () => ({ status: 200 })), /the contract has no GET \/nothing/);
   assert.throws(() => endpoint('DELETE', '/notes', () => ({ status: 200 })), /the contract has no DELETE \/notes/);
 });

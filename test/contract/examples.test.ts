@@ -1,20 +1,20 @@
-// The examples of the contract are what people copy: each has to fit, and to say what the service says.
+// People copy the examples of the contract: each fits its schema and agrees with the service.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemTitle, problemTypes } from '../../src/http/problem.ts';
 import { at, contract, resolve, validatorAt } from '../support/contract.ts';
 
 interface Example {
-  /** Where it stands. */
+  /** The pointer to it. */
   readonly pointer: string;
-  /** The schema it has to fit. */
+  /** The pointer to its schema. */
   readonly schema: string;
   readonly value: unknown;
 }
 
 const examples = [...examplesBelow('')];
 
-/** Finds examples in all of their forms: one or named ones beside a `schema`, and lists inside one. */
+/** Finds examples in all forms: one or named ones beside a `schema`, and lists inside one. */
 function* examplesBelow(pointer: string): Generator<Example> {
   const place = at(pointer);
   if (typeof place !== 'object' || place === null) return;
@@ -35,7 +35,7 @@ function* examplesBelow(pointer: string): Generator<Example> {
   }
 }
 
-test('every example fits its schema', () => {
+test('examples: each fits its schema', () => {
   assert.ok(examples.length > 90, String(examples.length));
   for (const { pointer, schema, value } of examples) {
     const validate = validatorAt(schema);
@@ -43,7 +43,7 @@ test('every example fits its schema', () => {
   }
 });
 
-test('every default fits its schema', () => {
+test('examples: each default fits its schema', () => {
   let defaults = 0;
   const check = (pointer: string) => {
     const place = at(pointer);
@@ -58,7 +58,7 @@ test('every default fits its schema', () => {
   assert.equal(defaults, 5);
 });
 
-test('every body of the contract has an example', () => {
+test('examples: each body has one', () => {
   const contents = Object.values(contract.paths).flatMap((item) =>
     Object.values(item as Record<string, { requestBody?: object; responses?: Record<string, object> }>).flatMap(
       ({ requestBody, responses = {} }) =>
@@ -73,7 +73,7 @@ test('every body of the contract has an example', () => {
   }
 });
 
-test('every problem among the examples is one that the service knows, with its title and status', () => {
+test('examples: each problem is one of the service', () => {
   const problems = examples.filter(({ pointer }) => pointer.includes('problem+json'));
   const seen = new Set<number>();
   for (const { pointer, value } of problems) {

@@ -1,9 +1,9 @@
-// Records that come by another way than a request are judged as those that do.
+// Records from an import are checked as those from a request.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordCheck } from '../../src/contract/record.ts';
 
-test('what could be sent to create a record is right, whatever else is beside it', () => {
+test('record check: accepts what a create accepts', () => {
   const check = recordCheck('/notes');
   assert.equal(check({ title: 'a', body: 'b' }), undefined);
   assert.equal(check({ type: 'note', id: 1, title: 'a', body: 'b' }), undefined);
@@ -15,6 +15,6 @@ test('what could be sent to create a record is right, whatever else is beside it
   assert.equal(recordCheck('/notes/{note_id}/comments')({ id: 1, note_id: 1, body: ' ' }), 'body must not be blank.');
 });
 
-test('a list that the contract does not have is an error at the start', () => {
+test('record check: a list that the contract lacks is an error', () => {
   assert.throws(() => recordCheck('/users'), /the contract has no records at \/users/);
 });

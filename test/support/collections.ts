@@ -1,16 +1,16 @@
-// The three collections as the tests see them: what differs between them, so that what is the same is tested once.
+// The three collections with their differences, so that a test of what they share is written once.
 import { contract } from './contract.ts';
 import type { Service } from './service.ts';
 
-/** A collection under test. Where it is nested, its path is below a note that `prepare` makes. */
+/** A collection under test. The path of a nested one is below a note that `prepare` creates. */
 export interface CollectionUnderTest {
   readonly label: string;
   readonly path: string;
-  /** The fields a client supplies. */
+  /** The fields that a client sends. */
   readonly fields: readonly string[];
-  /** What the service adds beside the id. */
+  /** What the service adds, except for the id. */
   readonly added: Readonly<Record<string, number>>;
-  /** The names of the request schema's field schemas in the contract. */
+  /** The name of each field's schema in the contract. */
   readonly schemas: Readonly<Record<string, string>>;
   readonly nested: boolean;
 }
@@ -36,7 +36,7 @@ export const COLLECTIONS: readonly CollectionUnderTest[] = [
   },
 ];
 
-/** Returns the largest number of code points that `field` takes, as the contract has it. */
+/** Returns the maximum number of code points of `field` in the contract. */
 export function maxLengthOf({ schemas }: CollectionUnderTest, field: string): number {
   const declared = contract.components.schemas as Record<string, { maxLength: number }>;
   const maxLength = declared[schemas[field] ?? '']?.maxLength;
@@ -44,19 +44,19 @@ export function maxLengthOf({ schemas }: CollectionUnderTest, field: string): nu
   return maxLength;
 }
 
-/** Returns a record's input with `text` in every field. */
+/** Returns the body of a request with `text` in every field. */
 export function inputOf({ fields }: CollectionUnderTest, text: string): Record<string, string> {
   return Object.fromEntries(fields.map((field) => [field, text]));
 }
 
-/** Makes the note that a nested collection lives below, behind others, so that no id of it is the note's by chance. */
+/** Creates the note of a nested collection, after others, so that its id is not that of a first record. */
 export async function prepare(service: Service, { nested }: CollectionUnderTest): Promise<void> {
   for (const title of nested ? ['one', 'two', 'parent'] : []) {
     await service.request('POST', '/notes', { json: { title, body: 'x' } });
   }
 }
 
-/** Returns the whole list at `path`, got page by page; nobody may write meanwhile. */
+/** Reads the whole list at `path`, page by page. Nobody may write meanwhile. */
 export async function allItems(service: Service, path: string): Promise<Readonly<Record<string, unknown>>[]> {
   const items: Record<string, unknown>[] = [];
   for (;;) {

@@ -1,4 +1,4 @@
-// Holds every answer that a test sees against the contract: status, headers and body must be as declared.
+// Checks every answer that a test receives against the contract: status, headers and body must be as declared.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';
@@ -8,7 +8,7 @@ import type { Answer } from './http.ts';
 
 type Json = Record<string, unknown>;
 
-/** The contract as it is written in schemas/openapi.json. */
+/** The contract, schemas/openapi.json. */
 export const contract = JSON.parse(
   readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8'),
 ) as Json & {
@@ -17,7 +17,8 @@ export const contract = JSON.parse(
   components: Record<string, Json>;
 };
 
-const ajv = new Ajv2020({ strict: true, allErrors: true });
+// The build has checked that the schemas are valid; compiling the meta-schema would only slow each file.
+const ajv = new Ajv2020({ strict: true, allErrors: true, validateSchema: false });
 formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
 ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
@@ -27,12 +28,19 @@ const validators = new Map<string, ValidateFunction>();
 
 /** Returns the validator of the schema at a JSON pointer into the contract. */
 export function validatorAt(pointer: string): ValidateFunction {
-  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `contract#${pointer}` });
-  validators.set(pointer, validate);
+  const target = targetOf(pointer);
+  const validate = validators.get(target) ?? ajv.compile({ $ref: `contract#${target}` });
+  validators.set(target, validate);
   return validate;
 }
 
-/** Asserts that the answer to `method` and `path` (with or without a query) is one that the contract declares. */
+/** Follows a schema that is only a reference, so that operations share the validators of their schemas. */
+function targetOf(pointer: string): string {
+  const { $ref, ...rest } = at(pointer) as { $ref?: string };
+  return $ref && Object.keys(rest).length === 0 ? targetOf($ref.slice(1)) : pointer;
+}
+
+/** Asserts that the contract declares the answer to `method` and `path`, which may have a query. */
 export function assertFitsContract(method: string, path: string, answer: Answer): void {
   const label = `${method} ${path.slice(0, 80)} -> ${answer.status}`;
   assert.match(String(answer.headers['x-request-id']), /^[A-Za-z0-9._-]{1,128}$/, label);
@@ -47,15 +55,16 @@ export function assertFitsContract(method: string, path: string, answer: Answer)
   const template = templateOf(path);
   const operation = template && operationAt(template, method === 'HEAD' ? 'get' : method.toLowerCase());
   if (!operation) {
-    assert.ok(answer.status >= 400, `${label}: success of an operation that is not declared`);
+    assert.ok(answer.status >= 400, `${label}: the contract has no such operation`);
     if (method !== 'HEAD') assertValid('/components/schemas/Problem', JSON.parse(answer.text), label);
     return;
   }
   const pointer = resolve(`${operation}/responses/${answer.status}`);
   assert.ok(pointer, `${label}: the contract does not declare this status`);
   const declared = at(pointer) as { headers?: Json; content?: Json };
-  for (const name of Object.keys(declared.headers ?? {}))
+  for (const name of Object.keys(declared.headers ?? {})) {
     assertHeader(`${pointer}/headers/${name}`, name, answer, label);
+  }
   if (method !== 'HEAD') assertBody(pointer, declared.content, answer, label);
 }
 
@@ -75,12 +84,13 @@ function assertHeader(pointer: string, name: string, { headers }: Answer, label:
 function assertBody(pointer: string, content: Json | undefined, answer: Answer, label: string): void {
   const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
   if (!content) {
-    assert.equal(answer.bytes.length, 0, `${label}: a body is not declared`);
+    assert.equal(answer.bytes.length, 0, `${label}: the contract declares no body`);
     return;
   }
-  assert.ok(type in content, `${label}: media type ${type} is not declared`);
-  const isJson = /json$/.test(type) && !answer.headers['content-encoding'];
-  if (isJson) assertValid(`${pointer}/content/${type.replaceAll('/', '~1')}/schema`, JSON.parse(answer.text), label);
+  assert.ok(type in content, `${label}: the contract does not declare the media type ${type}`);
+  if (!/json$/.test(type) || answer.headers['content-encoding']) return;
+  const schema = `${pointer}/content/${type.replaceAll('/', '~1')}/schema`;
+  assertValid(schema, JSON.parse(answer.text), label);
 }
 
 function assertValid(pointer: string, value: unknown, label: string): void {
@@ -88,13 +98,17 @@ function assertValid(pointer: string, value: unknown, label: string): void {
   assert.ok(validate(value), `${label}: ${ajv.errorsText(validate.errors)}`);
 }
 
+/** The templates with their patterns. One without parameters wins over one with them. */
+const templates = Object.keys(contract.paths)
+  .sort((one, other) => one.split('{').length - other.split('{').length)
+  .map((template) => ({
+    template,
+    pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+
 function templateOf(path: string): string | undefined {
   const pathname = path.split('?')[0] ?? '';
-  const matches = Object.keys(contract.paths).filter((template) =>
-    new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
-  );
-  // A template without parameters wins over one with them.
-  return matches.sort((one, other) => one.split('{').length - other.split('{').length)[0];
+  return templates.find(({ pattern }) => pattern.test(pathname))?.template;
 }
 
 function operationAt(template: string, method: string): string | undefined {
@@ -110,7 +124,7 @@ export function at(pointer: string): unknown {
     .reduce<unknown>((value, segment) => (value as Json | undefined)?.[segment.replaceAll('~1', '/')], contract);
 }
 
-/** Returns the pointer of what is meant at `pointer`: its own, or where the reference there leads. */
+/** Returns `pointer`, or where the reference at it leads. */
 export function resolve(pointer: string): string | undefined {
   const found = at(pointer) as { $ref?: string } | undefined;
   if (found?.$ref) return resolve(found.$ref.slice(1));

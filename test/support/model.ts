@@ -1,4 +1,4 @@
-// The collections as plain maps in memory: what the service must answer, told independently of how it does it.
+// The collections as plain maps in memory, which give the right answer to every request.
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../src/http/problem.ts';
@@ -9,14 +9,14 @@ import type { Service } from './service.ts';
 /** The names of the collections. */
 export const NAMES = ['notes', 'tags', 'comments'] as const;
 
-/** An operation on a collection. Ids and page parameters are as they stand in the URL, bodies as they are sent. */
+/** An operation on a collection, with ids and page parameters as texts of the URL. */
 export interface Move {
   readonly collection: (typeof NAMES)[number];
   readonly operation: 'list' | 'create' | 'read' | 'replace' | 'remove';
-  /** The note, where comments are meant. */
+  /** The note of a comment. */
   readonly noteId: string;
   readonly id: string;
-  /** The texts of the body in the order of the fields; undefined ones are left out, numbers are of the wrong type. */
+  /** The members of the body, in the order of the fields. Undefined ones are left out. */
   readonly texts: readonly (string | number | undefined)[];
   readonly limit: string | undefined;
   readonly offset: string | undefined;
@@ -24,13 +24,13 @@ export interface Move {
 
 /** The collections of one or of all clients. */
 export interface Model {
-  /** All ids that were ever given, in that order. */
+  /** All ids that the service has given, in order. */
   readonly given: Readonly<Record<Move['collection'], number[]>>;
-  /** The records of a list by rising id; `noteId` where they are comments. */
+  /** The records of a list in order of their ids. `noteId` is the note of comments. */
   list(collection: Move['collection'], noteId?: number): Item[];
   /**
-   * Plays a move against `service`, and asserts that the answer is exactly the one that follows from those before.
-   * Resolves with its status.
+   * Plays a move against `service`, asserts that the answer is the right one, and resolves with its
+   * status.
    */
   play(service: Service, move: Move): Promise<number>;
 }
@@ -44,7 +44,7 @@ const DEFAULT_LIMIT = 20;
 interface Shape {
   readonly label: string;
   readonly idField: string;
-  /** Each field and its largest length. */
+  /** Each field with its maximum length. */
   readonly fields: readonly (readonly [name: string, maxLength: number])[];
 }
 
@@ -57,8 +57,8 @@ const SHAPES = Object.fromEntries(
 ) as Record<Move['collection'], Shape>;
 
 /**
- * Returns an empty model. One that is `shared` has other clients beside it, who leave its records alone: in lists of
- * notes and tags it knows only its own records.
+ * Returns an empty model. A `shared` one expects other clients, which leave its records alone: of the
+ * items in lists of notes and tags it checks only its own.
  */
 export function createModel({ shared = false } = {}): Model {
   const records = { notes: new Map<number, Item>(), tags: new Map<number, Item>(), comments: new Map<number, Item>() };
@@ -67,7 +67,7 @@ export function createModel({ shared = false } = {}): Model {
   const list = (collection: Move['collection'], noteId?: number) =>
     [...records[collection].values()].filter((item) => item.note_id === noteId).sort((one, other) => one.id - other.id);
 
-  /** The problem that answers where a record is missing: the note's, if that is missing as well. */
+  /** The problem where a record is missing; it names the note where that is missing too. */
   function missing({ collection, noteId, id }: Move): Body {
     const noNote = collection === 'comments' && !records.notes.has(Number(noteId));
     const detail = noNote ? `Note with ID ${noteId}` : `${SHAPES[collection].label} with ID ${id}`;
@@ -80,7 +80,7 @@ export function createModel({ shared = false } = {}): Model {
     for (const comment of list('comments', id)) records.comments.delete(comment.id);
   }
 
-  /** What is to be answered to a valid move, made on the model as well; `answer` tells the id of what was created. */
+  /** Makes a valid move on the model and returns the right answer. `answer` has the id of a new record. */
   function expected(move: Move, answer: Answer): { status: number; body?: Body; location?: string } {
     const { collection, operation, noteId } = move;
     const owner = collection === 'comments' ? { note_id: Number(noteId) } : {};
@@ -121,7 +121,7 @@ export function createModel({ shared = false } = {}): Model {
     }
   }
 
-  /** Of a list that others change meanwhile, what is one's own is known all the same, and items and total agree. */
+  /** Checks the model's own items in a list that others change, and that items and total agree. */
   function assertOwnItems(move: Move, { status, json }: Answer): void {
     const { collection, limit = String(DEFAULT_LIMIT), offset = '0' } = move;
     assert.equal(status, 200);
@@ -148,8 +148,8 @@ export function createModel({ shared = false } = {}): Model {
       const label = `${method} ${path} ${JSON.stringify(body)}`;
       const faults = faultsOf(move);
       if (faults.length > 0) {
-        const told = (json?.errors ?? []).map((error: Violation) => [error.in, error.field, error.code]);
-        assert.deepEqual([status, told], [422, faults], label);
+        const violations = (json?.errors ?? []).map((error: Violation) => [error.in, error.field, error.code]);
+        assert.deepEqual([status, violations], [422, faults], label);
       } else if (shared && move.operation === 'list' && move.collection !== 'comments') {
         assertOwnItems(move, answer);
       } else {
@@ -200,7 +200,7 @@ function faultsOf(move: Move): Fault[] {
   if (operation === 'create' || operation === 'replace') {
     const body = bodyOf(move);
     const { fields } = SHAPES[collection];
-    // Members that are missing are told before those that are wrong.
+    // Missing members come before wrong ones.
     for (const [field] of fields) if (!(field in body)) faults.push(['body', field, 'required']);
     for (const [field, maxLength] of fields) {
       for (const code of field in body ? codesOf(body[field], maxLength) : []) faults.push(['body', field, code]);

@@ -1,0 +1,181 @@
+// What the service reads as a body: media types, JSON, and JSON values without conversions.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contract } from '../../support/contract.ts';
+import type { Answer } from '../../support/http.ts';
+import { JSON_TEXTS, nested } from '../../support/json-texts.ts';
+import { startService } from '../../support/service.ts';
+
+const NOTE = '{"title":"a","body":"b"}';
+
+test('bodies', async (t) => {
+  const service = await startService(t);
+  const post = (body: string | Buffer, headers = {}): Promise<Answer> =>
+    service.request('POST', '/notes', { body, headers });
+  const total = async () => (await service.request('GET', '/notes')).json.total;
+
+  await t.test('media types: JSON under any of its names, or none', async () => {
+    for (const type of ['application/json', 'Application/JSON;charset="UTF-8"', 'application/a+json']) {
+      const { status, json } = await post(NOTE, { 'content-type': type });
+      assert.deepEqual([status, json.title], [201, 'a'], type);
+    }
+    assert.equal((await post(NOTE)).status, 201);
+  });
+
+  await t.test('media types: any other is 415 and says what to send', async () => {
+    const before = await total();
+    for (const type of ['text/plain', 'application/json; charset=latin1', '']) {
+      const answer = await post(NOTE, { 'content-type': type });
+      assert.equal(answer.status, 415, type);
+      assert.match(answer.json.detail, /content-type: application\/json/);
+      assert.match(answer.json.detail, /curl: --json DATA, or -H "content-type: application\/json"/);
+      assert.equal(answer.headers.accept, 'application/json');
+    }
+    assert.equal(await total(), before);
+  });
+
+  await t.test('media types: every operation with a body asks for JSON', async () => {
+    const operations = Object.entries(contract.paths).flatMap(([template, item]) =>
+      ['post', 'put']
+        .filter((method) => method in item)
+        .map((method) => [method.toUpperCase(), template.replace(/\{\w+\}/g, '1')] as const),
+    );
+    assert.equal(operations.length, 12);
+    for (const [method, path] of operations) {
+      const headers = { 'content-type': 'text/plain' };
+      const { status } = await service.request(method, path, { body: '{}', headers });
+      assert.equal(status, 415, `${method} ${path}`);
+    }
+  });
+
+  await t.test('media types: a content-encoding is 415, except identity', async () => {
+    for (const coding of ['gzip', 'br', 'x-gzip', 'identity, gzip', 'gzip, identity', '*']) {
+      const answer = await post(NOTE, { 'content-encoding': coding });
+      assert.equal(answer.status, 415, coding);
+      assert.match(answer.json.detail, /content-encoding/);
+      assert.equal(answer.headers['accept-encoding'], 'identity');
+    }
+    for (const coding of ['identity', 'Identity', ' identity ']) {
+      assert.equal((await post(NOTE, { 'content-encoding': coding })).status, 201, coding);
+    }
+  });
+
+  await t.test('media types: no matter where no body is read', async () => {
+    const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip' };
+    const parts = { headers, body: 'x' };
+    assert.equal((await service.request('GET', '/notes', parts)).status, 200);
+    assert.equal((await service.request('DELETE', '/notes/999', parts)).status, 404);
+  });
+
+  await t.test('media types: accept refuses nobody', async () => {
+    for (const accept of ['text/html', 'application/json;q=0', 'nonsense', '']) {
+      const found = await service.request('GET', '/notes', { headers: { accept } });
+      const missing = await service.request('GET', '/notes/999', { headers: { accept } });
+      assert.deepEqual([found.status, missing.status], [200, 404], accept);
+      assert.equal(found.headers['content-type'], 'application/json', accept);
+      assert.equal(missing.headers['content-type'], 'application/problem+json', accept);
+    }
+  });
+
+  await t.test('JSON: one sample of each class of texts', async () => {
+    const before = await total();
+    let created = 0;
+    const assertStatus = async (body: string | Buffer, expected: number) => {
+      const { status, headers, json } = await post(body);
+      assert.equal(status, expected, JSON.stringify(String(body).slice(0, 100)));
+      // The detail does not repeat the body.
+      const refusal = /^The body is (?:not valid|empty|nested too deep)[\w ;-]*\.$/;
+      if (status === 400) assert.match(json.detail, refusal);
+      // A body that cannot be read is no reason to end the connection.
+      assert.notEqual(headers.connection, 'close');
+    };
+    for (const { accepted, refused, decided = [] } of Object.values(JSON_TEXTS)) {
+      for (const text of refused.slice(0, 1)) await assertStatus(text, 400);
+      for (const text of accepted.slice(0, 1)) {
+        // It is JSON, but not a note; and any JSON is ignored in an unknown member.
+        await assertStatus(text, 422);
+        const parts = ['{"title":"a","x":', text, ',"body":"b"}'].map((part) => Buffer.from(part));
+        await assertStatus(Buffer.concat(parts), 201);
+        created += 1;
+      }
+      for (const [text, decision] of decided.slice(0, 1)) {
+        await assertStatus(text, decision === 'refused' ? 400 : 422);
+      }
+    }
+    assert.equal(await total(), before + created);
+    assert.ok(service.log.every(({ level }) => level !== 'error'));
+  });
+
+  await t.test('JSON: a missing body is 400', async () => {
+    assert.equal((await service.request('POST', '/notes')).status, 400);
+    const headers = { 'content-length': '0' };
+    assert.equal((await service.request('PUT', '/notes/1', { headers })).status, 400);
+  });
+
+  await t.test('JSON: nested too deep is 400, in unknown members too', async () => {
+    for (const levels of [1_000, 1_001, 400_000]) {
+      const { status, json } = await post(`{"title":"a","body":"b","x":${nested(levels)}}`);
+      assert.equal(status, 400);
+      assert.match(json.detail, /nested too deep/);
+    }
+    assert.equal((await post(`{"title":"a","body":"b","x":${nested(999)}}`)).status, 201);
+  });
+
+  await t.test('JSON: not an object is 422', async () => {
+    for (const body of ['[]', `[${NOTE}]`, 'null', 'true', '4.0', '"title"']) {
+      const { status, json } = await post(body);
+      assert.equal(status, 422, body);
+      assert.deepEqual(json.errors, [{ field: '', in: 'body', pointer: '#', code: 'type', detail: 'must be object' }]);
+    }
+  });
+
+  await t.test('JSON: nothing is converted to a string', async () => {
+    for (const value of ['4', '4.0', '0', 'true', 'false', 'null', '[]', '["a"]', '{}']) {
+      const { status, json } = await post(`{"title":${value},"body":"b"}`);
+      assert.equal(status, 422, value);
+      assert.deepEqual([json.errors.length, json.errors[0].code], [1, 'type']);
+    }
+    const { json } = await post('{"title":"4.0","body":"[1e5, 4.0, \\"4.0\\"]"}');
+    assert.deepEqual([json.title, json.body], ['4.0', '[1e5, 4.0, "4.0"]']);
+  });
+
+  await t.test('JSON: nothing is converted to an integer', async () => {
+    const members = [
+      ['/counter/increment', '{"workers":?,"count":4}', '#/workers'],
+      ['/counter/increment', '{"workers":4,"count":?}', '#/count'],
+      ['/semaphore/run', '{"task_ids":[1],"concurrency_limit":?}', '#/concurrency_limit'],
+      ['/semaphore/run', '{"task_ids":[1,?],"concurrency_limit":4}', '#/task_ids/1'],
+      ['/pool/run', '{"items":["a"],"max_workers":?}', '#/max_workers'],
+      ['/producer-consumer/run', '{"items":["a"],"num_consumers":?}', '#/num_consumers'],
+      ['/producer-consumer/run', '{"items":["a"],"queue_size":?}', '#/queue_size'],
+    ] as const;
+    for (const [path, template, pointer] of members) {
+      for (const value of ['4.0', '40e-1', '16.9', '1e400', '"4"', 'null']) {
+        const body = template.replace('?', value);
+        const { status, json } = await service.request('POST', path, { body });
+        assert.equal(status, 422, `${path} ${body}`);
+        assert.deepEqual([json.errors[0].pointer, json.errors[0].code], [pointer, 'type']);
+      }
+    }
+  });
+
+  await t.test('JSON: of members with one name the last counts', async () => {
+    const { json } = await post('{"title":1,"body":"a","title":"b","body":"c"}');
+    assert.deepEqual([json.title, json.body], ['b', 'c']);
+    assert.equal((await post('{"title":"a","body":"b","title":1}')).status, 422);
+  });
+
+  await t.test('JSON: unknown members are ignored, with __proto__ among them', async () => {
+    for (const members of [
+      '"id":77,"extra":{"deep":[1.5]},"note_id":"x","":4.0,"title ":1',
+      '"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}',
+    ]) {
+      const { status, json } = await post(`{${members},"title":"a","body":"b"}`);
+      assert.deepEqual([status, json], [201, { id: json.id, title: 'a', body: 'b' }]);
+      assert.notEqual(json.id, 77);
+    }
+    assert.equal('polluted' in {}, false);
+    const inherited = await post('{"__proto__":{"title":"a","body":"b"}}');
+    assert.equal(inherited.status, 422);
+  });
+});

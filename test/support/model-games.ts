@@ -1,0 +1,138 @@
+// Plays random operations against the service and a model of it, and compares every answer.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import fc from 'fast-check';
+import { allItems } from './collections.ts';
+import { createModel, type Model, type Move, NAMES } from './model.ts';
+import { type Service, startService } from './service.ts';
+import { assertSound } from './stored-data.ts';
+
+/** A random move. It names a record by how many ids were given after that of the record. */
+type Drawn = Omit<Move, 'id' | 'noteId'> & { readonly back: number | string; readonly noteBack: number | string };
+
+const often = <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
+  fc.oneof({ weight: 19, arbitrary: usual as fc.Arbitrary<T | U> }, { weight: 1, arbitrary: rare });
+
+/** About as many of these ids exist as do not, however long the game lasts. */
+const ids = (most: number) => often(fc.integer({ min: -1, max: most }), fc.constantFrom('x', '1.0', '1e0', '%31x'));
+
+/** Any code point that is not a surrogate. The unit of fast-check itself takes a second to build. */
+const character = fc
+  .integer({ min: 0, max: 0x10f7ff })
+  .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
+
+const text = often(
+  fc.string({ unit: character, minLength: 1, maxLength: 20 }),
+  fc.constantFrom<(string | number | undefined)[]>(
+    ...['', ' \t', '\u00a0\ufeff', '\ud800', 'a\udc00', 7, undefined, 'x'.repeat(201), '😀'.repeat(501)],
+  ),
+);
+
+const moves: fc.Arbitrary<Drawn> = fc.record({
+  collection: fc.constantFrom(...NAMES),
+  operation: fc.oneof(
+    { weight: 4, arbitrary: fc.constant('create' as const) },
+    { weight: 5, arbitrary: fc.constantFrom('list' as const, 'read' as const, 'replace' as const, 'remove' as const) },
+  ),
+  back: ids(30),
+  noteBack: ids(12),
+  texts: fc.tuple(text, text),
+  limit: often(
+    fc.option(fc.integer({ min: 1, max: 100 }).map(String), { nil: undefined }),
+    fc.constantFrom('0', '101'),
+  ),
+  offset: often(
+    fc.option(fc.integer({ min: 0, max: 40 }).map(String), { nil: undefined }),
+    fc.constantFrom('-1', '9007199254740991', '9007199254740992', '1.0', '00'),
+  ),
+});
+
+/** Draws `count` games of `length` moves. */
+function draw(seed: number, count: number, length: number): Drawn[][] {
+  const game = fc.array(moves, { minLength: length, maxLength: length });
+  return fc.sample(game, { seed, numRuns: count });
+}
+
+/** The id that `back` names, or one that is never given if there are too few. */
+function idFor(given: readonly number[], back: number | string): string {
+  return typeof back === 'string' ? back : String(given[given.length - 1 - back] ?? 1_000_000 + back);
+}
+
+function play(service: Service, model: Model, { back, noteBack, ...move }: Drawn): Promise<number> {
+  const { given } = model;
+  return model.play(service, {
+    ...move,
+    id: idFor(given[move.collection], back),
+    noteId: idFor(given.notes, noteBack),
+  });
+}
+
+/** Asserts that the service keeps exactly the records of all models, and that its file is sound. */
+async function assertKept(service: Service, models: readonly Model[]): Promise<void> {
+  const together = (list: (model: Model) => readonly { id: number }[]) =>
+    models.flatMap(list).sort((one, other) => one.id - other.id);
+  for (const name of ['notes', 'tags'] as const) {
+    const all = together((model) => model.list(name));
+    assert.deepEqual(await allItems(service, `/${name}`), all);
+    assert.equal((await service.request('GET', `/${name}`)).json.total, all.length);
+  }
+  for (const { id } of together((model) => model.list('notes'))) {
+    const comments = together((model) => model.list('comments', id));
+    const { json } = await service.request('GET', `/notes/${id}/comments?limit=100`);
+    assert.deepEqual([json.items, json.total], [comments.slice(0, 100), comments.length]);
+  }
+  await assertSound(service.file);
+}
+
+/** Asserts that no kind of answer was rare, as a game without them would prove little. */
+function assertLively(statuses: readonly number[]): void {
+  for (const status of [200, 201, 204, 404, 422]) {
+    const count = statuses.filter((each) => each === status).length;
+    assert.ok(count >= statuses.length / 100, `${count} of ${statuses.length} answers are ${status}`);
+  }
+}
+
+/** How long a game lasts, and the seed that repeats it. */
+export interface GameSizes {
+  readonly seed: number;
+  readonly operations: number;
+}
+
+/** Plays a game of one client, with restarts on the same file between its rounds. */
+export async function playRounds(
+  t: TestContext,
+  { seed, operations, rounds }: GameSizes & { readonly rounds: number },
+): Promise<void> {
+  const model = createModel();
+  const statuses: number[] = [];
+  let service = await startService(t);
+  for (const game of draw(seed, rounds, operations / rounds)) {
+    for (const drawn of game) statuses.push(await play(service, model, drawn));
+    await service.close();
+    service = await startService(t, { db: service.file });
+  }
+  assertLively(statuses);
+  await assertKept(service, [model]);
+}
+
+/** Plays games of clients at once, each with records of its own. */
+export async function playClients(
+  t: TestContext,
+  { seed, operations, clients }: GameSizes & { readonly clients: number },
+): Promise<void> {
+  const service = await startService(t);
+  const games = draw(seed, clients, Math.ceil(operations / clients)).map((game) => ({
+    game,
+    model: createModel({ shared: true }),
+  }));
+  const statuses = await Promise.all(
+    games.map(async ({ game, model }) => {
+      const own: number[] = [];
+      for (const drawn of game) own.push(await play(service, model, drawn));
+      return own;
+    }),
+  );
+  assertLively(statuses.flat());
+  const models = games.map(({ model }) => model);
+  await assertKept(service, models);
+}
