@@ -2,6 +2,6 @@
 import { test } from 'node:test';
 import { assertLimiterBounded, assertQuota } from '../support/rate-limiter.ts';
 
-test('rate limit: a quota of a million is spent at once and comes back evenly', () => assertQuota(1_000_000, 5e9));
+test('rate limit: a quota of a million at once, then evenly', () => assertQuota(1_000_000, 5e9));
 
 test('rate limit: a million clients take bounded memory', () => assertLimiterBounded(1_000_000));

@@ -45,7 +45,7 @@ test('client address: a closed connection has an empty one', () => {
   assert.equal(clientOf(undefined), '');
 });
 
-test('client address: the last of x-forwarded-for, with a trusted proxy', () => {
+test('client address: the last of x-forwarded-for, if trusted', () => {
   assert.equal(clientOf('192.0.2.1', '198.51.100.1'), '192.0.2.1');
   assert.equal(clientOf('192.0.2.1', undefined, true), '192.0.2.1');
   assert.equal(clientOf('192.0.2.1', '198.51.100.1', true), '198.51.100.1');

@@ -104,7 +104,7 @@ test('keys: a reload replaces those of the file, a wrong file none', async (t) =
   assert.deepEqual(state(), [true, false, false, true]);
 });
 
-test('keys: simultaneous reloads run in order, and the last one counts', async (t) => {
+test('keys: concurrent reloads run in order, the last one counts', async (t) => {
   const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, 'first');
   const keys = await loadKeys({ texts: [], file });

@@ -54,7 +54,7 @@ const OWN: readonly Headers[] = [
   { origin: 'https://notes.example', 'sec-fetch-site': 'cross-site' },
 ];
 
-test('origins: writes of other sites are refused, their reads are not', () => {
+test('origins: writes of other sites are refused, reads are not', () => {
   for (const headers of FOREIGN) {
     const sent = { host: '127.0.0.1:3000', ...headers };
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OTHER']) {
@@ -86,7 +86,7 @@ const REFUSED = [
   ...['0.0.0.0', '192.168.0.1', '[::2]', '[::ffff:127.0.0.1]', 'sub.notes.example'],
 ];
 
-test('hosts: names of this machine and the given ones pass, others do not', () => {
+test('hosts: local names and the given ones pass, others do not', () => {
   const detailFor = (host: string, url?: string) =>
     refusalOf(() => checkHost(message('GET', { host }, url), new Set(['notes.example'])));
   for (const host of ACCEPTED) {
@@ -110,7 +110,7 @@ test('cors: only an allowed origin is named in the answer', () => {
   assert.deepEqual(corsHeaders(message('GET', {}), new Set([SITE])), ['vary', 'origin']);
 });
 
-test('cors: a preflight is OPTIONS with an allowed origin and a method', () => {
+test('cors: a preflight is OPTIONS with origin and method', () => {
   const asks = { origin: SITE, 'access-control-request-method': 'DELETE' };
   assert.equal(preflightReply(message('OPTIONS', asks), new Set([SITE]))?.status, 204);
   for (const [method, headers] of [

@@ -6,15 +6,15 @@ import { createRateLimiter } from '../../src/guards/rate-limit.ts';
 import { assertLimiterBounded, assertQuota, spend, WINDOW_MS } from '../support/rate-limiter.ts';
 
 for (const quota of [1, 2, 3, 7, 10, 59, 60, 61, 599, 600, 601]) {
-  test(`rate limit: a quota of ${quota} is spent at once and comes back evenly`, () => assertQuota(quota, 5e9));
+  test(`rate limit: a quota of ${quota} at once, then evenly`, () => assertQuota(quota, 5e9));
 }
 
-test('rate limit: a quota is exact where the clock has few decimals', () => {
-  // The clock reads as many intervals as with a quota of a million, which would take seconds to spend.
+test('rate limit: exact where the clock has few decimals', () => {
+  // The clock reads as many intervals as with a quota of a million.
   assertQuota(20_000, 2.5e11);
 });
 
-test('rate limit: tells what remains, when it is full, when to come back', () => {
+test('rate limit: tells what remains and when to come back', () => {
   const limiter = createRateLimiter(3);
   assert.deepEqual(view(limiter.look('a', 0)), { allowed: true, remaining: 2, resetS: 20 });
   const taken = [0, 0, 0].map((now) => view(limiter.take('a', now)));
@@ -43,7 +43,7 @@ test('rate limit: clients do not take from each other', () => {
   assert.equal(limiter.look('c', 0).allowed, true);
 });
 
-test('rate limit: a look counts nothing and predicts the next request', () => {
+test('rate limit: a look counts nothing and predicts a take', () => {
   const limiter = createRateLimiter(5);
   for (let round = 0; round < 6; round += 1) {
     const looks = [1, 2, 3].map(() => limiter.look('a', 7));
@@ -59,7 +59,7 @@ test('rate limit: a refused request costs nothing', () => {
   assert.equal(limiter.take('a', 6_000).allowed, true);
 });
 
-test('rate limit: no interval allows more than the quota and its refill', () => {
+test('rate limit: no interval exceeds the quota and its refill', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), steps, (quota, pauses) => {
@@ -80,7 +80,7 @@ test('rate limit: no interval allows more than the quota and its refill', () => 
   );
 });
 
-test('rate limit: a client that keeps asking is remembered among others', () => {
+test('rate limit: an active client is remembered among others', () => {
   const limiter = createRateLimiter(2);
   spend(limiter, 'busy', 0);
   for (let client = 0; client < 140_000; client += 1) {
@@ -89,7 +89,7 @@ test('rate limit: a client that keeps asking is remembered among others', () => 
   }
 });
 
-test('rate limit: many clients take bounded memory, the oldest are forgotten', () => {
+test('rate limit: bounded memory, the oldest are forgotten', () => {
   assertLimiterBounded(100_000);
 });
 

@@ -13,7 +13,7 @@ export function spend(limiter: ReturnType<typeof createRateLimiter>, client: str
   return allowed;
 }
 
-/** Asserts that a quota is exact at the clock time `start`, where large numbers have few decimals. */
+/** Asserts that a quota is exact at the clock time `start`. */
 export function assertQuota(quota: number, start: number): void {
   const limiter = createRateLimiter(quota);
   const interval = WINDOW_MS / quota;
@@ -24,7 +24,7 @@ export function assertQuota(quota: number, start: number): void {
   assert.equal(spend(limiter, 'a', start + 10 * WINDOW_MS), quota);
 }
 
-/** Asserts that of `clients` clients (more than it remembers) the latest are remembered, in bounded memory. */
+/** Asserts that of `clients` clients the latest are remembered, in bounded memory. */
 export function assertLimiterBounded(clients: number): void {
   const limiter = createRateLimiter(1);
   const addressOf = (client: number) => `198.51.${client >> 8}.${client & 255}`;

@@ -30,7 +30,7 @@ interface Tally {
   stopping: boolean;
 }
 
-/** Sends requests one after the other, over as many connections as it takes, until nobody listens. */
+/** Sends requests one by one, over as many connections as it takes, until nobody listens. */
 async function keepSending(port: number, name: string, lasting: boolean, tally: Tally): Promise<void> {
   for (let connections = 0; ; connections += 1) {
     const conversation = await converse({ port }).catch((error: NodeJS.ErrnoException) => {
@@ -62,7 +62,7 @@ async function useUp({ socket, answer }: Conversation, name: string, lasting: bo
   }
 }
 
-/** Stops the command by SIGTERM under the given load; rejects if an answer or a confirmed note is missing. */
+/** Stops the command under load; rejects if an answer or a confirmed note is missing. */
 export async function stopUnderLoad(t: TestContext, load: StopsUnderLoad): Promise<void> {
   const folder = temporaryFolder(t);
   const args = ['--port', '0', '--log-level', 'error', '--processes', String(load.processes)];

@@ -146,7 +146,7 @@ test('keys: none is logged, right or wrong', async (t) => {
   for (const { message, fields } of service.log) assert.doesNotMatch(jsonLine({ message, ...fields }), /secret/);
 });
 
-test('keys: SIGHUP reloads the file, and a wrong file changes nothing', async (t) => {
+test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'keys');
   writeFileSync(file, 'secret-one\n');
@@ -176,7 +176,7 @@ test('keys: without a file SIGHUP ends the process', async (t) => {
   assert.equal((await stop(command, 'SIGHUP')).signal, 'SIGHUP');
 });
 
-test('keys: a missing file ends the start before the database exists', async (t) => {
+test('keys: a missing file ends the start, without a database', async (t) => {
   const folder = temporaryFolder(t);
   const ending = await runCommand(t, ['--port', '0', '--api-keys-file', 'keys'], { folder });
   assertRefused(ending, 1, /cannot read the keys in .*keys: ENOENT/);

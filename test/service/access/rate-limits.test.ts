@@ -15,13 +15,13 @@ function assertLimited({ status, json, headers }: Answer, quota: number): void {
   assert.match(String(headers.ratelimit), /^"default";r=0;t=\d+$/);
 }
 
-test('rate limits: off by default, and then no answer mentions them', async (t) => {
+test('rate limits: off by default, and not mentioned then', async (t) => {
   const service = await startService(t);
   const { headers } = await service.request('GET', '/notes');
   assert.deepEqual([headers.ratelimit, headers['ratelimit-policy']], [undefined, undefined]);
 });
 
-test('rate limits: every answer tells what is left, then all but health is 429', async (t) => {
+test('rate limits: answers tell what is left, then 429 except health', async (t) => {
   const service = await startService(t, { rateLimit: 6 });
   const send = (method: string, path: string) => service.request(method, path, method === 'POST' ? { json: NOTE } : {});
   for (const [index, [method, path, status]] of (

@@ -49,7 +49,7 @@ test('health: 503 while the database hangs, and ok again afterwards', { skip: ne
   assert.equal((await service.request('GET', '/health')).text, '{"status":"ok","db":"ok"}');
 });
 
-test('health: a lock alone makes an idle service neither ill nor unready', { skip: needsFile }, async () => {
+test('health: a lock alone leaves an idle service healthy and ready', { skip: needsFile }, async () => {
   await whileLocked(service.file, async () => {
     for (const path of ['/health', '/readyz']) assert.equal((await service.request('GET', path)).status, 200, path);
   });

@@ -83,7 +83,7 @@ test('library: wrong options throw a usage error in one line', () => {
   assert.throws(() => Reflect.apply(createApp, undefined, []), { name: 'UsageError', message: /^db has to be said/ });
 });
 
-test('library: close works before a start, after a failed one, and twice', async () => {
+test('library: close works without a start, after a failed one, twice', async () => {
   const failed = createApp({ db: '/nowhere/notes.db' });
   await assert.rejects(failed.listen(), /cannot open the database/);
   await failed.close();
@@ -125,7 +125,7 @@ test('library: a port in use rejects, and the service can be closed', async (t) 
   await service.close();
 });
 
-test('library: leaves output, signals and the end of the process alone', async () => {
+test('library: leaves output, signals and exit to the program', async () => {
   const library = new URL('../../../src/library.js', import.meta.url);
   const program = `
     import { createApp } from '${library}';

@@ -1,4 +1,4 @@
-// The pretty log for people, and when it is written: on a terminal, or where the option asks for it.
+// The pretty log, and when it is written: on a terminal, or by the option.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -100,7 +100,7 @@ async function onTerminal(t: TestContext, args: string, env: Record<string, stri
   return text;
 }
 
-test('log format: pretty on a terminal, with colours unless NO_COLOR is set', async (t) => {
+test('log format: on a terminal pretty, with colours or NO_COLOR', async (t) => {
   if (!existsSync(SCRIPT)) return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
   assert.match((await onTerminal(t, '')).replaceAll('\u001b', '^'), /\^\[32mINFO \^\[0m POST \/notes 201 /);
   assert.match(await onTerminal(t, '', { NO_COLOR: '1' }), /^[\d:.]{12} INFO {2}POST \/notes 201 /m);

@@ -50,7 +50,7 @@ function writeMany(log: Log): number {
 const numbers = (lines: readonly { number: number }[]) => lines.map(({ number }) => number);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-test('log: written in the background, with time, level, message, fields', async (t) => {
+test('log: a line has time, level, message, fields, and is not awaited', async (t) => {
   const { target, lines } = fileTarget(t);
   const log = createLog('info', { target });
   log.write('warn', 'a "message"\n', { number: 1, nothing: undefined, nested: { text: 'ü' } });
@@ -242,7 +242,7 @@ for (const [state, requests] of [
   // Lines of some 300 bytes each: twice what the stream and its reader buffer.
   ['full', 2_000],
 ] as const) {
-  test(`log: a pipe that is ${state} stops neither the service nor its end`, async (t) => {
+  test(`log: a ${state} pipe delays neither the service nor its end`, async (t) => {
     const command = startCommand(t, ['--port', '0']);
     const url = await command.ready();
     const port = Number(new URL(url).port);
@@ -283,10 +283,10 @@ test('log: in a thread it writes to standard error of the process', async () => 
   const thread = `
     import('${new URL('../../../src/log.js', import.meta.url)}').then(({ createLog }) => {
       const log = createLog('info');
-      log.write('info', 'told');
+      log.write('info', 'written');
       log.flush();
     });`;
   const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(thread)}, { eval: true })`;
   const { stderr } = await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 30_000 });
-  assert.equal(JSON.parse(stderr).message, 'told');
+  assert.equal(JSON.parse(stderr).message, 'written');
 });

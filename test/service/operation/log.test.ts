@@ -62,7 +62,7 @@ test('log: one line per request with id, method, route and status', async (t) =>
   }
 });
 
-test('log: malformed requests have a line with id, status and reason', async (t) => {
+test('log: malformed requests, with id, status and reason', async (t) => {
   const service = await startService(t);
   const { headers } = await exchange(service, 'nonsense\r\n\r\n');
   const [line] = service.log;
@@ -117,7 +117,7 @@ test('log: no bodies, queries, paths or headers, even of failures', async (t) =>
   assert.doesNotMatch(linesOf(service), new RegExp(secret));
 });
 
-test('log: only the log tells of a failure, under the id of the answer', async (t) => {
+test('log: only the log describes a failure, by the id of the answer', async (t) => {
   const service = await startService(t);
   await breakNotes(service);
   const answer = await service.request('GET', '/notes/1');

@@ -73,7 +73,7 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
   assert.equal((await service.request('POST', '/metrics')).status, 405);
 });
 
-test('metrics: each request counts once, by method, route and status', async (t) => {
+test('metrics: requests count once, by method, route and status', async (t) => {
   const service = await startService(t);
   const began = performance.now();
   await service.request('POST', '/notes', { json: NOTE });
@@ -212,7 +212,7 @@ test('metrics: the process', async (t) => {
   await until(async () => (await longest()) < 0.05);
 });
 
-test('metrics: standbys count apart, simultaneous requests share an answer', async () => {
+test('metrics: standbys count apart, concurrent requests share', async () => {
   let collections = 0;
   const threads = async () => ({ alive: 3, parked: 2, waiting: 1 });
   const { route } = createMetrics({ threads, fileSizes: async () => ({}) }, (own) => async () => {

@@ -1,4 +1,4 @@
-// What waits or is held in memory is bounded: requests beyond the bound are refused, all others served.
+// The bounds of what waits or is held in memory: requests beyond them are refused, others served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { notes } from '../../../src/collections/notes.ts';
@@ -18,7 +18,7 @@ import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
-test('overload: waiting lists are bounded and do not delay short reads', async (t) => {
+test('overload: waiting lists are bounded and delay no short read', async (t) => {
   setLimits(t, BATCH_LIMITS, { queueItems: 1_000 });
   const database = await openDatabase(t);
   const table = createTable(notes.shape, database, createWriter(database));
@@ -79,7 +79,7 @@ test('overload: writes beyond those that may wait are refused', { skip: needsFil
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
 });
 
-test('overload: a held-back refusal is sent before the service ends', async (t) => {
+test('overload: a held-back refusal is sent before the end', async (t) => {
   setLimits(t, BATCH_LIMITS, { queueItems: 0 });
   setLimits(t, DISPATCH_LIMITS, { heldBackMs: 400 });
   const service = await startService(t);
@@ -88,7 +88,7 @@ test('overload: a held-back refusal is sent before the service ends', async (t) 
   assertOverloaded(await answer());
 });
 
-test('overload: a refusal is not held back for a client that has gone', async (t) => {
+test('overload: no refusal is held back for a client that has gone', async (t) => {
   setLimits(t, BATCH_LIMITS, { queueItems: 0 });
   setLimits(t, DISPATCH_LIMITS, { heldBackMs: 600_000 });
   const service = await startService(t);

@@ -24,7 +24,7 @@ const SOON = { timeout: 30_000 };
 const LARGE = 16_000_000;
 const LENGTH = 'content-length: 2';
 
-/** Starts a server with a quick route, one that reads a body, a large one, and a slow one that waits for `gate`. */
+/** Starts a server with a quick, a reading and a large route, and a slow one that waits for `gate`. */
 async function startGated(test: Parameters<typeof startBareServer>[0], limits: Partial<typeof HTTP_LIMITS> = {}) {
   const gate = createGate();
   let waiting = 0;
@@ -137,7 +137,7 @@ for (const behind of ['GET /quick', 'CONNECT b:443']) {
     await closed;
   });
 
-  test(`stop: an unread answer ends at the deadline, ${behind} behind it`, SOON, async (t) => {
+  test(`stop: the deadline ends an unread answer, ${behind} behind it`, SOON, async (t) => {
     const { server } = await startGated(t, { closeMs: 100 });
     const socket = await openSocket(server);
     socket.pause();
@@ -148,7 +148,7 @@ for (const behind of ['GET /quick', 'CONNECT b:443']) {
   });
 }
 
-test('stop: an unread answer ends at the deadline', SOON, async (t) => {
+test('stop: the deadline ends an unread answer', SOON, async (t) => {
   const { server } = await startGated(t, { closeMs: 100 });
   const { socket } = await converse(server);
   socket.pause();
@@ -157,7 +157,7 @@ test('stop: an unread answer ends at the deadline', SOON, async (t) => {
   await server.close();
 });
 
-test('stop: half-sent and endless requests are closed at the deadline', SOON, async (t) => {
+test('stop: the deadline ends half-sent and endless requests', SOON, async (t) => {
   const { server, waiting } = await startGated(t, { closeMs: 100 });
   const starts = [
     'GET /qu',
@@ -175,7 +175,7 @@ test('stop: half-sent and endless requests are closed at the deadline', SOON, as
   }
 });
 
-test('stop: handlers of requests cut off are aborted before it ends', SOON, async (t) => {
+test('stop: the deadline aborts handlers before the stop ends', SOON, async (t) => {
   const signals: AbortSignal[] = [];
   const hanging = textRoute('GET', '/', ({ signal }) => {
     signals.push(signal());
@@ -199,7 +199,7 @@ test('stop: connections with a refusal do not delay it', SOON, async (t) => {
   await server.close();
 });
 
-test('stop: a request sent just before it is answered and the client told', SOON, async (t) => {
+test('stop: requests sent just before it are answered', SOON, async (t) => {
   const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
   const fresh = await converse(server);
   const idle = await converse(server, requestText('GET /quick'));
