@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parseCommand } from '../../../src/command-line.ts';
 import { jsonLine } from '../../../src/log/json-line.ts';
-import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
+import { startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
@@ -176,11 +176,11 @@ test('keys: without a file SIGHUP ends the process', async (t) => {
   assert.equal((await stop(command, 'SIGHUP')).signal, 'SIGHUP');
 });
 
-test('keys: a missing file ends the start, without a database', async (t) => {
+test('keys: a missing file rejects the start, without a database', async (t) => {
   const folder = temporaryFolder(t);
-  const ending = await runCommand(t, ['--port', '0', '--api-keys-file', 'keys'], { folder });
-  assertRefused(ending, 1, /cannot read the keys in .*keys: ENOENT/);
-  assert.equal(existsSync(join(folder, 'notes.db')), false);
+  const options = { apiKeysFile: join(folder, 'keys'), db: join(folder, 'notes.db') };
+  await assert.rejects(startService(t, options), /^Error: cannot read the keys in .*keys: ENOENT$/);
+  assert.equal(existsSync(options.db), false);
 });
 
 test('keys: a service that others reach needs one and limits rates', async (t) => {

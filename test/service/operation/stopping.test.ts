@@ -21,7 +21,7 @@ import { until } from '../../support/until.ts';
 
 const SOON = { timeout: 30_000 };
 /** More than the buffers of a connection hold. */
-const LARGE = 16_000_000;
+const LARGE = 8_000_000;
 const LENGTH = 'content-length: 2';
 
 /** Starts a server with a quick, a reading and a large route, and a slow one that waits for `gate`. */
@@ -290,4 +290,4 @@ test('stop: confirmed writes are there at the next start', SOON, async (t) => {
 });
 
 test('stop: SIGTERM under load drops nobody and loses nothing', (t) =>
-  stopUnderLoad(t, { stops: 1, clients: 16, answers: 200, processes: 1 }));
+  stopUnderLoad(t, { stops: 1, clients: 8, answers: 50, processes: 1 }));
