@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { HTTP_LIMITS } from '../../../src/http/server.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
 import {
@@ -108,7 +109,7 @@ test('stop: a half-sent request is answered once it is complete', SOON, async (t
 });
 
 test('stop: an answer under way arrives whole and delays no others', SOON, async (t) => {
-  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000, farewellMs: 1 });
   const idle = await converse(server, requestText('GET /quick'));
   await idle.answer();
   const socket = await openSocket(server);
@@ -117,6 +118,8 @@ test('stop: an answer under way arrives whole and delays no others', SOON, async
   await until(() => server.outcomes.length === 2);
   const closed = server.close();
   await refusal(server);
+  // Beyond the farewell, when idle connections are closed.
+  await delay(20);
   const answer = readAll(socket.resume());
   assert.equal((await answer).split('\r\n\r\n')[1]?.length, LARGE);
   await idle.closed();
@@ -125,13 +128,14 @@ test('stop: an answer under way arrives whole and delays no others', SOON, async
 
 for (const behind of ['GET /quick', 'CONNECT b:443']) {
   test(`stop: an answer under way arrives whole, ${behind} behind it`, SOON, async (t) => {
-    const { server } = await startGated(t);
+    const { server } = await startGated(t, { farewellMs: 1 });
     const socket = await openSocket(server);
     socket.pause();
     socket.write(requestText('GET /large') + requestText(behind));
     await until(() => server.outcomes.length === 1);
     const closed = server.close();
     await refusal(server);
+    await delay(20);
     const answer = await readAll(socket.resume());
     assert.match(answer.slice(LARGE), /xHTTP\/1\.1 (?:200 OK|405 Method Not Allowed)\r\n/);
     await closed;
