@@ -1,4 +1,4 @@
-// Which requests count as one client's.
+// Which requests count as those of one client.
 import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
@@ -35,17 +35,17 @@ const NETWORKS: readonly (readonly [address: string, client: string])[] = [
 ];
 
 for (const [address, client] of NETWORKS) {
-  test(`${address} is ${client}`, () => {
+  test(`client address: ${address} is ${client}`, () => {
     assert.equal(clientOf(address), client);
     assert.equal(clientOf('192.0.2.9', `203.0.113.1, ${address.replace(/%.*/, '')}`, true), client);
   });
 }
 
-test('a connection that has gone is a client as well', () => {
+test('client address: a closed connection has an empty one', () => {
   assert.equal(clientOf(undefined), '');
 });
 
-test('x-forwarded-for counts with a trusted proxy alone, and only what that has added itself', () => {
+test('client address: the last of x-forwarded-for, if trusted', () => {
   assert.equal(clientOf('192.0.2.1', '198.51.100.1'), '192.0.2.1');
   assert.equal(clientOf('192.0.2.1', undefined, true), '192.0.2.1');
   assert.equal(clientOf('192.0.2.1', '198.51.100.1', true), '198.51.100.1');
@@ -53,13 +53,13 @@ test('x-forwarded-for counts with a trusted proxy alone, and only what that has 
   assert.equal(clientOf('192.0.2.1', ['203.0.113.7', '198.51.100.1'], true), '198.51.100.1');
 });
 
-test('a proxy may add the port', () => {
+test('client address: a proxy may add the port', () => {
   assert.equal(clientOf('192.0.2.1', '203.0.113.7, 198.51.100.1:4711', true), '198.51.100.1');
   for (const text of ['[2001:db8:1:2::3]:4711', '[2001:db8:1:2::3]', '2001:db8:1:2::3'])
     assert.equal(clientOf('192.0.2.1', text, true), '2001:db8:1:2::/64', text);
 });
 
-test('what is kept of a client does not hold on to the header that it was taken from', () => {
+test('client address: does not keep the header in memory', () => {
   const before = heapMegabytes();
   const clients = Array.from({ length: 5_000 }, (_, host) =>
     clientOf('192.0.2.1', `${'x'.repeat(15_000)}${host}, 203.0.${113 + (host >> 8)}.${host & 255}`, true),
@@ -69,7 +69,7 @@ test('what is kept of a client does not hold on to the header that it was taken 
   assert.ok(grown < 8, `${grown} MB`);
 });
 
-test('what the proxy sent that is no address does not count', () => {
+test('client address: anything else in x-forwarded-for is ignored', () => {
   for (const text of [
     '',
     ',',
@@ -84,7 +84,7 @@ test('what the proxy sent that is no address does not count', () => {
     assert.equal(clientOf('192.0.2.1', text, true), '192.0.2.1', text);
 });
 
-test('addresses of one /64 network are one client, those of two are two, however they are written', () => {
+test('client address: one per /64 network, however it is written', () => {
   const group = fc.integer({ min: 0, max: 0xffff });
   const groups = fc.array(group, { minLength: 8, maxLength: 8 });
   fc.assert(

@@ -1,4 +1,4 @@
-// Keys out of texts and files, and whose a request is.
+// Keys from texts and files, and whose key a request carries.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ function fileWith(t: TestContext, text: string | Buffer): string {
 
 const knows = (keys: Keys, key: string) => typeof keys.holderOf({ authorization: `Bearer ${key}` }) === 'object';
 
-test('a key is sent as a bearer token, or by name', async () => {
+test('keys: sent as a bearer token or as x-api-key', async () => {
   const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
   for (const headers of [
     { authorization: 'Bearer one' },
@@ -29,7 +29,7 @@ test('a key is sent as a bearer token, or by name', async () => {
     assert.equal(typeof keys.holderOf(headers), 'object', JSON.stringify(headers));
 });
 
-test('each key is a holder of its own, by either header, and the holder does not tell the key', async () => {
+test('keys: each is one holder, whose name does not reveal it', async () => {
   const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
   const one = keys.holderOf({ authorization: 'Bearer one' });
   assert.deepEqual(keys.holderOf({ 'x-api-key': 'one' }), one);
@@ -37,7 +37,7 @@ test('each key is a holder of its own, by either header, and the holder does not
   assert.ok(!JSON.stringify(one).includes('one'));
 });
 
-test('what is no key that is known is wrong, and what carries none is none', async () => {
+test('keys: unknown ones are wrong, and other headers carry none', async () => {
   const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
   const long = 'x'.repeat(10_000);
   for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', long, '\u00e9', 'two one'])
@@ -48,7 +48,7 @@ test('what is no key that is known is wrong, and what carries none is none', asy
   for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(keys.holderOf(headers), 'none');
 });
 
-test('a file has a key a line; blank lines, comments and blanks around a key do not count', async (t) => {
+test('keys: a file has one per line, with comments and blank lines', async (t) => {
   const file = fileWith(t, '\ufeff# ours\r\nfirst\r\n\n  second\t\n#third\nlast');
   const keys = await loadKeys({ texts: ['text'], file });
   for (const key of ['first', 'second', 'last', 'text']) assert.ok(knows(keys, key), key);
@@ -65,7 +65,7 @@ const WRONG: readonly (readonly [name: string, text: string | Buffer, message: R
 ];
 
 for (const [name, text, message] of WRONG) {
-  test(`a file with ${name} is refused, and the refusal does not quote it`, async (t) => {
+  test(`keys: a file with ${name} is refused and not quoted`, async (t) => {
     await assert.rejects(loadKeys({ texts: ['text'], file: fileWith(t, text) }), (error: Error) => {
       assert.match(error.message, message);
       assert.doesNotMatch(error.message, /sec|secr|good/);
@@ -74,7 +74,7 @@ for (const [name, text, message] of WRONG) {
   });
 }
 
-test('a file that cannot be read is refused', async (t) => {
+test('keys: an unreadable file is refused', async (t) => {
   const folder = temporaryFolder(t);
   await assert.rejects(
     loadKeys({ texts: [], file: join(folder, 'missing') }),
@@ -84,7 +84,7 @@ test('a file that cannot be read is refused', async (t) => {
   await assert.rejects(loadKeys({ texts: [], file: join(folder, 'folder') }), /EISDIR$/);
 });
 
-test('a file that is read again changes who may come in, and one that is wrong changes nothing', async (t) => {
+test('keys: a reload replaces those of the file, a wrong file none', async (t) => {
   const file = fileWith(t, 'old\nboth');
   const keys = await loadKeys({ texts: ['text'], file });
   writeFileSync(file, 'both\nnew\n');
@@ -104,12 +104,12 @@ test('a file that is read again changes who may come in, and one that is wrong c
   assert.deepEqual(state(), [true, false, false, true]);
 });
 
-test('files that are read again at once are read one after the other, and the last one counts', async (t) => {
+test('keys: concurrent reloads run in order, the last one counts', async (t) => {
   const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, 'first');
   const keys = await loadKeys({ texts: [], file });
   rmSync(file);
-  // The first reload waits for somebody to write into the pipe; meanwhile a file takes its place, and the second begins.
+  // The first reload blocks on the pipe; meanwhile a file replaces it and the second one begins.
   execFileSync('mkfifo', [file]);
   const slow = keys.reload();
   const pipe = await open(file, 'w');
@@ -122,13 +122,13 @@ test('files that are read again at once are read one after the other, and the la
   assert.deepEqual([knows(keys, 'revoked'), knows(keys, 'new')], [false, true]);
 });
 
-test('there may be 512 keys', async () => {
+test('keys: at most 512', async () => {
   const texts = Array.from({ length: 513 }, (_, index) => `key-${index}`);
   assert.equal(await (await loadKeys({ texts: texts.slice(1), file: undefined })).reload(), 512);
   await assert.rejects(loadKeys({ texts, file: undefined }), /there are 513 keys, and 512 are the most/);
 });
 
-test('without a file there is nothing to read again', async () => {
+test('keys: a reload without a file keeps those of the environment', async () => {
   const keys = await loadKeys({ texts: ['a', 'a', 'b'], file: undefined });
   assert.equal(await keys.reload(), 2);
 });

@@ -1,9 +1,9 @@
-// The histogram of our own: what falls into which bucket, and that its series are apart.
+// The histogram: which value counts in which bucket, and that series are separate.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createHistogram } from '../../src/metrics/histogram.ts';
 
-/** The samples as `name{labels}`: value. */
+/** Returns the samples as `name{labels}`: value. */
 function samplesOf(snapshot: object): Record<string, number> {
   const { values } = snapshot as { values: { metricName: string; labels: object; value: number }[] };
   return Object.fromEntries(
@@ -11,7 +11,7 @@ function samplesOf(snapshot: object): Record<string, number> {
   );
 }
 
-test('a value falls into the first bucket that it is not above, and into all that follow', () => {
+test('histogram: buckets are cumulative, with inclusive upper bounds', () => {
   const { begin, snapshot } = createHistogram('h', 'help', [0.5, 1, 2]);
   const observe = begin({ a: 'x' });
   for (const value of [0, 0.5, 0.75, 1, 1.5, 2, 3]) observe(value);
@@ -25,7 +25,7 @@ test('a value falls into the first bucket that it is not above, and into all tha
   });
 });
 
-test('each series counts for itself, from nothing', () => {
+test('histogram: each series counts by itself, from zero', () => {
   const { begin, snapshot } = createHistogram('h', 'help', [1]);
   assert.deepEqual(samplesOf(snapshot()), {});
   begin({ a: 'x' });

@@ -1,7 +1,7 @@
-// Reads Prometheus' text format (exposition format 0.0.4) as strictly as it is written down.
+// A strict parser of Prometheus' text exposition format 0.0.4.
 import assert from 'node:assert/strict';
 
-/** A line with a value. */
+/** One value with its labels. */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export interface Family {
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\["\\n])*)"(?:,|$)/y;
 
-/** Returns the metrics of `text` by name, having asserted that it is well-formed. */
+/** Asserts that `text` is well-formed and returns its metrics by name. */
 export function parseExposition(text: string): Map<string, Family> {
   assert.match(text, /\n$/);
   const families = new Map<string, Family>();
@@ -27,7 +27,7 @@ export function parseExposition(text: string): Map<string, Family> {
   for (const line of text.split('\n').filter((each) => each !== '')) {
     const [, word, named = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line) ?? [];
     if (word === 'HELP') {
-      assert.ok(!families.has(named), `${named} comes twice`);
+      assert.ok(!families.has(named), `${named} is declared twice`);
       family = { type: '', help: rest, samples: [] };
       name = named;
     } else if (word === 'TYPE') {
@@ -43,7 +43,7 @@ export function parseExposition(text: string): Map<string, Family> {
   }
   for (const [each, { type, samples }] of families) {
     const series = samples.map((sample) => JSON.stringify([sample.name, Object.entries(sample.labels).sort()]));
-    assert.equal(new Set(series).size, series.length, `${each} has a series twice`);
+    assert.equal(new Set(series).size, series.length, `${each} repeats a series`);
     if (type === 'histogram') assertHistogram(each, samples);
   }
   return families;
@@ -62,7 +62,7 @@ function parseSample(line: string): Sample {
   return { name, labels, value: Number(value) };
 }
 
-/** Buckets rise, the last of them holds all, and each series has its sum and its count. */
+/** Asserts that buckets are cumulative and complete, and each series has a sum and a count. */
 function assertHistogram(name: string, samples: readonly Sample[]): void {
   const counts = samples.filter((sample) => sample.name === `${name}_count`);
   assert.equal(samples.filter((sample) => sample.name === `${name}_sum`).length, counts.length, name);
@@ -82,12 +82,12 @@ function assertHistogram(name: string, samples: readonly Sample[]): void {
   }
 }
 
-/** The value of the sample of that name whose labels include `labels`; 0 if there is none. */
+/** Returns the value of the one sample `name` whose labels include `labels`; 0 without a sample. */
 export function sampleOf(families: ReadonlyMap<string, Family>, name: string, labels: Sample['labels'] = {}): number {
   const family = families.get(name.replace(/_(?:sum|count|bucket)$/, '')) ?? families.get(name);
   const found = family?.samples.filter(
     (sample) => sample.name === name && Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
   );
-  assert.ok(found && found.length <= 1, `${name} is ${found ? 'more than one' : 'not there'}`);
+  assert.ok(found && found.length <= 1, `${name} ${found ? 'is ambiguous' : 'is missing'}`);
   return found[0]?.value ?? 0;
 }

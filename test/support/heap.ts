@@ -1,12 +1,12 @@
-// What the heap holds, without what nobody holds any more.
+// Measures the heap without its garbage.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
-/** Collects what nobody holds any more. */
+/** Runs a full garbage collection. */
 export const collectGarbage: () => void = runInNewContext('gc');
 
-/** Collects the garbage and returns how large the heap is, in MB. */
+/** Collects the garbage and returns the size of the heap in MB. */
 export function heapMegabytes(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed / 1_048_576;

@@ -1,6 +1,6 @@
-// How the service is: GET /health with a real query through every connection, and the probes /livez and /readyz.
+// GET /health, which queries every connection to the database, and the probes /livez and /readyz.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { healthRoutes } from '../../../src/health.ts';
 import type { Reply } from '../../../src/http/reply.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
@@ -8,16 +8,18 @@ import { needsFile } from '../../support/engine.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
+import { until } from '../../support/until.ts';
 
-/** Asks the route at `path` of a service whose database answers as `ping` does. */
+/** Calls the route at `path` of a service whose database answers as `ping` does. */
 async function replyAt(path: string, ping: () => Promise<void>, isStopping = false): Promise<Reply> {
   const route = healthRoutes({ ping }, () => isStopping).find(({ template }) => template === path);
   assert.ok(route, path);
   return route.handle(EMPTY_CALL);
 }
 
-test('a healthy service says so', async (t) => {
-  const service = await startService(t);
+const service = await startService({ after });
+
+test('health: a healthy service is ok', async () => {
   const answer = await service.request('GET', '/health');
   assert.equal(answer.status, 200);
   assert.equal(answer.text, '{"status":"ok","db":"ok"}');
@@ -25,36 +27,29 @@ test('a healthy service says so', async (t) => {
   assert.equal((await service.request('HEAD', '/health')).status, 200);
 });
 
-test('while the database hangs, health says so within about a second, and again all is well when it does not', {
-  skip: needsFile,
-}, async (t) => {
-  const service = await startService(t);
+test('health: 503 while the database hangs, and ok again afterwards', { skip: needsFile }, async () => {
   const note = await whileLocked(service.file, async () => {
-    // The writer waits for another process; so does whoever asks it for anything.
+    // The writing connection waits for the lock, and so does every query on it.
     const note = service.request('POST', '/notes', { json: { title: 'patient', body: 'x' } });
-    let [answer, head]: (Answer | undefined)[] = [];
-    let started = 0;
-    // The first questions may be quicker than the note.
-    for (let tries = 0; tries < 10 && (answer?.status !== 503 || head?.status !== 503); tries += 1) {
-      started = performance.now();
-      [answer, head] = await Promise.all(['GET', 'HEAD'].map((method) => service.request(method, '/health')));
-    }
-    assert.ok(performance.now() - started < 3_000);
-    assert.equal(answer?.status, 503);
+    let answers: Answer[] = [];
+    // The first queries may reach the connection before the note does.
+    await until(async () => {
+      answers = await Promise.all(['GET', 'HEAD'].map((method) => service.request(method, '/health')));
+      return answers.every(({ status }) => status === 503);
+    });
+    const [answer, head] = answers;
     assert.equal(answer?.text, '{"status":"ok","db":"error"}');
     assert.equal(answer?.headers['content-type'], 'application/json');
-    assert.deepEqual([head?.status, head?.text], [503, '']);
+    assert.equal(head?.text, '');
     assert.equal(head?.headers['content-length'], answer?.headers['content-length']);
     return { answer: note };
   });
+  // The note would have failed if the lock had been held for longer than it waits, five seconds.
   assert.equal((await note.answer).status, 201);
   assert.equal((await service.request('GET', '/health')).text, '{"status":"ok","db":"ok"}');
 });
 
-test('a lock that keeps writes away makes it neither ill nor unready while nobody writes', {
-  skip: needsFile,
-}, async (t) => {
-  const service = await startService(t);
+test('health: a lock alone leaves an idle service healthy and ready', { skip: needsFile }, async () => {
   await whileLocked(service.file, async () => {
     for (const path of ['/health', '/readyz']) assert.equal((await service.request('GET', path)).status, 200, path);
   });
@@ -64,10 +59,8 @@ for (const [name, ping] of [
   ['fails', () => Promise.reject(new Error('gone'))],
   ['never answers', () => new Promise<void>(() => {})],
 ] as const) {
-  test(`a database that ${name} is an error within about a second`, async () => {
-    const started = performance.now();
+  test(`health: a database that ${name} is an error`, async () => {
     const replies = await Promise.all([replyAt('/health', ping), replyAt('/readyz', ping)]);
-    assert.ok(performance.now() - started < 3_000);
     for (const [index, [type, body]] of [
       ['application/json', '{"status":"ok","db":"error"}'],
       ['text/plain; charset=utf-8', '[+]shutdown ok\n[-]database failed\nreadyz check failed\n'],
@@ -76,11 +69,11 @@ for (const [name, ping] of [
       assert.ok(replies[index]?.headers?.includes(type ?? ''));
       assert.ok(replies[index]?.headers?.includes('retry-after'));
     }
-    assert.deepEqual((await replyAt('/livez', ping)).status, 200, 'to start it again would not mend the database');
+    assert.equal((await replyAt('/livez', ping)).status, 200, 'a restart would not repair the database');
   });
 }
 
-test('a question that was answered leaves no timer for which the process would stay', async () => {
+test('health: an answer leaves no timer that keeps the process', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = timers();
   await replyAt('/health', () => Promise.resolve());
@@ -88,8 +81,7 @@ test('a question that was answered leaves no timer for which the process would s
   assert.equal(timers(), before);
 });
 
-test('the probes say ok, and list their checks when asked to', async (t) => {
-  const service = await startService(t);
+test('health: the probes are ok and list their checks on request', async () => {
   for (const [path, checks] of [
     ['/livez', '[+]ping ok\nlivez check passed\n'],
     ['/readyz', '[+]shutdown ok\n[+]database ok\nreadyz check passed\n'],
@@ -119,7 +111,7 @@ test('the probes say ok, and list their checks when asked to', async (t) => {
   }
 });
 
-test('who stops is alive and not ready, which /readyz tells without being asked for details', async () => {
+test('health: a stopping service is alive, not ready', async () => {
   const ping = () => Promise.resolve();
   assert.equal((await replyAt('/livez', ping, true)).status, 200);
   const { status, body } = await replyAt('/readyz', ping, true);

@@ -1,8 +1,9 @@
-// The end: what is in flight finishes, what says nothing does not hold it up, and nothing outlives the deadline. Each
-// test has a bound well below the deadline it must not need.
+// The stop: requests in flight finish, idle connections do not delay it, and nothing outlives the
+// deadline. The time limit of each test is below the deadline that the test must not need.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { HTTP_LIMITS } from '../../../src/http/server.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
 import {
@@ -16,14 +17,15 @@ import {
   requestText,
 } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
+import { stopUnderLoad } from '../../support/stops.ts';
 import { until } from '../../support/until.ts';
 
-const SOON = { timeout: 8_000 };
-/** More than all the buffers of a connection hold. */
-const LARGE = 40_000_000;
+const SOON = { timeout: 30_000 };
+/** More than the buffers of a connection hold. */
+const LARGE = 8_000_000;
 const LENGTH = 'content-length: 2';
 
-/** A server with a quick route, a route that reads a body, and a slow one that waits for `gate`. */
+/** Starts a server with a quick, a reading and a large route, and a slow one that waits for `gate`. */
 async function startGated(test: Parameters<typeof startBareServer>[0], limits: Partial<typeof HTTP_LIMITS> = {}) {
   const gate = createGate();
   let waiting = 0;
@@ -41,7 +43,7 @@ async function startGated(test: Parameters<typeof startBareServer>[0], limits: P
   return { server, gate, waiting: () => waiting };
 }
 
-test('requests in flight finish, say that the connection closes, and nobody new comes in', SOON, async (t) => {
+test('stop: requests in flight finish, new connections are refused', SOON, async (t) => {
   const { server, gate, waiting } = await startGated(t);
   const conversations = [
     await converse(server, requestText('GET /slow')),
@@ -59,7 +61,7 @@ test('requests in flight finish, say that the connection closes, and nobody new 
   await closed;
 });
 
-test('pipelined requests in flight are all answered', SOON, async (t) => {
+test('stop: pipelined requests are all answered', SOON, async (t) => {
   const { server, gate, waiting } = await startGated(t);
   const { rest } = await converse(
     server,
@@ -77,7 +79,7 @@ test('pipelined requests in flight are all answered', SOON, async (t) => {
   await closed;
 });
 
-test('connections that never said anything, and idle ones, do not hold up the stop', SOON, async (t) => {
+test('stop: silent and idle connections do not delay it', SOON, async (t) => {
   const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
   const silent = [await converse(server), await converse(server)];
   const idle = await converse(server, requestText('GET /quick'));
@@ -86,11 +88,11 @@ test('connections that never said anything, and idle ones, do not hold up the st
   for (const { closed } of [...silent, idle]) await closed();
 });
 
-test('a request that was half sent when the stop began is answered once it is whole', SOON, async (t) => {
+test('stop: a half-sent request is answered once it is complete', SOON, async (t) => {
   const { server } = await startGated(t);
   const inHeaders = await converse(server, 'GET /quick HTTP/1.1\r\nhos');
   const inBody = await converse(server, requestText('POST /echo', [LENGTH]));
-  // An answer on a later connection: the halves before it have been read.
+  // Once a later connection has its answer, the halves before it have been read.
   await exchange(server, requestText('GET /quick', ['connection: close']));
   const closed = server.close();
   inHeaders.socket.write('t: a\r\n\r\n');
@@ -106,8 +108,8 @@ test('a request that was half sent when the stop began is answered once it is wh
   await closed;
 });
 
-test('an answer that is still on its way arrives to its last byte, and holds up nobody else', SOON, async (t) => {
-  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+test('stop: an answer under way arrives whole and delays no others', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000, farewellMs: 1 });
   const idle = await converse(server, requestText('GET /quick'));
   await idle.answer();
   const socket = await openSocket(server);
@@ -116,6 +118,8 @@ test('an answer that is still on its way arrives to its last byte, and holds up 
   await until(() => server.outcomes.length === 2);
   const closed = server.close();
   await refusal(server);
+  // Beyond the farewell, when idle connections are closed.
+  await delay(20);
   const answer = readAll(socket.resume());
   assert.equal((await answer).split('\r\n\r\n')[1]?.length, LARGE);
   await idle.closed();
@@ -123,20 +127,21 @@ test('an answer that is still on its way arrives to its last byte, and holds up 
 });
 
 for (const behind of ['GET /quick', 'CONNECT b:443']) {
-  test(`an answer that is on its way arrives with ${behind} waiting behind it`, SOON, async (t) => {
-    const { server } = await startGated(t);
+  test(`stop: an answer under way arrives whole, ${behind} behind it`, SOON, async (t) => {
+    const { server } = await startGated(t, { farewellMs: 1 });
     const socket = await openSocket(server);
     socket.pause();
     socket.write(requestText('GET /large') + requestText(behind));
     await until(() => server.outcomes.length === 1);
     const closed = server.close();
     await refusal(server);
+    await delay(20);
     const answer = await readAll(socket.resume());
     assert.match(answer.slice(LARGE), /xHTTP\/1\.1 (?:200 OK|405 Method Not Allowed)\r\n/);
     await closed;
   });
 
-  test(`an answer that nobody reads is cut off at the deadline with ${behind} waiting behind it`, SOON, async (t) => {
+  test(`stop: the deadline ends an unread answer, ${behind} behind it`, SOON, async (t) => {
     const { server } = await startGated(t, { closeMs: 100 });
     const socket = await openSocket(server);
     socket.pause();
@@ -147,7 +152,7 @@ for (const behind of ['GET /quick', 'CONNECT b:443']) {
   });
 }
 
-test('an answer that nobody reads is cut off at the deadline', SOON, async (t) => {
+test('stop: the deadline ends an unread answer', SOON, async (t) => {
   const { server } = await startGated(t, { closeMs: 100 });
   const { socket } = await converse(server);
   socket.pause();
@@ -156,7 +161,7 @@ test('an answer that nobody reads is cut off at the deadline', SOON, async (t) =
   await server.close();
 });
 
-test('what is half sent, and what never ends, is closed at the deadline', SOON, async (t) => {
+test('stop: the deadline ends half-sent and endless requests', SOON, async (t) => {
   const { server, waiting } = await startGated(t, { closeMs: 100 });
   const starts = [
     'GET /qu',
@@ -174,7 +179,7 @@ test('what is half sent, and what never ends, is closed at the deadline', SOON, 
   }
 });
 
-test('whoever serves a request that is cut off at the deadline knows of it when the stop is over', SOON, async (t) => {
+test('stop: the deadline aborts handlers before the stop ends', SOON, async (t) => {
   const signals: AbortSignal[] = [];
   const hanging = textRoute('GET', '/', ({ signal }) => {
     signals.push(signal());
@@ -187,7 +192,7 @@ test('whoever serves a request that is cut off at the deadline knows of it when 
   assert.deepEqual(new Set(signals.map(({ aborted }) => aborted)), new Set([true]));
 });
 
-test('who is being told off does not hold up the stop', SOON, async (t) => {
+test('stop: connections with a refusal do not delay it', SOON, async (t) => {
   const { server } = await startGated(t);
   const malformed = await converse(server, 'nonsense\r\n\r\n');
   const tunnel = await converse(server, requestText('CONNECT b:443'));
@@ -198,28 +203,24 @@ test('who is being told off does not hold up the stop', SOON, async (t) => {
   await server.close();
 });
 
-test(
-  'who sends on an idle or a fresh connection before it can know of the stop is answered, and told',
-  SOON,
-  async (t) => {
-    const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
-    const fresh = await converse(server);
-    const idle = await converse(server, requestText('GET /quick'));
-    assert.equal((await idle.answer()).headers.connection, 'keep-alive');
-    const closed = server.close();
-    for (const { socket, answer, closed: ended } of [fresh, idle]) {
-      socket.write(requestText('GET /quick'));
-      const { body, headers } = await answer();
-      assert.deepEqual([body, headers.connection], ['quick', 'close']);
-      await ended();
-    }
-    await closed;
-  },
-);
+test('stop: requests sent just before it are answered', SOON, async (t) => {
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
+  const fresh = await converse(server);
+  const idle = await converse(server, requestText('GET /quick'));
+  assert.equal((await idle.answer()).headers.connection, 'keep-alive');
+  const closed = server.close();
+  for (const { socket, answer, closed: ended } of [fresh, idle]) {
+    socket.write(requestText('GET /quick'));
+    const { body, headers } = await answer();
+    assert.deepEqual([body, headers.connection], ['quick', 'close']);
+    await ended();
+  }
+  await closed;
+});
 
-test('who had connected when the stop began is let in, though nobody had accepted them yet', SOON, async (t) => {
+test('stop: connections that wait to be accepted are served', SOON, async (t) => {
   const { server } = await startGated(t);
-  // The system makes connections sooner than the server accepts them: one in each turn of the event loop.
+  // The server accepts one connection in each tick, which is later than the system connects them.
   const conversations = await Promise.all(
     Array.from({ length: 50 }, () => converse(server, requestText('GET /quick'))),
   );
@@ -229,7 +230,7 @@ test('who had connected when the stop began is let in, though nobody had accepte
   await closed;
 });
 
-test('who sends on after a long answer from before the stop is answered as well', SOON, async (t) => {
+test('stop: a request behind a long answer from before is answered', SOON, async (t) => {
   const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
   const socket = await openSocket(server);
   socket.pause();
@@ -249,7 +250,7 @@ test('who sends on after a long answer from before the stop is answered as well'
   await closed;
 });
 
-test('from the stop on the health check is told to go elsewhere, whatever the database says', SOON, async (t) => {
+test('stop: from then on the health check is 503', SOON, async (t) => {
   const service = await startService(t);
   const checks = [await converse(service), await converse(service)];
   const [probe, alive] = [await converse(service), await converse(service)];
@@ -257,20 +258,20 @@ test('from the stop on the health check is told to go elsewhere, whatever the da
   const closed = service.close();
   for (const { socket, answer } of checks) {
     socket.write(requestText('GET /health'));
-    const told = await answer();
-    assert.equal(assertProblem(told, 'service-unavailable').detail, 'The service is shutting down.');
-    assert.deepEqual([told.headers['retry-after'], told.headers.connection], ['1', 'close']);
+    const refused = await answer();
+    assert.equal(assertProblem(refused, 'service-unavailable').detail, 'The service is shutting down.');
+    assert.deepEqual([refused.headers['retry-after'], refused.headers.connection], ['1', 'close']);
   }
   probe.socket.write(requestText('GET /readyz'));
-  const told = await probe.answer();
-  assert.deepEqual([told.status, told.headers['retry-after']], [503, '1']);
-  assert.match(told.body, /^\[-\]shutdown failed$/m);
+  const unready = await probe.answer();
+  assert.deepEqual([unready.status, unready.headers['retry-after']], [503, '1']);
+  assert.match(unready.body, /^\[-\]shutdown failed$/m);
   alive.socket.write(requestText('GET /livez'));
   assert.deepEqual((await alive.answer()).status, 200);
   await closed;
 });
 
-test('a stopped service leaves no connection open and answers nobody', SOON, async (t) => {
+test('stop: afterwards no connection is open or accepted', SOON, async (t) => {
   const service = await startService(t);
   const silent = await openSocket(service);
   await service.request('GET', '/notes');
@@ -280,14 +281,17 @@ test('a stopped service leaves no connection open and answers nobody', SOON, asy
   await assert.rejects(openSocket(service), { code: 'ECONNREFUSED' });
 });
 
-test('what was confirmed before and during the stop is there at the next start', SOON, async (t) => {
+test('stop: confirmed writes are there at the next start', SOON, async (t) => {
   const service = await startService(t);
   const note = requestText('POST /notes', [], '{"title":"a","body":"b"}');
   const conversations = await Promise.all(Array.from({ length: 50 }, () => converse(service, note)));
   await conversations[0]?.answer();
   const [answers] = await Promise.all([Promise.all(conversations.slice(1).map(({ rest }) => rest())), service.close()]);
   const confirmed = answers.flat().filter(({ status }) => status === 201).length + 1;
-  assert.equal(confirmed, answers.flat().length + 1, 'some were answered by something else');
+  assert.equal(confirmed, answers.flat().length + 1, 'some answers were not 201');
   const again = await startService(t, { db: service.file });
   assert.ok((await again.request('GET', '/notes')).json.total >= confirmed);
 });
+
+test('stop: SIGTERM under load drops nobody and loses nothing', (t) =>
+  stopUnderLoad(t, { stops: 1, clients: 8, answers: 50, processes: 1 }));
