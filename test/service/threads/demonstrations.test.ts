@@ -11,12 +11,21 @@ import {
   assertThreadLocal,
   ODD_TEXTS,
 } from '../../support/demonstration-checks.ts';
-import { numbered } from '../../support/demonstration-requests.ts';
+import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
 import { startService } from '../../support/service.ts';
 
 // Standbys would start and end beside each test, and a busy machine starts threads slowly.
 Object.assign(CREW_LIMITS, { standbys: 0, startMs: 60_000, queueMs: 60_000 });
 const service = await startService({ after });
+
+test('demonstrations: each accepts a small request', async () => {
+  for (const [path, members] of Object.entries(TAKEN)) {
+    const json = Object.fromEntries(Object.entries(members).map(([name, text]) => [name, JSON.parse(text)]));
+    await run(service, path, json);
+  }
+  // The threads of the other tests would each write a file of coverage.
+  delete process.env.NODE_V8_COVERAGE;
+});
 
 test('counter: reaches the expected number', async () => {
   for (const [workers, count] of [

@@ -25,6 +25,8 @@ const MISSING: Fault = [undefined, 'required'];
 
 // Standbys would start and end beside each test, and a busy machine starts threads slowly.
 Object.assign(CREW_LIMITS, { standbys: 0, startMs: 60_000, queueMs: 60_000 });
+// Each thread would write a file of coverage.
+delete process.env.NODE_V8_COVERAGE;
 const service = await startService({ after });
 
 function integerFaults(most: number): Fault[] {
