@@ -28,12 +28,8 @@ test('demonstrations: each accepts a small request', async () => {
 });
 
 test('counter: reaches the expected number', async () => {
-  for (const [workers, count] of [
-    [2, 1_000],
-    [16, 1_000],
-  ] as const) {
-    await assertCounter(service, workers, count);
-  }
+  await assertCounter(service, 2, 1_000);
+  await assertCounter(service, 16, 1_000);
 });
 
 test('semaphore: each task runs once, as many at once as may', async () => {
@@ -61,7 +57,6 @@ test('pool: each item is hashed, failing items affect no other', async () => {
 });
 
 test('queue: each item passes once, in order, within the bound', async () => {
-  await assertQueue(service, ['a'], 1, 50);
   await assertQueue(service, numbered(50), 1, 1);
   await assertQueue(service, numbered(50), 3, 4);
   await assertQueue(service, [...ODD_TEXTS, 'same', 'same', '', 'x'.repeat(100_000)], 1, 3);
