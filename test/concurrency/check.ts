@@ -1,42 +1,63 @@
-// Checks of the primitives that have been seen to fail: each is made with the primitives as they are and once more for
-// every slip that it is to find, which is the compiled module with one piece of it changed.
+// Checks of the primitives that are known to be able to fail: each names mutants of the module, which it must find. A
+// mutant is the compiled module with one piece of it changed.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
-import { type Puppets, startPuppets } from './puppets.ts';
+import { after, test } from 'node:test';
+import { startThreads, type TestThreads } from './test-threads.ts';
 
 const SYNC = new URL('../../src/concurrency/sync.js', import.meta.url);
 
-/** No check takes a tenth of this, unless a thread runs in circles. */
-const LIMIT = { timeout: 120_000 };
+/** The threads that the largest check needs. */
+export const MAX_THREADS = 4;
 
-/** A mistake that one could make in the primitives, and how the check fails that finds it. */
-export interface Slip {
+/** A mistake in the primitives, and how the check fails that finds it. */
+export interface Mutant {
   readonly name: string;
-  /** A piece of the compiled module, which stands there once, and what it becomes. */
+  /** A piece of the compiled module, which occurs once, and its replacement. */
   readonly from: string;
   readonly to: string;
   readonly found: RegExp;
 }
 
-/** Returns a slip. */
-export function slip(name: string, from: string, to: string, found: RegExp): Slip {
+/** A check of the primitives. */
+export interface Check {
+  readonly title: string;
+  /** Runs the check; with more rounds it tries harder. */
+  readonly run: (threads: TestThreads, rounds: number) => Promise<void>;
+  readonly mutants: readonly Mutant[];
+}
+
+/** Returns a mutant. */
+export function mutant(name: string, from: string, to: string, found: RegExp): Mutant {
   return { name, from, to, found };
 }
 
-/** Makes a test of a check with `size` threads, and one for each slip, with which the check must fail. */
-export function check(
-  title: string,
-  size: number,
-  body: (puppets: Puppets) => Promise<void>,
-  slips: readonly Slip[] | undefined = [],
-): void {
-  test(title, LIMIT, async (t) => body(await startPuppets(t, size, SYNC.href)));
-  for (const { name, from, to, found } of slips) {
-    test(`${title}; the check finds ${name}`, LIMIT, async (t) => {
-      const puppets = await startPuppets(t, size, moduleWith(from, to));
-      await assert.rejects(body(puppets), found);
+/** Makes a test of each check. They share their threads; after a failure the next check starts new ones. */
+export function testChecks(checks: readonly Check[], rounds: number): void {
+  const started: TestThreads[] = [];
+  let idle: TestThreads | undefined;
+  after(() => Promise.all(started.map((threads) => threads.close())));
+  for (const { title, run } of checks) {
+    test(title, async () => {
+      const threads = idle ?? (await startThreads(MAX_THREADS, SYNC.href));
+      if (!idle) started.push(threads);
+      idle = undefined;
+      await run(threads, rounds);
+      idle = threads;
     });
+  }
+}
+
+/** Makes a test of each mutant: its check must fail. */
+export function testMutants(checks: readonly Check[], rounds: number): void {
+  for (const { title, run, mutants } of checks) {
+    for (const { name, from, to, found } of mutants) {
+      test(`${title}; finds ${name}`, async (t) => {
+        const threads = await startThreads(MAX_THREADS, moduleWith(from, to));
+        t.after(() => threads.close());
+        await assert.rejects(run(threads, rounds), found);
+      });
+    }
   }
 }
 
@@ -46,8 +67,8 @@ export function upTo(count: number): number[] {
 }
 
 function moduleWith(from: string, to: string): string {
-  // Without its map, which would be looked for beside it.
+  // The source map would be looked for beside a data URL.
   const text = readFileSync(SYNC, 'utf8').replace(/^\/\/# sourceMappingURL.*$/m, '');
-  assert.equal(text.split(from).length, 2, `the compiled module is to have this once: ${from}`);
+  assert.equal(text.split(from).length, 2, `the compiled module must contain this once: ${from}`);
   return `data:text/javascript,${encodeURIComponent(text.replace(from, () => to))}`;
 }

@@ -1,5 +1,4 @@
-// A clock that a test moves by hand, so that nothing waits for time and nothing is late. Unlike the timers of Node's mocks
-// it knows refresh(), and it can say which timers are left.
+// A clock that a test moves by hand. Unlike Node's mock timers it supports refresh() and tells which timers are left.
 import type { TestContext } from 'node:test';
 
 interface Timer {
@@ -10,9 +9,9 @@ interface Timer {
 
 /** A clock that stands still until it is moved. */
 export interface Clock {
-  /** Lets this many milliseconds pass: what is due by then runs, in its order. */
+  /** Lets this many milliseconds pass, and runs the timers that are due by then, in order. */
   tick(ms: number): void;
-  /** The times of the timers that are set, in milliseconds from when they were set, sorted. */
+  /** The durations of the timers that are set, in milliseconds, sorted. */
   pending(): number[];
 }
 
@@ -27,7 +26,7 @@ export function stopTime(t: TestContext): Clock {
       unref: () => handle,
       refresh() {
         timer.due = now + ms;
-        // Node's timers too come back to life by it.
+        // As in Node, this revives a timer that has fired.
         timers.set(handle, timer);
         return handle;
       },

@@ -1,5 +1,4 @@
-// What goes wrong in a thread, or before it is called, costs its own request and nothing else: no other crew, no thread, no
-// timer, no listener.
+// A failure in a thread, or before its call, costs its own request only: no other crew, no thread, no timer, no listener.
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
@@ -7,13 +6,23 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import { createGate, type Deed } from './crew-tasks.ts';
-import { ask, assertServes, assertUnavailable, hold, type Supply, startSupply } from './supply.ts';
+import { assertServes, assertUnavailable, enqueue, hold, startCrews, type WatchedCrews } from './crews.ts';
 
-/** Has a crew of three go wrong by its second thread, when the two others wait for ever. */
-function goWrong(crews: Supply, deed: Deed) {
+const NO_THREADS = { alive: 0, parked: 0, waiting: 0 };
+
+/** Requests a crew of two whose second thread fails while the first waits for ever. */
+function requestFailure(crews: WatchedCrews, deed: Deed) {
   const { cells, arrived } = createGate();
-  const answer = crews.withCrew(3, 'fail', () => ({ deed, culprit: 1, mates: 2, cells }));
+  const answer = crews.withCrew(2, 'fail', () => ({ deed, culprit: 1, mates: 1, cells }));
   return { answer, arrived };
+}
+
+async function assertFails(answer: Promise<unknown>, message: RegExp, label: string): Promise<void> {
+  await assert.rejects(answer, (error) => {
+    assert.ok(error instanceof Error, label);
+    assert.match(error.message, message, label);
+    return true;
+  });
 }
 
 const FAULTS: readonly [Deed, RegExp][] = [
@@ -26,152 +35,111 @@ const FAULTS: readonly [Deed, RegExp][] = [
   ['return what nobody can read', /call stack/],
 ];
 
-for (const [deed, message] of FAULTS) {
-  test(`a thread that does this fails its own crew and no other: ${deed}`, async (t) => {
-    const crews = startSupply(t);
-    const other = await hold(crews, 2);
-    const { answer } = goWrong(crews, deed);
-    await assert.rejects(answer, (error) => {
-      assert.ok(error instanceof Error, typeof error);
-      assert.match(error.message, message);
-      return true;
-    });
-    // Its mates are ended, although they would wait for ever.
-    await until(() => crews.living.size === 2);
-    assert.deepEqual(crews.threads(), { alive: 2, parked: 0, waiting: 0 });
-    assert.equal((await other.finish()).length, 2);
-    await assertServes(crews, 3);
-  });
-}
+test('crew: a thread that fails ends its own crew only', async (t) => {
+  const crews = startCrews(t);
+  const other = await hold(crews, 1);
+  for (const [deed, message] of FAULTS) {
+    await assertFails(requestFailure(crews, deed).answer, message, deed);
+    await until(() => crews.living.size === 1);
+    assert.deepEqual(crews.threads(), { alive: 1, parked: 0, waiting: 0 }, deed);
+  }
+  assert.equal((await other.finish()).length, 1);
+  await assertServes(crews);
+});
 
-for (const deed of ['wait for ever', 'run for ever'] as const) {
-  test(`a thread that does this is ended with its crew after a while: ${deed}`, async (t) => {
-    const clock = stopTime(t);
-    const crews = startSupply(t, { jobMs: 1_000 });
-    const { answer, arrived } = goWrong(crews, deed);
-    await until(() => arrived() === 2);
-    clock.tick(999);
-    const other = await hold(crews, 2);
-    assert.equal(crews.threads().alive, 5);
-    clock.tick(1);
-    await assert.rejects(answer, /^Error: fail took too long$/);
-    await until(() => crews.living.size === 2);
-    assert.equal((await other.finish()).length, 2);
-    await assertServes(crews, 3);
-    assert.deepEqual(clock.pending(), [crews.limits.idleMs]);
-  });
-}
+test('crew: a job that waits or runs for ever is ended', async (t) => {
+  const clock = stopTime(t);
+  const crews = startCrews(t, { jobMs: 1_000 });
+  const jobs = (['wait for ever', 'run for ever'] as const).map((deed) => requestFailure(crews, deed));
+  await until(() => jobs.every(({ arrived }) => arrived() === 1));
+  clock.tick(999);
+  const other = await hold(crews, 1);
+  assert.equal(crews.threads().alive, 5);
+  clock.tick(1);
+  for (const { answer } of jobs) await assert.rejects(answer, /^Error: fail took too long$/);
+  await until(() => crews.living.size === 1);
+  assert.equal((await other.finish()).length, 1);
+  await assertServes(crews);
+  assert.deepEqual(clock.pending(), [crews.limits.idleMs]);
+});
 
-const INPUTS: readonly [name: string, inputFor: (index: number) => unknown, message: RegExp][] = [
-  ['that cannot be made', (index) => (index === 1 ? assert.fail('no input') : index), /no input/],
-  ['that cannot be cloned', (index) => (index === 1 ? () => index : index), /could not be cloned/],
+const INPUTS: readonly [inputFor: (index: number) => unknown, message: RegExp][] = [
+  [(index) => (index === 1 ? assert.fail('no input') : index), /no input/],
+  [(index) => (index === 1 ? () => index : index), /could not be cloned/],
 ];
 
-for (const [name, inputFor, message] of INPUTS) {
-  test(`an input ${name} fails the request and leaves nothing behind`, async (t) => {
-    const clock = stopTime(t);
-    const crews = startSupply(t);
+test('crew: an input that throws or cannot be cloned', async (t) => {
+  const clock = stopTime(t);
+  const crews = startCrews(t);
+  for (const [inputFor, message] of INPUTS) {
     const { signal } = new AbortController();
-    await assert.rejects(crews.withCrew(3, 'identify', inputFor, signal), message);
+    await assert.rejects(crews.withCrew(2, 'identify', inputFor, signal), message);
     assert.deepEqual(clock.pending(), [crews.limits.idleMs]);
     assert.equal(getEventListeners(signal, 'abort').length, 0);
     await until(() => crews.living.size === 0);
-    assert.deepEqual(crews.threads(), { alive: 0, parked: 0, waiting: 0 });
-    await assertServes(crews, 3);
-  });
+    assert.deepEqual(crews.threads(), NO_THREADS);
+  }
+  await assertServes(crews);
+});
+
+function moduleOf(text: string): URL {
+  return new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 }
 
-const NOTHING_TO_DO = 'export const tasks = {}; export const rehearsal = () => ({ task: "none", index: 0 });';
-
-const BROKEN: readonly [name: string, tasks: string, message: RegExp][] = [
-  ['that throws when it is loaded', 'throw new Error("broken")', /^broken$/],
-  ['that throws what is no error', 'throw "broken"', /^a thread threw 'broken'$/],
-  ['that ends its thread when it is loaded', 'process.exit()', /ended before its job did/],
-  ['that never finishes loading', 'await new Promise(() => {})', /ended before its job did/],
-  ['that has no rehearsal', 'export const tasks = {}', /rehearsal is not a function/],
+const BROKEN: readonly [name: string, tasks: URL, message: RegExp][] = [
+  ['throws', moduleOf('throw new Error("broken")'), /^broken$/],
+  ['throws a text', moduleOf('throw "broken"'), /^a thread threw 'broken'$/],
+  ['ends its thread', moduleOf('process.exit()'), /ended before its job did/],
+  ['never loads', moduleOf('await new Promise(() => {})'), /ended before its job did/],
+  ['has no rehearsal', moduleOf('export const tasks = {}'), /rehearsal is not a function/],
+  ['does not exist', new URL('no-such-tasks.js', import.meta.url), /Cannot find module/],
 ];
 
-async function assertBroken(crews: Supply, message: RegExp): Promise<void> {
-  const controller = new AbortController();
-  await assert.rejects(
-    crews.withCrew(4, 'identify', () => undefined, controller.signal),
-    (error) => {
-      assert.ok(error instanceof Error, typeof error);
-      assert.match(error.message, message);
-      return true;
-    },
-  );
-  assert.equal(getEventListeners(controller.signal, 'abort').length, 0);
-  await until(() => crews.threads().alive === 0);
-}
-
-async function assertGivesUp(t: Parameters<typeof stopTime>[0], tasks: URL, message: RegExp): Promise<void> {
-  const clock = stopTime(t);
-  const crews = startSupply(t, { tasks, standbys: 3, refillMs: 20, idleMs: 1_000 });
-  for (const request of [1, 2]) {
-    await assertBroken(crews, message);
-    // Standbys would fare no better.
+for (const [name, tasks, message] of BROKEN) {
+  test(`crew: fails and gives up when the task module ${name}`, async (t) => {
+    const clock = stopTime(t);
+    const crews = startCrews(t, { tasks, standbys: 2, refillMs: 20, idleMs: 1_000, starting: 1 });
+    const { signal } = new AbortController();
+    await assertFails(enqueue(crews, 2, signal).answer, message, name);
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+    await until(() => crews.threads().alive === 0);
+    // Standbys would fail as well.
     for (let round = 0; round < 10; round += 1) {
       clock.tick(20);
       await nextTurn();
     }
-    assert.equal(crews.threads().alive, 0);
-    assert.ok(crews.started.length <= request * crews.limits.starting, `${crews.started.length} were started`);
-  }
-  await crews.close();
-  assert.deepEqual(clock.pending(), []);
+    assert.deepEqual([crews.threads(), crews.started.length], [NO_THREADS, 1]);
+    await crews.close();
+    assert.deepEqual(clock.pending(), []);
+  });
 }
 
-for (const [name, text, message] of BROKEN) {
-  test(`a task module ${name} fails each request, and is not tried again and again`, (t) =>
-    assertGivesUp(t, new URL(`data:text/javascript,${encodeURIComponent(text)}`), message));
-}
-
-test('a task module that does not exist fails each request, and is not looked for again and again', (t) =>
-  assertGivesUp(t, new URL('no-such-tasks.js', import.meta.url), /Cannot find module/));
-
-test('a thread that never parks is ended after a while, and who waits for it hears of it', async (t) => {
+test('crew: a thread that never parks is ended', async (t) => {
   const clock = stopTime(t);
-  const crews = startSupply(t, { tasks: new URL('data:text/javascript,for (;;);'), startMs: 1_000, standbys: 3 });
-  const { answer } = ask(crews, 2);
-  assert.equal(crews.threads().alive, 2);
+  const crews = startCrews(t, { tasks: moduleOf('for (;;);'), startMs: 1_000, standbys: 3 });
+  const { answer } = enqueue(crews, 1);
+  assert.equal(crews.threads().alive, 1);
   clock.tick(999);
-  assert.equal(crews.threads().alive, 2);
+  assert.equal(crews.threads().alive, 1);
   clock.tick(1);
   await assert.rejects(answer, /^Error: a thread took too long to start$/);
   await until(() => crews.living.size === 0);
   assert.deepEqual(clock.pending(), [crews.limits.idleMs]);
-  assert.equal(crews.started.length, 2);
+  assert.equal(crews.started.length, 1);
 });
 
-test('threads that cannot be started fail the requests that wait for them, each its own', async (t) => {
-  const crews = startSupply(t, { tasks: new URL('data:text/javascript,process.exit()') });
-  const answers = await Promise.allSettled(Array.from({ length: 20 }, () => ask(crews, 2).answer));
+test('crew: each failed start fails one waiting request', async (t) => {
+  const crews = startCrews(t, { tasks: moduleOf('process.exit()') });
+  const answers = await Promise.allSettled(Array.from({ length: 4 }, () => enqueue(crews, 2).answer));
   for (const { status } of answers) assert.equal(status, 'rejected');
-  assert.ok(crews.started.length <= 20 + crews.limits.starting, `${crews.started.length} were started`);
+  assert.ok(crews.started.length <= 4 + crews.limits.starting, `${crews.started.length} were started`);
   await until(() => crews.threads().alive === 0);
 });
 
-test('standbys that can no longer be started are given up until the next request', async (t) => {
-  const clock = stopTime(t);
-  const crews = startSupply(t, { standbys: 3, refillMs: 20 });
-  await assertServes(crews, 1);
-  await until(() => crews.threads().alive === 0);
-  clock.tick(20);
-  await until(() => crews.started.length === 2);
-  await crews.started[1]?.terminate();
-  await until(() => crews.threads().alive === 0);
-  clock.tick(200);
-  await nextTurn();
-  assert.equal(crews.started.length, 2);
-  await assertServes(crews, 1);
-  clock.tick(20);
-  await until(() => crews.threads().parked === 1);
-});
-
-test('a task that there is not does not disturb the supply', async (t) => {
-  const crews = startSupply(t, { tasks: new URL(`data:text/javascript,${encodeURIComponent(NOTHING_TO_DO)}`) });
-  assert.deepEqual(await crews.withCrew(2, 'no such task', () => 0), [undefined, undefined]);
+test('crew: an unknown task has no results', async (t) => {
+  const tasks = moduleOf('export const tasks = {}; export const rehearsal = () => ({ task: "none", index: 0 });');
+  const crews = startCrews(t, { tasks });
+  assert.deepEqual(await crews.withCrew(1, 'no such task', () => 0), [undefined]);
   await crews.close();
-  await assertUnavailable(ask(crews, 1).answer, /shutting down/);
+  await assertUnavailable(enqueue(crews, 1).answer, /shutting down/);
 });

@@ -1,5 +1,4 @@
-// What the threads of the crews' tests can do: say who they are, wait until the test lets them go, and go wrong in every way
-// there is.
+// The tasks of the threads in the tests of the crews: they identify themselves, wait for the test, and fail in many ways.
 import { threadId } from 'node:worker_threads';
 import { sharedCells } from '../../src/concurrency/sync.ts';
 import type { Job, TaskModule } from '../../src/concurrency/thread.ts';
@@ -7,17 +6,17 @@ import type { Job, TaskModule } from '../../src/concurrency/thread.ts';
 const ARRIVED = 0;
 const OPEN = 1;
 
-/** A place where threads wait until the test lets them go on. */
+/** A gate at which threads wait for the test. */
 export interface Gate {
-  /** What is sent to the threads. */
+  /** The input of the task `wait`. */
   readonly cells: Int32Array;
-  /** How many threads have come. */
+  /** How many threads have arrived. */
   arrived(): number;
-  /** Lets all go on, those who come later too. */
+  /** Lets all threads pass, later ones too. */
   open(): void;
 }
 
-/** Returns a gate that is shut. */
+/** Returns a closed gate. */
 export function createGate(): Gate {
   const cells = sharedCells(2);
   return {
@@ -30,12 +29,12 @@ export function createGate(): Gate {
   };
 }
 
-/** Who did a share of a job. */
+/** The thread that did a share of a job. */
 export interface Identity {
   readonly threadId: number;
   readonly index: number;
   readonly input: unknown;
-  /** How many jobs this copy of the module has done, with this one, and how many it has rehearsed. */
+  /** How many jobs this copy of the module has done, this one included, and how many it has rehearsed. */
   readonly served: number;
   readonly rehearsed: number;
 }
@@ -56,7 +55,7 @@ function wait(cells: Int32Array, index: number): Identity {
   return identify(undefined, index);
 }
 
-/** The last thread answers first: each waits for the one behind it. */
+/** The last thread answers first: each waits for the next. */
 function reverse(turn: Int32Array, index: number): Identity {
   for (let at = Atomics.load(turn, 0); at !== index; at = Atomics.load(turn, 0)) Atomics.wait(turn, 0, at);
   const identity = identify(undefined, index);
@@ -65,7 +64,7 @@ function reverse(turn: Int32Array, index: number): Identity {
   return identity;
 }
 
-/** What a thread can do to its crew. */
+/** How a thread can fail. */
 const DEEDS = {
   throw() {
     throw new Error('thrown by a thread');
@@ -85,14 +84,14 @@ const DEEDS = {
   },
 };
 
-/** The name of something that goes wrong. */
+/** The name of a failure. */
 export type Deed = keyof typeof DEEDS;
 
 /** The input of `fail`. */
 export interface Failure {
   readonly deed: Deed;
   readonly culprit: number;
-  /** How many wait for the culprit, at a gate that stays shut; it acts when all are there. */
+  /** How many wait for the culprit at a gate that stays closed; it acts when all have arrived. */
   readonly mates: number;
   readonly cells: Int32Array;
 }
@@ -105,7 +104,7 @@ function fail({ deed, culprit, mates, cells }: Failure, index: number): unknown 
   return DEEDS[deed]();
 }
 
-/** A thread has a larger stack than the main thread: what it can just write is too deep to be read there. */
+/** A thread has a larger stack than the main thread, which cannot read a value as deep as this. */
 function nested(): unknown {
   let value: unknown = [];
   for (let depth = 0; depth < 8_000; depth += 1) value = [value];
@@ -116,10 +115,10 @@ function rehearse(): void {
   rehearsed += 1;
 }
 
-/** The tasks, by their names. */
+/** The tasks by name. */
 export const tasks: TaskModule['tasks'] = { identify, wait, reverse, fail, rehearse };
 
-/** Something that only counts. */
+/** A job that only counts. */
 export function rehearsal(): Job {
   return { task: 'rehearse', index: 0, input: undefined };
 }

@@ -1,12 +1,12 @@
-// Requests that the demonstrations take, and how the tests send them.
+// Requests that the demonstrations accept, and the client that sends them.
 import assert from 'node:assert/strict';
 import type { Answer } from './http.ts';
 import type { Service } from './service.ts';
 
-/** The members of a request, each as the JSON text it is sent as. */
+/** The members of a request, each as JSON text. */
 export type Members = Readonly<Record<string, string>>;
 
-/** A small request that each demonstration takes, by its path. */
+/** A small valid request for each demonstration, by path. */
 export const TAKEN: Readonly<Record<string, Members>> = {
   '/counter/increment': { workers: '1', count: '1' },
   '/semaphore/run': { task_ids: '[1]', concurrency_limit: '1' },
@@ -16,7 +16,7 @@ export const TAKEN: Readonly<Record<string, Members>> = {
   '/thread-local/run': { items: '["a"]', context_key: '"k"' },
 };
 
-/** Runs a demonstration that must succeed, and returns its answer. */
+/** Runs a demonstration that must succeed; returns its answer. */
 export async function run(service: Service, path: string, json: object): Promise<Answer['json']> {
   const answer = await service.request('POST', path, { json });
   assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 500)}`);
@@ -24,7 +24,7 @@ export async function run(service: Service, path: string, json: object): Promise
   return answer.json;
 }
 
-/** As many items as asked for, all different. */
+/** Returns `count` different items. */
 export function numbered(count: number, name = 'item'): string[] {
   return Array.from({ length: count }, (_, index) => `${name} ${index}`);
 }

@@ -1,4 +1,4 @@
-// What the system says of a process: its threads, its descriptors, its memory. Linux only.
+// The threads, descriptors and memory of a process as the system reports them. Linux only.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -6,20 +6,20 @@ import type { CREW_LIMITS } from '../../src/concurrency/crew.ts';
 import { send } from './http.ts';
 import type { Service } from './service.ts';
 
-/** Why a test that looks at a process cannot run here, if so. */
+/** Why a test that looks at a process cannot run here; undefined if it can. */
 export const CANNOT_LOOK = process.platform === 'linux' ? undefined : 'only Linux has /proc';
 
-/** The number of threads of a process. */
+/** Returns the number of threads of a process. */
 export function threadsOf(pid: number | undefined): number {
   return readdirSync(`/proc/${pid}/task`).length;
 }
 
-/** The number of open descriptors of a process. */
+/** Returns the number of open descriptors of a process. */
 export function descriptorsOf(pid: number | undefined): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-/** The memory that a process has, in MB. */
+/** Returns the resident memory of a process, in MB. */
 export function residentMegabytesOf(pid: number | undefined): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) / 1_024;
@@ -27,7 +27,7 @@ export function residentMegabytesOf(pid: number | undefined): number {
 
 const CREW = new URL('../../src/concurrency/crew.js', import.meta.url).href;
 
-/** Flags of Node with which a service has another limit for its crews. Not in its threads. */
+/** Flags of Node that set another limit for the crews of a service. */
 export function limited(name: keyof typeof CREW_LIMITS, value: number): readonly string[] {
   const script = `
     import { isMainThread } from 'node:worker_threads';
@@ -35,13 +35,13 @@ export function limited(name: keyof typeof CREW_LIMITS, value: number): readonly
   return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 
-/** Flags of Node with which a service lets its standbys go so soon that a test can see it. */
+/** Flags of Node that let the standbys of a service end soon. */
 export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
 
-/** A thread of a service that is looked at would write a file of coverage each time it ends. */
+/** Keeps the threads of a service from writing a file of coverage each time one ends. */
 export const NO_COVERAGE: Readonly<Record<string, string>> = { NODE_V8_COVERAGE: '' };
 
-/** Requests /health again and again over one connection. Resolves with the duration of each request in ms. */
+/** Requests /health repeatedly over one connection; resolves with the duration of each request in ms. */
 export async function watchHealth({ port }: Pick<Service, 'port'>, whileTrue: () => boolean): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];

@@ -1,5 +1,4 @@
-// A supply of threads for a test, and what can be seen of it from outside: which threads there were and are, by the process
-// itself, and how requests were refused.
+// Crews for a test, with what can be observed from outside: the threads that the process starts, and how requests end.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
@@ -8,29 +7,31 @@ import { Problem } from '../../src/http/problem.ts';
 import { until } from '../support/until.ts';
 import { createGate, type Gate, type Identity } from './crew-tasks.ts';
 
-/** The tasks that threads have unless a test says otherwise. */
-export const TASKS = new URL('crew-tasks.js', import.meta.url);
+const TASKS = new URL('crew-tasks.js', import.meta.url);
 
-/** What a test may choose of its supply. */
-export type SupplyOptions = Partial<typeof CREW_LIMITS> & { readonly maxThreads?: number; readonly tasks?: URL };
+// Each thread would write a file of coverage when it ends.
+delete process.env.NODE_V8_COVERAGE;
 
-/** A supply that is watched. */
-export interface Supply extends Crews {
+/** What a test may choose. */
+type Choices = Partial<typeof CREW_LIMITS> & { readonly maxThreads?: number; readonly tasks?: URL };
+
+/** Crews under observation. */
+export interface WatchedCrews extends Crews {
   readonly limits: typeof CREW_LIMITS;
-  /** All threads that the process has started since, in their order. */
+  /** All threads that the process has started since, in order. */
   readonly started: readonly Worker[];
   /** Those of them that have not ended. */
   readonly living: ReadonlySet<Worker>;
-  /** The most that lived at one time. */
+  /** The largest number that lived at one time. */
   most(): number;
 }
 
 /**
- * Starts a supply that is closed when the test ends. Unless told otherwise it has no standbys, starts two threads at a time,
- * and does not care how busy the event loop is, which is busy whenever a test waits.
+ * Returns crews that are closed when the test ends. By default they keep no standbys, start two threads at a time, and
+ * ignore how busy the event loop is, for a test that waits keeps it busy.
  */
-export function startSupply(t: Pick<TestContext, 'after'>, options: SupplyOptions = {}): Supply {
-  const { maxThreads = 8, tasks = TASKS, ...rest } = options;
+export function startCrews(t: Pick<TestContext, 'after'>, choices: Choices = {}): WatchedCrews {
+  const { maxThreads = 8, tasks = TASKS, ...rest } = choices;
   const limits = { ...CREW_LIMITS, standbys: 0, starting: 2, refillUtilization: Number.POSITIVE_INFINITY, ...rest };
   const crews = createCrews({ tasks, maxThreads, limits });
   const started: Worker[] = [];
@@ -50,22 +51,13 @@ export function startSupply(t: Pick<TestContext, 'after'>, options: SupplyOption
   return { ...crews, limits, started, living, most: () => most };
 }
 
-/** For tests with many threads: each of them would write a file of coverage when it ends. */
-export function withoutCoverage(t: Pick<TestContext, 'after'>): void {
-  const { NODE_V8_COVERAGE: folder } = process.env;
-  delete process.env.NODE_V8_COVERAGE;
-  t.after(() => {
-    if (folder !== undefined) process.env.NODE_V8_COVERAGE = folder;
-  });
-}
-
-/** Resolves with who the threads of a fresh crew are. */
+/** Resolves with the identities of the threads of a fresh crew. */
 export async function identities(crews: Crews, size: number, signal?: AbortSignal): Promise<readonly Identity[]> {
   return (await crews.withCrew(size, 'identify', (index) => index, signal)) as readonly Identity[];
 }
 
-/** Asserts that the supply gives a crew of this size its work and gets the right answer. */
-export async function assertServes(crews: Crews, size = 2): Promise<void> {
+/** Asserts that a crew of this size does its work. */
+export async function assertServes(crews: Crews, size = 1): Promise<void> {
   const answers = await identities(crews, size);
   assert.deepEqual(
     answers.map(({ index, input, served }) => ({ index, input, served })),
@@ -73,19 +65,19 @@ export async function assertServes(crews: Crews, size = 2): Promise<void> {
   );
 }
 
-/** A request that is under way for as long as the test wants. */
+/** A request that lasts until the test ends it. */
 export interface Held {
   readonly gate: Gate;
   readonly answer: Promise<readonly Identity[]>;
-  /** Ends it and resolves with its answer. */
+  /** Opens the gate and resolves with the answer. */
   finish(): Promise<readonly Identity[]>;
 }
 
-/** Asks for a crew that works until it is told to finish. It may still have to wait for its threads. */
-export function ask(crews: Crews, size: number, signal?: AbortSignal): Held {
+/** Requests a crew that works until its gate opens. The request may have to wait for its threads. */
+export function enqueue(crews: Crews, size: number, signal?: AbortSignal): Held {
   const gate = createGate();
   const answer = crews.withCrew(size, 'wait', () => gate.cells, signal) as Promise<readonly Identity[]>;
-  // Each test looks at those that it expects to fail; the others may end with their supply.
+  // Some answers fail only because the crews are closed at the end of a test.
   answer.catch(() => undefined);
   return {
     gate,
@@ -97,14 +89,14 @@ export function ask(crews: Crews, size: number, signal?: AbortSignal): Held {
   };
 }
 
-/** The same, and resolves once all its threads are at work. */
+/** Requests such a crew and resolves once all its threads are at work. */
 export async function hold(crews: Crews, size: number, signal?: AbortSignal): Promise<Held> {
-  const held = ask(crews, size, signal);
+  const held = enqueue(crews, size, signal);
   await until(() => held.gate.arrived() === size);
   return held;
 }
 
-/** Asserts that a request was sent away for now. */
+/** Asserts that a request was refused for now, with this reason. */
 export async function assertUnavailable(answer: Promise<unknown>, detail: RegExp): Promise<void> {
   await assert.rejects(answer, (error) => {
     assert.ok(error instanceof Problem, String(error));
@@ -113,13 +105,4 @@ export async function assertUnavailable(answer: Promise<unknown>, detail: RegExp
     assert.match(error.message, detail);
     return true;
   });
-}
-
-/** What keeps the process from ending, but for what this very turn of the event loop has to do. */
-export function openHandles(): string {
-  return process
-    .getActiveResourcesInfo()
-    .filter((each) => each !== 'Immediate')
-    .sort()
-    .join(', ');
 }

@@ -1,41 +1,41 @@
-// A thread of the tests of the primitives. It does one task after the other, with the primitives of the module it is
-// given, and can be made to pause at a chosen point: in the task, or before any operation on shared memory.
+// A thread of the tests of the primitives. It runs one task after the other with the primitives of the module it is
+// given. It can pause at a chosen point: inside the task, or before any operation on shared memory.
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** The module of the primitives, or one that has a slip in it. */
+/** The module of the primitives, or a mutant of it. */
 export type Sync = typeof import('../../src/concurrency/sync.ts');
 
 /** What a thread is given when it starts. */
-export interface PuppetData {
+export interface ThreadData {
   /** The URL of a {@link Sync}. */
   readonly module: string;
-  /** One cell for the thread: how often it has been let go on from a pause. */
+  /** One cell for the thread: how often it was resumed. */
   readonly gate: Int32Array;
-  /** One cell for all threads: how often any of them has woken up in a primitive. */
+  /** One cell for all threads: how often any of them woke up in a primitive. */
   readonly wakes: Int32Array;
 }
 
-/** A task with its input. The thread pauses before its operation `stopBefore` on shared memory, counted from 0. */
+/** A task with its input. The thread pauses before its operation `pauseBefore` on shared memory, counted from 0. */
 export interface Job {
   readonly task: keyof Tasks;
   readonly input: unknown;
-  readonly stopBefore: number | undefined;
+  readonly pauseBefore: number | undefined;
 }
 
-/** What came of a task, and whether the point before which it was to stop was reached. */
+/** The outcome of a task, and whether it came to the point before which it was to pause. */
 export interface Outcome {
   readonly value?: unknown;
   readonly error?: unknown;
-  readonly stopped: boolean;
+  readonly paused: boolean;
 }
 
-/** What a thread can be asked to do. */
+/** The tasks of a thread. */
 export type Tasks = typeof tasks;
 
-const { module, gate, wakes }: PuppetData = workerData;
+const { module, gate, wakes }: ThreadData = workerData;
 const sync: Sync = await import(module);
 
-// The cells of the tally of `runWithPermit`: how many threads were let in, and how many are inside.
+// The cells of the tally of `runWithPermit`: how many threads were admitted, and how many are inside.
 const ENTERED = 0;
 const INSIDE = 1;
 
@@ -46,7 +46,7 @@ const tasks = {
     return primitive[method]?.(...args);
   },
 
-  /** Calls one method of a primitive and returns whether it came back before its time was over. */
+  /** Calls one method of a primitive and returns whether it returned in time. */
   callInTime(call: Call): boolean {
     try {
       tasks.call(call);
@@ -57,7 +57,7 @@ const tasks = {
     }
   },
 
-  /** Adds one to a counter in two steps, which only the lock makes one; pauses between the first two if it is told to. */
+  /** Adds one to a counter in two steps, which only the lock makes atomic; `pauses` between the first two. */
   countUnderLock({ cells, counter, rounds, pauses }: Shared & { counter: Int32Array }): void {
     const mutex = sync.openMutex(cells);
     for (let round = 0; round < rounds; round += 1) {
@@ -70,8 +70,8 @@ const tasks = {
   },
 
   /**
-   * Takes permits and gives them back. The first `fill` threads that are let in pause with their permits. Returns how
-   * many were inside at most when this one came in.
+   * Acquires and releases permits. The first `fill` threads that are admitted pause with their permits. Returns the
+   * largest number of threads that this one found inside, itself included.
    */
   runWithPermit({ cells, tally, rounds, fill }: Shared & { tally: Int32Array; fill: number }): number {
     const semaphore = sync.openSemaphore(cells);
@@ -86,7 +86,7 @@ const tasks = {
     return peak;
   },
 
-  /** Opens one of two events to the followers in each round, and closes it when all of them have come through. */
+  /** Sets one of two events for the followers in each round, and resets it when all of them have passed. */
   lead({ events, progress, rounds }: Procession): void {
     const [even, odd, all] = events.map(sync.openEvent);
     pause();
@@ -100,7 +100,7 @@ const tasks = {
     }
   },
 
-  /** Passes the event of each round, and returns in how many the leader was in the same round. */
+  /** Passes the event of each round; returns in how many rounds the leader was in the same round. */
   follow({ events, progress, rounds, followers }: Procession): number {
     const [even, odd, all] = events.map(sync.openEvent);
     let together = 0;
@@ -113,7 +113,7 @@ const tasks = {
     return together;
   },
 
-  /** Meets the others after each round, and returns after how many meetings a thread was not where it must be. */
+  /** Meets the others after each round; returns after how many meetings a thread was in a wrong round. */
   meet({ cells, ended, index, rounds, pauses }: Shared & { ended: Int32Array; index: number }): number {
     const barrier = sync.openBarrier(cells);
     let wrong = 0;
@@ -121,19 +121,19 @@ const tasks = {
       if (pauses && round === 1) pause();
       ended[index] = round;
       barrier.arrive();
-      // Who was quicker may have ended the next round, but not the one after it: that takes this thread.
+      // A quicker thread may have ended the next round, but not the one after it, which needs this thread.
       if (!ended.every((other) => other === round || other === round + 1)) wrong += 1;
     }
     return wrong;
   },
 
-  /** Puts values into a queue and returns the depths after each. */
+  /** Puts values into a queue and returns the depth after each. */
   produce({ cells, values }: { cells: Int32Array; values: readonly number[] }): number[] {
     const queue = sync.openQueue(cells);
     return values.map((value) => queue.put(value));
   },
 
-  /** Takes values out of a queue up to the first sentinel and returns them; pauses before the first if it is told to. */
+  /** Takes values from a queue up to the first sentinel and returns them; `pauses` before the first. */
   consume({ cells, pauses }: { cells: Int32Array; pauses?: boolean }): number[] {
     const queue = sync.openQueue(cells);
     const values: number[] = [];
@@ -158,9 +158,9 @@ interface Shared {
 }
 
 interface Procession {
-  /** The cells of three events: the followers' of even rounds and of odd ones, and the leader's. */
+  /** The cells of three events: for followers in even rounds, for followers in odd rounds, for the leader. */
   readonly events: readonly Int32Array[];
-  /** The round of the leader, and how many followers have passed all in all. */
+  /** The round of the leader, and how many times followers have passed. */
   readonly progress: Int32Array;
   readonly rounds: number;
   readonly followers: number;
@@ -171,7 +171,7 @@ const { load, wait, add } = Atomics;
 type Operation = (...args: never) => unknown;
 const originals: Record<string, Operation> = Object.fromEntries(OPERATIONS.map((name) => [name, Atomics[name]]));
 
-// Who looks whether a thread has been asleep all the time must hear that it was not.
+// Shows an observer that a thread was awake between two looks.
 originals.wait = (...args: Parameters<typeof wait>) => {
   const outcome = wait(...args);
   add(wakes, 0, 1);
@@ -181,27 +181,27 @@ Object.assign(Atomics, originals);
 
 let pauses = 0;
 
-/** Sleeps at the gate until the thread is let go on once more. */
+/** Sleeps at the gate until the thread is resumed. */
 function pause(): void {
   while (load(gate, 0) === pauses) wait(gate, 0, pauses);
   pauses += 1;
 }
 
-/** Runs `work`, pausing before its operation `stopBefore` on shared memory; `onStop` hears of it. */
-function runStopping<Result>(work: () => Result, stopBefore: number, onStop: () => void): Result {
+/** Runs `work`, pausing before its operation `pauseBefore` on shared memory; calls `onPause` then. */
+function runPausing<Result>(work: () => Result, pauseBefore: number, onPause: () => void): Result {
   let operation = 0;
-  const stopping = OPERATIONS.map((name) => [
+  const pausing = OPERATIONS.map((name) => [
     name,
     (...args: unknown[]) => {
-      if (operation === stopBefore) {
-        onStop();
+      if (operation === pauseBefore) {
+        onPause();
         pause();
       }
       operation += 1;
       return Reflect.apply(originals[name] as Operation, Atomics, args);
     },
   ]);
-  Object.assign(Atomics, Object.fromEntries(stopping));
+  Object.assign(Atomics, Object.fromEntries(pausing));
   try {
     return work();
   } finally {
@@ -209,17 +209,17 @@ function runStopping<Result>(work: () => Result, stopBefore: number, onStop: () 
   }
 }
 
-parentPort?.on('message', ({ task, input, stopBefore }: Job) => {
-  let stopped = false;
+parentPort?.on('message', ({ task, input, pauseBefore }: Job) => {
+  let paused = false;
   const work = () => tasks[task](input as never);
-  const onStop = () => {
-    stopped = true;
+  const onPause = () => {
+    paused = true;
   };
   let result: { value: unknown } | { error: unknown };
   try {
-    result = { value: stopBefore === undefined ? work() : runStopping(work, stopBefore, onStop) };
+    result = { value: pauseBefore === undefined ? work() : runPausing(work, pauseBefore, onPause) };
   } catch (error) {
     result = { error: String(error) };
   }
-  parentPort?.postMessage({ ...result, stopped } satisfies Outcome);
+  parentPort?.postMessage({ ...result, paused } satisfies Outcome);
 });

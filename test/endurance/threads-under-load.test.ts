@@ -1,0 +1,216 @@
+// Many demonstrations at once, clients that disconnect, and a stop meanwhile: the threads stay bounded, the rest of the
+// service goes on, and nothing is left behind.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Command, startCommand, stop } from '../support/command.ts';
+import { numbered } from '../support/demonstration-requests.ts';
+import { request, send } from '../support/http.ts';
+import { createRandom, type Random } from '../support/mutations.ts';
+import { openSocket, readAll, requestText, sendRaw } from '../support/raw.ts';
+import { skipLoudly } from '../support/skip.ts';
+import {
+  CANNOT_LOOK,
+  descriptorsOf,
+  limited,
+  NO_COVERAGE,
+  residentMegabytesOf,
+  SHORT_IDLE,
+  threadsOf,
+  watchHealth,
+} from '../support/threads.ts';
+import { until } from '../support/until.ts';
+
+const REQUESTS = 200;
+const CLIENTS = 500;
+const CLIENTS_AT_ONCE = 100;
+
+const MEGABYTES_MOST = 700;
+const HEALTH_WITHIN_MS = 1_000;
+/** Another load on the machine may spoil one try, but not all. */
+const TRIES = 3;
+
+const STANDBYS = 16;
+
+/** Standbys end soon, and a request waits for its threads even on a busy machine. */
+const PATIENT = [...SHORT_IDLE, ...limited('queueMs', 60_000)];
+
+const LARGE = { workers: 16, count: 1_000 };
+const RIGHT = { expected: 16_000, actual: 16_000, consistent: true };
+
+interface Watched {
+  readonly command: Command;
+  readonly pid: number;
+  readonly url: string;
+  readonly port: number;
+  readonly base: number;
+}
+
+async function start(t: TestContext, node: readonly string[], args: string[]): Promise<Watched> {
+  const command = startCommand(t, ['--port', '0', ...args], { node, env: NO_COVERAGE });
+  const url = await command.ready();
+  const pid = command.process.pid ?? assert.fail();
+  await request(url, 'GET', '/notes');
+  return { command, pid, url, port: Number(new URL(url).port), base: threadsOf(pid) };
+}
+
+function textOf(path: string, json: object): string {
+  return requestText(`POST ${path}`, ['connection: close'], JSON.stringify(json));
+}
+
+/** Asserts that an answer is right, or refuses and tells when to retry; returns whether it is right. */
+function assertRightOrLater(answer: string): boolean {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  if (head.startsWith('HTTP/1.1 200 ')) {
+    assert.deepEqual(JSON.parse(body), RIGHT);
+    return true;
+  }
+  assert.match(head, /^HTTP\/1\.1 503 /);
+  assert.match(head, /\r\nretry-after: \d+(\r\n|$)/i);
+  assert.equal(JSON.parse(body).status, 503);
+  return false;
+}
+
+/** Sends all requests at once; returns the sorted durations of /health meanwhile. */
+async function load({ pid, port }: Watched, t: TestContext): Promise<number[]> {
+  let answered = 0;
+  let most = 0;
+  const text = textOf('/counter/increment', LARGE);
+  const answers = Array.from({ length: REQUESTS }, async () => {
+    const answer = await sendRaw({ port }, text);
+    answered += 1;
+    return answer;
+  });
+  const times = await watchHealth({ port }, () => {
+    most = Math.max(most, residentMegabytesOf(pid));
+    return answered < REQUESTS;
+  });
+  const right = (await Promise.all(answers)).filter(assertRightOrLater).length;
+  const sorted = times.sort((one, other) => one - other);
+  const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+  t.diagnostic(
+    `${right} of ${REQUESTS} were served; ${Math.round(most)} MB; /health ${sorted.length} times: ` +
+      `p99 ${Math.round(p99)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms`,
+  );
+  assert.ok(right > 0);
+  assert.ok(most < MEGABYTES_MOST, `${most} MB`);
+  assert.ok(sorted.length > 0);
+  return sorted;
+}
+
+test('threads: a flood of demonstrations leaves the service usable', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const watched = await start(t, [], ['--log-level', 'error']);
+  const longest: number[] = [];
+  do {
+    longest.push((await load(watched, t)).at(-1) ?? assert.fail());
+  } while (Math.min(...longest) > HEALTH_WITHIN_MS && longest.length < TRIES);
+  assert.ok(Math.min(...longest) <= HEALTH_WITHIN_MS, `/health took ${longest} ms`);
+  await until(() => threadsOf(watched.pid) <= watched.base + STANDBYS);
+});
+
+const items = numbered(50);
+const TEXTS = [
+  textOf('/counter/increment', LARGE),
+  textOf('/semaphore/run', { task_ids: [...items.keys()], concurrency_limit: 8 }),
+  textOf('/event/sync', { payload: 'x'.repeat(500) }),
+  textOf('/pool/run', { items, max_workers: 8 }),
+  textOf('/producer-consumer/run', { items, num_consumers: 8, queue_size: 1 }),
+  textOf('/thread-local/run', { items: Array(2_000).fill('x'), context_key: 'k' }),
+];
+
+/** A client that disconnects: before it has sent all, right after, or while others are served. */
+async function hangUp({ port, url }: Watched, random: Random): Promise<void> {
+  const text = random.pick(TEXTS);
+  const moment = random.below(4);
+  const socket = await openSocket({ port });
+  const gone = readAll(socket);
+  socket.write(moment === 0 ? text.slice(0, random.below(text.length)) : text);
+  // After some answers to others the request waits for its threads, or has them.
+  const answers = moment < 2 ? 0 : random.below(20);
+  for (let count = 0; count < answers; count += 1) await send(url, 'GET', '/health');
+  // Node cannot reset a socket that is ending, and would never report that it is closed.
+  if (random.oneIn(2) && socket.writable) socket.resetAndDestroy();
+  else socket.destroy();
+  await gone;
+}
+
+test('threads: many clients that disconnect leave nothing behind', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const watched = await start(t, PATIENT, ['--log-level', 'error']);
+  const { pid, url, base } = watched;
+  const descriptors = descriptorsOf(pid);
+  const random = createRandom(27);
+  let left = CLIENTS;
+  await Promise.all(
+    Array.from({ length: CLIENTS_AT_ONCE }, async () => {
+      for (; left > 0; left -= 1) await hangUp(watched, random);
+    }),
+  );
+  const { text } = await request(url, 'POST', '/counter/increment', { json: LARGE });
+  assert.deepEqual(JSON.parse(text), RIGHT);
+  await until(() => threadsOf(pid) <= base);
+  await until(() => descriptorsOf(pid) <= descriptors + 1);
+  assert.equal((await request(url, 'GET', '/health')).status, 200);
+});
+
+/** A request that keeps its threads at work for a while, and one that needs all threads. */
+const LONG = requestText(
+  'POST /thread-local/run',
+  ['connection: close'],
+  JSON.stringify({ items: numbered(80_000, ''), context_key: 'k' }),
+);
+const WIDE = textOf('/counter/increment', LARGE);
+
+test('threads: clients that go away give them back', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const { command, pid, url, port, base } = await start(t, PATIENT, ['--max-threads', '16']);
+  const idle = () => threadsOf(pid) === base;
+  const descriptors = descriptorsOf(pid);
+  for (const [threads, text] of [1, 4, 8, 12].flatMap((each) => [[each, LONG] as const, [each, WIDE] as const])) {
+    // Of five at once, some have their threads and the others wait.
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => openSocket({ port })));
+    let answered = 0;
+    for (const socket of sockets) {
+      socket.once('data', () => {
+        answered += 1;
+      });
+      socket.write(text);
+    }
+    // So many threads may have lived too shortly to be seen.
+    await until(() => threadsOf(pid) >= base + threads || answered === sockets.length);
+    for (const socket of sockets) socket.destroy();
+    const answer = await request(url, 'POST', '/counter/increment', { json: LARGE });
+    assert.deepEqual(answer.json, RIGHT);
+    assert.ok(threadsOf(pid) <= base + 16);
+  }
+  await until(idle);
+  await until(() => descriptorsOf(pid) <= descriptors);
+  assert.equal((await request(url, 'GET', '/health')).status, 200);
+  assert.equal((await stop(command)).status, 0);
+});
+
+test('threads: SIGTERM lets work finish and refuses who waits', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const { command, port, base } = await start(t, PATIENT, ['--max-threads', '16']);
+  const sockets = await Promise.all(Array.from({ length: 40 }, () => openSocket({ port })));
+  const answers = sockets.map(readAll);
+  sockets[0]?.write(LONG);
+  await until(() => threadsOf(command.process.pid) > base);
+  for (const socket of sockets.slice(1)) socket.write(WIDE);
+  // Eight of them for the first, and the others for the next.
+  await until(() => threadsOf(command.process.pid) > base + 12);
+  const { status, stderr } = await stop(command);
+  assert.equal(status, 0, stderr);
+  const texts = await Promise.all(answers);
+  for (const text of texts) assert.match(text, /^HTTP\/1\.1 (200|503) .*\r\nconnection: close\r\n/is);
+  assert.match(texts[0] ?? '', /^HTTP\/1\.1 200 /);
+  const refused = texts.filter((text) => text.endsWith('"detail":"The service is shutting down."}'));
+  assert.ok(refused.length > 0);
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const reasons = lines.filter(({ level, status, reason }) => level === 'warn' && status === 503 && reason);
+  assert.equal(reasons.length, texts.filter((text) => text.startsWith('HTTP/1.1 503')).length);
+  assert.ok(lines.every(({ level }) => level !== 'error'));
+});
