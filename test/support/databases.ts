@@ -5,24 +5,21 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
-import { temporaryFolder } from './engine.ts';
-
-type Test = Pick<TestContext, 'after'>;
+import { type Ends, temporaryFolder } from './engine.ts';
 
 /** Returns the path of a file that does not exist yet, in a folder that goes with the test. */
-export function newFile(test: Test): string {
+export function newFile(test: Ends): string {
   return join(temporaryFolder(test), 'notes.db');
 }
 
 /** Opens a database without any tables, by default a new file; it is closed at the end of the test if not before. */
-export async function openEmpty(test: Test, path?: string): Promise<Database> {
+export async function openEmpty(test: Ends, path?: string): Promise<Database> {
   let close = () => Promise.resolve();
   // Before the hook that removes the folder.
   test.after(() => close());
@@ -36,14 +33,14 @@ export async function openEmpty(test: Test, path?: string): Promise<Database> {
 }
 
 /** Opens a database with the tables of the service, as {@link openEmpty} does. */
-export async function openDatabase(test: Test, path?: string): Promise<Database> {
+export async function openDatabase(test: Ends, path?: string): Promise<Database> {
   const database = await openEmpty(test, path);
   await migrate(database);
   return database;
 }
 
 /** Opens the file as another program would, which knows nothing of ours; it is closed at the end of the test. */
-export async function openOther(test: Test, path: string): Promise<Connection> {
+export async function openOther(test: Ends, path: string): Promise<Connection> {
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   let closed: Promise<void> | undefined;
   const close = () => {
@@ -118,7 +115,7 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
  * Runs `sql` on the file in another process, which keeps the locks it takes until the returned function has been
  * called. (Not in this process: there, whoever reads the file and closes it would drop them.)
  */
-export async function holdLock(test: Test, path: string, sql: string): Promise<() => Promise<void>> {
+export async function holdLock(test: Ends, path: string, sql: string): Promise<() => Promise<void>> {
   const holder = spawn(process.execPath, [fileURLToPath(new URL('lock-holder.js', import.meta.url)), path, sql], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, type TestContext } from 'node:test';
+import { after } from 'node:test';
 import { type RealCluster, startNodes, wipe } from './rqlite-nodes.ts';
 import { startStandIn } from './rqlite-stand-in.ts';
 
@@ -38,7 +38,7 @@ export function temporaryFolder(test: Ends): string {
 }
 
 /** Returns an empty database. */
-export async function emptyDatabase(test: Pick<TestContext, 'after'>): Promise<TestDatabase> {
+export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
   if (ENGINE === 'file') return { db: join(temporaryFolder(test), 'notes.db'), release: () => {} };
   if (ENGINE === 'stand-in') return { db: clusterAddress((await startStandIn(test)).nodes), release: () => {} };
   const cluster = idle.pop() ?? (await startCluster());

@@ -1,9 +1,10 @@
 // The engines that run in every test run: SQLite in a file, and the stand-in for rqlite. Real nodes are in real-engines.ts.
-import type { TestContext } from 'node:test';
+
 import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite } from '../../src/storage/rqlite.ts';
 import { openDatabase } from './databases.ts';
+import type { Ends } from './engine.ts';
 import { startStandIn } from './rqlite-stand-in.ts';
 
 /** An engine, and how a test gets a fresh database on it, with the tables of the service. */
@@ -11,11 +12,11 @@ export interface Engine {
   readonly name: string;
   /** Whether it explains the plan of a statement that writes. */
   readonly explainsWrites: boolean;
-  open(test: Pick<TestContext, 'after'>): Promise<Database>;
+  open(test: Ends): Promise<Database>;
 }
 
 /** Opens a database on the cluster of these nodes, with the tables of the service. */
-export async function openCluster(test: Pick<TestContext, 'after'>, nodes: readonly string[]): Promise<Database> {
+export async function openCluster(test: Ends, nodes: readonly string[]): Promise<Database> {
   const database = await openRqlite({ nodes, user: undefined, password: undefined }, 'linearizable');
   test.after(() => database.close());
   await migrate(database);

@@ -1,7 +1,8 @@
 // Controls the `sqlite3` package in this whole process: calls fail on demand, with an error code of SQLite and in each way in
 // which SQLite leaves a transaction behind; and waits for locks become short.
-import type { TestContext } from 'node:test';
+
 import sqlite3 from 'sqlite3';
+import type { Ends } from './engine.ts';
 
 /** The error codes with their numbers. */
 export const CODES = { BUSY: 5, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13 } as const;
@@ -30,7 +31,7 @@ type Callback = (error: Error | null, ...rest: unknown[]) => void;
 type Method = (this: object, ...parts: unknown[]) => unknown;
 
 /** Controls the calls that run, prepare and execute SQL until the end of the test. */
-export function controlDriver(test: Pick<TestContext, 'after'>): FailingDriver {
+export function controlDriver(test: Ends): FailingDriver {
   const databases = new WeakMap<object, object>();
   let fault: Fault | undefined;
   let calls = 0;
@@ -77,7 +78,7 @@ export function controlDriver(test: Pick<TestContext, 'after'>): FailingDriver {
 }
 
 /** Lets connections that are opened during the test wait `ms` for locks, not the usual five seconds. */
-export function shortenLockWaits(test: Pick<TestContext, 'after'>, ms: number): void {
+export function shortenLockWaits(test: Ends, ms: number): void {
   const { exec } = sqlite3.Database.prototype;
   sqlite3.Database.prototype.exec = function (sql, ...rest) {
     return exec.call(this, sql.replace(/busy_timeout = 5000\b/, `busy_timeout = ${ms}`), ...rest);

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import sqlite3 from 'sqlite3';
+import type { Ends } from './engine.ts';
 
 /** What goes wrong with a request. */
 export type Fault =
@@ -52,7 +52,7 @@ const LOST = 'leadership lost while committing log';
 
 /** Starts a cluster of `count` nodes; with credentials, it asks for them, and with a certificate it speaks TLS. */
 export async function startStandIn(
-  test: Pick<TestContext, 'after'>,
+  test: Ends,
   count = 1,
   credentials?: { readonly user: string; readonly password: string },
   tls?: { readonly key: string; readonly cert: string },

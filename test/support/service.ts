@@ -1,11 +1,10 @@
-// Starts the real service on a free port with a real SQLite file in a temporary folder, and speaks HTTP to it.
+// Starts the real service inside the test's process, with a fresh database, and sends it requests.
 import { Agent } from 'node:http';
-import type { TestContext } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { parseCommand } from '../../src/command-line.ts';
 import type { Log } from '../../src/log.ts';
 import type { Options } from '../../src/options.ts';
-import { emptyDatabase } from './engine.ts';
+import { type Ends, emptyDatabase } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 
 /** One line of the service's log. */
@@ -19,27 +18,27 @@ export interface LogLine {
 export interface Service {
   readonly url: string;
   readonly port: number;
-  /** Its database, as `--db` names it: the path of a file, if the tests are not run on a cluster. */
+  /** Its database as `--db` takes it: the path of a file, unless the tests run on a cluster. */
   readonly file: string;
   readonly log: readonly LogLine[];
-  /** Sends a request and resolves with the answer, which has been held against the contract. */
+  /** Sends a request and resolves with the answer, which has been validated against the contract. */
   request(method: string, path: string, parts?: RequestParts): Promise<Answer>;
-  /** Stops the service; happens by itself at the end of the test. */
+  /** Stops the service; this also happens at the end of the test. */
   close(): Promise<void>;
 }
 
-/** Returns the options the command line `args` would give, with a free port. */
+/** Returns the options that the command line `args` sets, with a free port. */
 export function optionsFor(...args: string[]): Options {
   const command = parseCommand(['--port', '0', ...args], {});
-  if (command.kind !== 'serve') throw new Error('these arguments do not serve');
+  if (command.kind !== 'serve') throw new Error('these arguments do not start the service');
   return command.options;
 }
 
-/** Starts a service with `overrides`; without a `db` among them it gets a fresh one. */
-export async function startService(
-  test: Pick<TestContext, 'after'>,
-  overrides: Partial<Options> = {},
-): Promise<Service> {
+/**
+ * Starts a service with `overrides`; without `db` it gets a fresh database. `{ after }` of
+ * `node:test` in place of a test gives one service to all tests of a file.
+ */
+export async function startService(test: Ends, overrides: Partial<Options> = {}): Promise<Service> {
   const { db: file, release } = overrides.db ? { db: overrides.db, release() {} } : await emptyDatabase(test);
   const lines: LogLine[] = [];
   const log: Log = {
