@@ -1,4 +1,4 @@
-// Faults of the storage in full: every kind of fault at every call of the driver, and disks that are really full.
+// Faults of the storage in full: every kind of fault at every call of the driver, I/O errors, and disks that are really full.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { CASES, failEachCall } from '../service/storage/failing-calls.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
 import { type Cramped, runOutOfRoom } from '../support/full-disk.ts';
 import { request } from '../support/http.ts';
+import { failSync, failWrites, LIMITS } from '../support/io-faults.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../support/small-disk.ts';
@@ -16,6 +17,17 @@ import { NOTE } from '../support/storage-faults.ts';
 for (const kind of CASES) {
   test(`driver faults: ${kind.code} (${kind.manner}) at every call`, (t) => failEachCall(t, () => kind));
 }
+
+for (const [where, bytes] of Object.entries(LIMITS)) {
+  for (const ending of ['goes on', 'is killed'] as const) {
+    test(`refused I/O: writes fail ${where}, the service ${ending}`, (t) => failWrites(t, bytes, ending));
+  }
+}
+
+test('refused I/O: a create that is not durable is gone after a crash', (t) =>
+  failSync(t, [['POST', '/tags', { name: 'refused' }]]));
+
+test('refused I/O: a delete that is not durable is undone by a crash', (t) => failSync(t, [['DELETE', '/tags/1']]));
 
 /** Starts a service on a small disk, half of which another file takes up. */
 async function onSmallDisk(test: TestContext): Promise<Cramped | undefined> {
