@@ -13,24 +13,31 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { DatabaseUnusable } from '../../../src/storage/database.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
-import { change, contentsOf, holdLock, openDatabase, writeForeignFile } from '../../support/databases.ts';
+import {
+  change,
+  contentsOf,
+  holdLocks,
+  openDatabase,
+  openPath,
+  rows,
+  writeForeignFile,
+} from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { shortenLockWaits } from '../../support/failing-driver.ts';
 import { request } from '../../support/http.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
 const KEPT = { title: 'kept', body: 'kept' };
 
-/** A state of the file. `make` may return a function that mends it; otherwise another file replaces it. */
 interface Unusable {
   readonly name: string;
   readonly reason: RegExp;
-  make(path: string, test: TestContext): void | Promise<void> | Promise<() => unknown>;
+  make(path: string, test: TestContext): void | Promise<void>;
 }
 
 const UNUSABLE: readonly Unusable[] = [
@@ -79,39 +86,32 @@ const UNUSABLE: readonly Unusable[] = [
       await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (2)');
     },
   },
-  ...['DELETE', 'WAL'].flatMap((journal) =>
-    ['IMMEDIATE', 'EXCLUSIVE'].map((lock) => ({
-      name: `that another program has locked (${lock}, journal mode ${journal})`,
-      reason: /another process holds a lock/,
-      async make(path: string, t: TestContext) {
-        await writeGoodFile(path, t);
-        return holdLock(t, path, `PRAGMA journal_mode = ${journal}; BEGIN ${lock}`);
-      },
-    })),
-  ),
 ];
 
-describe('start: refused, and works once the cause is gone', () => {
-  shortenLockWaits({ after }, 50);
+for (const { name, reason, make } of UNUSABLE) {
+  test(`start: on a database ${name}`, async (t) => {
+    const path = newPath(temporaryFolder(t));
+    await make(path, t);
+    await assertRefuses(path, reason);
+    await replaceByGoodFile(path, t);
+    await assertUsable(path);
+  });
+}
 
-  for (const { name, reason, make } of UNUSABLE) {
-    test(`start: on a database ${name}`, async (t) => {
+test('start: on a database that another program has locked', async (t) => {
+  shortenLockWaits(t, 50);
+  const files: Record<string, string> = {};
+  for (const journal of ['DELETE', 'WAL']) {
+    for (const lock of ['IMMEDIATE', 'EXCLUSIVE']) {
       const path = newPath(temporaryFolder(t));
-      const mend = await make(path, t);
-      await assertLeftAlone(path, () =>
-        assert.rejects(startService(t, { db: path }), (error) => {
-          assert.ok(error instanceof DatabaseUnusable);
-          assert.match(error.message, /^cannot open the database \S+notes\.db: [^\n]+$/);
-          assert.match(error.message, reason);
-          return true;
-        }),
-      );
-
-      if (mend) await mend();
-      else await replaceByGoodFile(path, t);
-      await assertServes(t, path);
-    });
+      await writeGoodFile(path, t);
+      files[path] = `PRAGMA journal_mode = ${journal}; BEGIN ${lock}`;
+    }
   }
+  const release = await holdLocks(t, files);
+  for (const path of Object.keys(files)) await assertRefuses(path, /another process holds a lock/);
+  await release();
+  for (const path of Object.keys(files)) await assertUsable(path);
 });
 
 test('start: the command refuses in one line, with exit status 1', async (t) => {
@@ -143,7 +143,7 @@ for (const { name, journal, fileMode, folderMode } of [
     chmodSync(dirname(path), 0o777);
     rmSync(`${path}-shm`, { force: true });
     rmSync(`${path}-wal`, { force: true });
-    await assertServes(t, path);
+    await assertUsable(path);
   });
 }
 
@@ -153,7 +153,7 @@ test('start: an empty file becomes a database', async (t) => {
   const service = await startService(t, { db: path });
   assert.equal((await service.request('POST', '/notes', { json: KEPT })).status, 201);
   await service.close();
-  await assertServes(t, path);
+  await assertUsable(path);
 });
 
 test('start: two processes on one new file serve the same notes', async (t) => {
@@ -187,15 +187,23 @@ async function assertLeftAlone(path: string, refusedStart: () => Promise<void>):
   assert.deepEqual({ ...contents(), ...before }, contents());
 }
 
-async function assertServes(t: TestContext, path: string): Promise<void> {
-  const service: Service = await startService(t, { db: path });
-  assert.deepEqual((await service.request('GET', '/notes/1')).json, { id: 1, ...KEPT });
-  assert.equal((await service.request('POST', '/notes', { json: KEPT })).status, 201);
-  await service.close();
-  assert.deepEqual(
-    service.log.filter(({ level }) => level === 'error'),
-    [],
+function assertRefuses(path: string, reason: RegExp): Promise<void> {
+  return assertLeftAlone(path, () =>
+    assert.rejects(openPath(path), (error) => {
+      assert.ok(error instanceof DatabaseUnusable);
+      assert.match(error.message, /^cannot open the database \S+notes\.db: [^\n]+$/);
+      assert.match(error.message, reason);
+      return true;
+    }),
   );
+}
+
+/** Asserts that the database can be opened, has its note, and takes another. */
+async function assertUsable(path: string): Promise<void> {
+  const database = await openPath(path);
+  assert.deepEqual(await rows(database, 'SELECT * FROM notes WHERE id = 1'), [{ id: 1, ...KEPT }]);
+  await change(database, `INSERT INTO notes (title, body) VALUES ('new', 'new')`);
+  await database.close();
 }
 
 /** Makes a database with one note. */
