@@ -1,5 +1,5 @@
-// What the tests of the service keep their data in: a file, or, with NOTES_TEST_DB, a cluster (`stand-in`, or `rqlite` for
-// real nodes). They are the same tests but for those that are about the file.
+// The database of the tests of the service: a file or, with NOTES_TEST_DB, a cluster (`stand-in`, or `rqlite` for real nodes).
+// Only the tests about the file need a file.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,26 +11,26 @@ import { startStandIn } from './rqlite-stand-in.ts';
 const ENGINE = process.env.NOTES_TEST_DB || 'file';
 assert.ok(['file', 'stand-in', 'rqlite'].includes(ENGINE), `NOTES_TEST_DB=${ENGINE}`);
 
-/** Why a test that is about the file is skipped; false where there is one. */
-export const needsFile = ENGINE === 'file' ? false : 'it is about the file, and this run is on a cluster';
+/** Why tests about the file are skipped; false if they are not. */
+export const needsFile = ENGINE === 'file' ? false : 'it needs a file, and this run uses a cluster';
 
-/** A database for one test: what `--db` is to be, and what to do when nobody uses it any more. */
+/** A database for one test: the value of `--db`, and a function to call when it is no longer used. */
 export interface TestDatabase {
   readonly db: string;
   release(): void;
 }
 
-/** Nodes that no test uses at the moment; each is a cluster of its own, for what a cluster of several does has its own tests. */
+/** Clusters of one node that no test uses now. */
 const idle: RealCluster[] = [];
 const started: RealCluster[] = [];
 after(() => Promise.all(started.map((each) => each.stop())));
 
-/** A test, or all of a file: what is handed to `after` runs at its end. */
+/** A test, or a whole file: functions given to `after` run at its end. */
 export interface Ends {
   after(release: () => void): void;
 }
 
-/** Returns the path of a fresh temporary folder that goes with the test. */
+/** Returns the path of a new temporary folder that is removed at the end of the test. */
 export function temporaryFolder(test: Ends): string {
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-test-'));
   test.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,7 +47,7 @@ export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
   return { db: clusterAddress(nodes), release: () => void idle.push(cluster) };
 }
 
-/** The address of a cluster as `--db` takes it. */
+/** Returns the address of a cluster as `--db` takes it. */
 export function clusterAddress(nodes: readonly string[]): string {
   const scheme = nodes.every((node) => node.startsWith('https:')) ? 'rqlites' : 'rqlite';
   return `${scheme}://${nodes.map((node) => new URL(node).host).join(',')}`;
