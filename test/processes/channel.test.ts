@@ -1,11 +1,11 @@
-// The channel between two ends that the test has linked, through JSON as between processes.
+// The channel between two ends that the test links by JSON messages, as between processes.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openChannel, type Port } from '../../src/processes/channel.ts';
 
-/** Two ports, each of which gets what the other sends. */
+/** Returns two ports; each receives what the other sends. */
 function linkedPorts(): [Port, Port] {
   const [left, right] = [new EventEmitter(), new EventEmitter()];
   const portOf = (own: EventEmitter, other: EventEmitter): Port => ({
@@ -33,7 +33,7 @@ function linked() {
   const [left, right] = linkedPorts();
   const functions: Arithmetic = {
     async half(number) {
-      // The larger ones take longer.
+      // Larger numbers take longer.
       for (let count = 0; count < number; count += 1) await nextTurn();
       return number / 2;
     },
@@ -46,12 +46,12 @@ function linked() {
   return { notes, left, right, channel: openChannel<Arithmetic>(left, {}) };
 }
 
-test('each call gets its own answer, in whatever order they come', async () => {
+test('channel: each call gets its own answer, in any order', async () => {
   const { channel } = linked();
   assert.deepEqual(await Promise.all([6, 0, 4].map((number) => channel.call('half', number))), [3, 0, 2]);
 });
 
-test('a call rejects with what the other end threw: its message and what Node adds', async () => {
+test('channel: a call rejects with the error of the other end', async () => {
   const { channel } = linked();
   await assert.rejects(channel.call('fail'), (error: Error) => {
     assert.ok(error instanceof Error);
@@ -61,7 +61,7 @@ test('a call rejects with what the other end threw: its message and what Node ad
   });
 });
 
-test('what is only told is done, and a failure of it is nothing to anybody', async () => {
+test('channel: a message without answer may fail silently', async () => {
   const { channel, notes } = linked();
   channel.tell('note', 'hello');
   channel.tell('fail');
@@ -69,7 +69,7 @@ test('what is only told is done, and a failure of it is nothing to anybody', asy
   assert.deepEqual(notes, ['hello']);
 });
 
-test('when the channel closes, all calls that wait reject, and all later ones', async () => {
+test('channel: waiting and later calls reject when it closes', async () => {
   const { channel } = linked();
   const waiting = channel.call('half', 1_000);
   channel.close();
@@ -77,7 +77,7 @@ test('when the channel closes, all calls that wait reject, and all later ones', 
   await assert.rejects(channel.call('half', 2), /the other process has ended/);
 });
 
-test('messages of others pass by', async () => {
+test('channel: messages of others are ignored', async () => {
   const { channel, right } = linked();
   for (const message of [null, 'text', 7, { cmd: 'NODE_CLUSTER' }, { answers: 99 }, { name: 'unknown' }]) {
     right.send?.(message as object, undefined, undefined, () => {});

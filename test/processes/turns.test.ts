@@ -1,11 +1,11 @@
-// The turn at writing, without processes: who has it, who waits, and what becomes of both when one of them is gone.
+// The turn at writing, without processes: who holds it, who waits, and what happens when one of them disappears.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createTurn, createTurns } from '../../src/processes/turns.ts';
 import { until } from '../support/until.ts';
 
-/** An office that grants when the test says so, and what it was asked and told. */
+/** An office that grants turns when the test says so, and records its calls. */
 function office() {
   const calls: string[] = [];
   const grants: ((othersWait: boolean) => void)[] = [];
@@ -41,7 +41,7 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-/** Turns whose grants are written down, as those who were told that another waits; who is deaf does not hear it. */
+/** Turns with records of grants and notices; the holder `deaf` does not answer. */
 function line(overdueMs?: number, deaf?: string) {
   const granted: string[] = [];
   const told: string[] = [];
@@ -65,7 +65,7 @@ function line(overdueMs?: number, deaf?: string) {
   };
 }
 
-test('work waits for the turn, which is asked for once and kept while nobody else wants it', async () => {
+test('turns: requested once, and kept while nobody else waits', async () => {
   const { calls, turn, grant } = office();
   const { work, hasBegun, end } = heldWork();
   const done = turn.use(work);
@@ -79,7 +79,7 @@ test('work waits for the turn, which is asked for once and kept while nobody els
   assert.deepEqual(calls, ['ask']);
 });
 
-test('the turn is passed on when others wait: after the work under way, or at once', async () => {
+test('turns: passed on when others wait, after running work', async () => {
   const { calls, turn, grant } = office();
   const { work, hasBegun, end } = heldWork();
   const done = turn.use(work);
@@ -106,7 +106,7 @@ test('the turn is passed on when others wait: after the work under way, or at on
   assert.deepEqual(calls.slice(4), ['ask', 'pass']);
 });
 
-test('work that fails passes the turn on too, and tells its error', async () => {
+test('turns: failed work passes the turn on and rejects', async () => {
   const { calls, turn, grant } = office();
   const failed = turn.use(() => Promise.reject(new Error('disk full')));
   grant(true);
@@ -115,7 +115,7 @@ test('work that fails passes the turn on too, and tells its error', async () => 
   assert.deepEqual(calls, ['ask', 'pass']);
 });
 
-test('a word that comes when the turn is gone already is no reason to give up the next one', async () => {
+test('turns: a late notice does not cost the next turn', async () => {
   const { calls, turn, grant } = office();
   turn.wanted();
   const done = turn.use(async () => {});
@@ -124,12 +124,12 @@ test('a word that comes when the turn is gone already is no reason to give up th
   assert.deepEqual(calls, ['ask']);
 });
 
-test('a word that comes together with the turn counts', async () => {
+test('turns: a notice that arrives with the turn counts', async () => {
   const { calls, turn, grant } = office();
   const { work, hasBegun, end } = heldWork();
   const done = turn.use(work);
   grant(false);
-  // Node gives out all messages of a read before anybody who waits for the first of them goes on.
+  // Node delivers all messages of a read before the code that awaits the first one continues.
   turn.wanted();
   await until(hasBegun);
   end();
@@ -137,7 +137,7 @@ test('a word that comes together with the turn counts', async () => {
   await until(() => calls.includes('pass'));
 });
 
-test('a turn that has come is not passed on before it can be used, and is when it is not', async () => {
+test('turns: a granted one can be used first, else it is passed on', async () => {
   const { calls, turn, grant } = office();
   const came = turn.come();
   grant(true);
@@ -152,7 +152,7 @@ test('a turn that has come is not passed on before it can be used, and is when i
   assert.deepEqual(calls, ['ask', 'pass', 'ask', 'pass']);
 });
 
-test('turns come in the order in which they were asked for, and whoever has one is told once that others wait', async () => {
+test('turns: granted in order; the holder is notified once', async () => {
   const { granted, told, ask, pass } = line();
   for (const holder of ['a', 'b', 'c', 'd']) ask(holder);
   await until(() => granted.length === 1);
@@ -166,7 +166,7 @@ test('turns come in the order in which they were asked for, and whoever has one 
   await until(() => granted.length === 5);
 });
 
-test('whoever is no more has neither a turn nor a place in the line', async () => {
+test('turns: a process that ended loses its turn and its place', async () => {
   const { granted, ask, pass } = line();
   for (const holder of ['a', 'b', 'c']) ask(holder);
   pass('b');
@@ -179,7 +179,7 @@ test('whoever is no more has neither a turn nor a place in the line', async () =
   assert.equal(granted.length, 2, 'c has its turn still');
 });
 
-test('a turn is overdue only as long as it is the one that others waited for', async () => {
+test('turns: only the turn that others wait for is overdue', async () => {
   const { granted, ask, pass } = line(10, 'b');
   ask('a');
   ask('b');
@@ -193,7 +193,7 @@ test('a turn is overdue only as long as it is the one that others waited for', a
   await until(() => granted.length === 3);
 });
 
-test('a turn lasts as long as its holder hears, whoever waits', async () => {
+test('turns: kept as long as the holder answers', async () => {
   const { granted, reached, ask, pass } = line(5);
   ask('a');
   ask('b');
@@ -203,7 +203,7 @@ test('a turn lasts as long as its holder hears, whoever waits', async () => {
   await until(() => granted.length === 2);
 });
 
-test('a turn whose holder hears nothing is not waited for', async () => {
+test('turns: taken from a holder that does not answer', async () => {
   const { granted, ask, pass } = line(20, 'stuck');
   ask('stuck');
   ask('b');
@@ -212,7 +212,7 @@ test('a turn whose holder hears nothing is not waited for', async () => {
   assert.deepEqual(granted, ['stuck', 'b, others wait']);
   pass('b');
   await until(() => granted.length === 3);
-  // It comes to and gives back what it has no more.
+  // The holder recovers and returns a turn that it no longer has.
   pass('stuck');
   ask('d');
   await nextTurn();

@@ -1,4 +1,4 @@
-// The batcher with work that the test holds and lets go, so that what travels together is exactly what the test says.
+// The batcher with batches that the test holds and ends, so that the test decides what each batch contains.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,14 +8,14 @@ import { until } from '../support/until.ts';
 
 type Outcomes = readonly string[];
 
-/** A batch under way: its items, and how it ends. */
+/** A running batch: its items, and functions that end it. */
 interface HeldBatch {
   readonly items: readonly string[];
   succeed(outcomes?: Outcomes): void;
   fail(error: Error): void;
 }
 
-/** A batcher whose batches stay under way until the test ends them; an item's size is its length. */
+/** Returns a batcher whose batches run until the test ends them. The size of an item is its length. */
 function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
   const batches: HeldBatch[] = [];
   const submit = createBatcher<string, string>({
@@ -28,14 +28,14 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
     limits: { ...BATCH_LIMITS, ...limits },
   });
 
-  /** Resolves with the batch under way once `count` have been started. */
+  /** Resolves with the running batch once `count` have started. */
   async function batch(count: number): Promise<HeldBatch> {
     await until(() => batches.length >= count);
-    assert.equal(batches.length, count, 'more than one batch is under way');
+    assert.equal(batches.length, count, 'more than one batch is running');
     return batches[count - 1] ?? assert.fail();
   }
 
-  /** Ends batch after batch in success until all of `answers` have settled; returns what each batch carried. */
+  /** Lets every batch succeed until all of `answers` have settled; returns the items of each batch. */
   async function runAll(answers: readonly Promise<unknown>[]): Promise<(readonly string[])[]> {
     let settled = false;
     const all = Promise.allSettled(answers).then(() => {
@@ -54,7 +54,7 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
 
 const done = (item: string) => `${item} done`;
 
-test('what arrives while the engine is not ready travels with what was there', async () => {
+test('batcher: items that arrive before the engine is ready join', async () => {
   const batches: (readonly string[])[] = [];
   let makeReady = () => {};
   const ready = () =>
@@ -78,7 +78,7 @@ test('what arrives while the engine is not ready travels with what was there', a
   assert.deepEqual(batches, [['a', 'b']]);
 });
 
-test('what arrives while a batch is under way travels together in the next, in its order', async () => {
+test('batcher: items that arrive during a batch form the next one', async () => {
   const { submit, batch } = heldBatcher();
   const first = submit('a');
   const { items, succeed } = await batch(1);
@@ -96,30 +96,30 @@ test('what arrives while a batch is under way travels together in the next, in i
   assert.deepEqual(await Promise.all(others), ['b done', 'c done', 'd done', 'e done']);
 });
 
-test('an idle batcher starts at once, without a timer', async (t) => {
+test('batcher: an idle one starts at once, without a timer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const submit = createBatcher<string, string>({ run: async (items) => items.map(done) });
   assert.equal(await submit('a'), 'a done');
   assert.equal(await submit('b'), 'b done');
 });
 
-test('calls of one turn of the event loop travel together even when the batcher is idle', async () => {
+test('batcher: calls of one turn of the event loop share a batch', async () => {
   const { submit, runAll } = heldBatcher();
   assert.deepEqual(await runAll(['a', 'b', 'c'].map((item) => submit(item))), [['a', 'b', 'c']]);
 });
 
-test('a batch holds no more items than its limit', async () => {
+test('batcher: the number of items is limited', async () => {
   const { submit, runAll } = heldBatcher({ batchItems: 3 });
   const answers = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((item) => submit(item));
   assert.deepEqual(await runAll(answers), [['a', 'b', 'c'], ['d', 'e', 'f'], ['g']]);
 });
 
 for (const { name, sizes, batches } of [
-  { name: 'fills up to the limit exactly', sizes: [4, 6, 1], batches: [[4, 6], [1]] },
-  { name: 'stops before the item that would go over the limit', sizes: [4, 7, 1], batches: [[4], [7, 1]] },
-  { name: 'carries an item over the limit alone', sizes: [1, 50, 1], batches: [[1], [50], [1]] },
+  { name: 'up to the limit exactly', sizes: [4, 6, 1], batches: [[4, 6], [1]] },
+  { name: 'without the item that would exceed it', sizes: [4, 7, 1], batches: [[4], [7, 1]] },
+  { name: 'a larger item goes alone', sizes: [1, 50, 1], batches: [[1], [50], [1]] },
 ]) {
-  test(`a batch ${name}`, async () => {
+  test(`batcher: the size is limited, ${name}`, async () => {
     const { submit, runAll } = heldBatcher({ batchSize: 10 });
     const carried = await runAll(sizes.map((size) => submit('x'.repeat(size))));
     assert.deepEqual(
@@ -133,7 +133,7 @@ for (const [name, limits] of [
   ['items', { queueItems: 3 }],
   ['characters', { queueSize: 3 }],
 ] as const) {
-  test(`a queue full of ${name} refuses what comes on top, loses nothing of what waits, and has room again afterwards`, async () => {
+  test(`batcher: a queue full of ${name} refuses more and keeps the rest`, async () => {
     const { submit, batch, runAll } = heldBatcher({ ...limits, batchItems: 2 });
     const underWay = submit('a');
     const held = await batch(1);
@@ -150,26 +150,26 @@ for (const [name, limits] of [
   });
 }
 
-/** Limits under which every queue of more than two is too long, and three may be at a time all the same, once. */
+/** Limits under which a queue of more than two is too long, except for a burst of three. */
 const BUSY = {
   ...{ batchItems: 8, shortItems: 2, waitMs: 0, waitBatches: 0 },
   ...{ burstItems: 3, burstItemMs: Number.POSITIVE_INFINITY },
 };
 
-test('a long queue is taken in as long as it is a burst; then what comes on top is refused, and what waits is not', async () => {
+test('batcher: a burst is admitted, more is refused', async () => {
   const { submit, runAll } = heldBatcher(BUSY);
   const fill = (count: number) => Array.from({ length: count }, (_, index) => submit(String(index)));
   const [first, second] = [fill(2 + 3), fill(2)];
   await Promise.all(second.map((each) => assert.rejects(each, DatabaseOverloaded)));
   await runAll(first);
-  // What was used up for the burst has not come back, but a short queue is never refused.
+  // The allowance for bursts is used up, but a short queue is never refused.
   const [third, fourth] = [fill(2), fill(1)];
   await Promise.all(fourth.map((each) => assert.rejects(each, DatabaseOverloaded)));
   await runAll(third);
   assert.equal((await Promise.all([...first, ...third])).length, 7);
 });
 
-test('bursts are taken in again after a while, and no larger ones than the first', async () => {
+test('batcher: bursts are admitted again later, and not larger ones', async () => {
   const { submit, runAll } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
   for (let round = 0; round < 3; round += 1) {
     const answers = Promise.allSettled(Array.from({ length: 2 + 3 }, () => submit('a')));
@@ -182,7 +182,7 @@ test('bursts are taken in again after a while, and no larger ones than the first
   assert.equal((await answers).filter(({ status }) => status === 'rejected').length, 1);
 });
 
-test('who is refused neither uses up anything nor brings anything back', async () => {
+test('batcher: refused items do not change the burst allowance', async () => {
   const { submit, runAll } = heldBatcher({ ...BUSY, burstItemMs: 2 });
   const started = performance.now();
   const answers = Promise.allSettled(Array.from({ length: 2 + 3 + 2_000 }, () => submit('a')));
@@ -198,7 +198,7 @@ test('who is refused neither uses up anything nor brings anything back', async (
   assert.equal((await Promise.all(later)).length, 5);
 });
 
-test('a queue that stays long is no burst, however slowly it grows', async () => {
+test('batcher: a queue that stays long is not a burst', async () => {
   const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
   const underWay = submit('a');
   await batch(1);
@@ -210,7 +210,7 @@ test('a queue that stays long is no burst, however slowly it grows', async () =>
   assert.equal((await Promise.all(taken)).length, 6);
 });
 
-test('a queue that goes slowly is too long sooner', async () => {
+test('batcher: a slow queue is too long sooner', async () => {
   const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 1 });
   const first = submit('a');
   const { succeed } = await batch(1);
@@ -226,7 +226,7 @@ test('a queue that goes slowly is too long sooner', async () => {
   );
 });
 
-test('a queue that goes fast enough is never too long, however idle it was before', async () => {
+test('batcher: a fast queue is never too long, even after idling', async () => {
   const { submit, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 400 });
   await until(() => performance.now() > 500);
   await runAll([submit('a')]);
@@ -235,7 +235,7 @@ test('a queue that goes fast enough is never too long, however idle it was befor
   assert.equal((await Promise.all(answers)).length, 5);
 });
 
-test('a batch that takes long is no slow one if it is large', async () => {
+test('batcher: a long batch is not slow if it is large', async () => {
   const { submit, batch, runAll } = heldBatcher({
     ...BUSY,
     batchItems: 512,
@@ -250,14 +250,14 @@ test('a batch that takes long is no slow one if it is large', async () => {
   await until(() => performance.now() - started > 20);
   succeed();
   await Promise.all(large);
-  // More than go without being looked at, and 20 ms / 500 for each.
+  // More than are admitted in any case, at 20 ms / 500 each.
   const answers = Array.from({ length: 520 }, () => submit('a'));
   const outcomes = Promise.allSettled(answers);
   await runAll([outcomes]);
   assert.ok((await outcomes).every(({ status }) => status === 'fulfilled'));
 });
 
-test('what goes with the next two batches may wait, however long one takes', async () => {
+test('batcher: the next two batches may wait, however slow they are', async () => {
   const { submit, batch, runAll } = heldBatcher({
     ...BUSY,
     burstItems: 0,
@@ -281,10 +281,10 @@ test('what goes with the next two batches may wait, however long one takes', asy
 });
 
 for (const [name, beside, next] of [
-  ['beside the event loop begins its next batch at once', true, ['c']],
-  ['on the core of the event loop waits for those who have just been answered', false, ['c', 'd']],
+  ['beside the event loop starts its next batch at once', true, ['c']],
+  ['on the event loop waits for callers just answered', false, ['c', 'd']],
 ] as const) {
-  test(`an engine ${name}`, async () => {
+  test(`batcher: an engine ${name}`, async () => {
     const { submit, batch, runAll } = heldBatcher({}, beside);
     const answers = ['a', 'b'].map((item) => submit(item));
     const { items, succeed } = await batch(1);
@@ -300,12 +300,12 @@ for (const [name, beside, next] of [
   });
 }
 
-test('a batch that fails is run again one by one, so that each item has its own outcome, before what came later', async () => {
+test('batcher: a failed batch is retried item by item', async () => {
   const { submit, batch, runAll } = heldBatcher({ queueSize: 3 });
   const answers = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
   const together = await batch(1);
   const later = ['d', 'e'].map((item) => submit(item));
-  together.fail(new Error('one of us'));
+  together.fail(new Error('one of them'));
   const culprit = new Error('b alone');
   for (const [index, item] of ['a', 'b', 'c'].entries()) {
     const { items, succeed, fail } = await batch(index + 2);
@@ -329,11 +329,11 @@ test('a batch that fails is run again one by one, so that each item has its own 
   await runAll(full);
 });
 
-test('a database that is found unavailable while items go one by one is asked no more for them', async () => {
+test('batcher: unavailable during a retry fails the other items', async () => {
   const { submit, batch } = heldBatcher({ queueSize: 3 });
   const answers = ['a', 'b', 'c'].map((item) => submit(item));
   const outcomes = Promise.allSettled(answers);
-  (await batch(1)).fail(new Error('one of us'));
+  (await batch(1)).fail(new Error('one of them'));
   (await batch(2)).succeed();
   assert.equal(await answers[0], 'a done');
   const reason = new DatabaseUnavailable('busy');
@@ -347,7 +347,7 @@ test('a database that is found unavailable while items go one by one is asked no
   assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
 });
 
-test('a batch that finds the database unavailable takes all along that waits behind it, and nothing that comes later', async () => {
+test('batcher: unavailable fails the whole queue, not later items', async () => {
   const { submit, batch } = heldBatcher({ batchItems: 1, queueSize: 3 });
   const failing = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
   const reason = new DatabaseUnavailable('busy');
@@ -358,7 +358,7 @@ test('a batch that finds the database unavailable takes all along that waits beh
   assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
 });
 
-test('an item that its check refuses when it has its turn is left out, and a batch of nothing else is not run', async () => {
+test('batcher: items that fail their check are left out', async () => {
   const batches: (readonly string[])[] = [];
   const refused = new Error('refused');
   const submit = createBatcher<string, string>({

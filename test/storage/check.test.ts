@@ -1,8 +1,8 @@
-// The check of a database file: each fault it looks for, planted; and that it leaves everything as it was.
+// The check of a database file finds every planted fault, and changes nothing.
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/storage/check.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
 import { change, contentsOf, newFile, openDatabase, openOther, writeForeignFile } from '../support/databases.ts';
@@ -10,10 +10,11 @@ import { change, contentsOf, newFile, openDatabase, openOther, writeForeignFile 
 const NUMBERS = (count: number) =>
   `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
 
-/** Makes a closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again. */
-async function writeFilled(test: TestContext): Promise<string> {
-  const path = newFile(test);
-  const database = await openDatabase(test, path);
+/** A closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again, to copy. */
+const filled = newFile({ after });
+
+async function writeFilled(): Promise<void> {
+  const database = await openDatabase({ after }, filled);
   for (const sql of [
     `INSERT INTO notes (title, body) SELECT * FROM (${NUMBERS(3_000)} SELECT 'note ' || n || '!', hex(zeroblob(500)) FROM numbers)`,
     `INSERT INTO tags (name) SELECT * FROM (${NUMBERS(50)} SELECT 'tag ' || n FROM numbers)`,
@@ -25,11 +26,18 @@ async function writeFilled(test: TestContext): Promise<string> {
     await change(database, sql);
   }
   await database.close();
+}
+
+before(writeFilled);
+
+function copyFilled(test: TestContext): string {
+  const path = newFile(test);
+  copyFileSync(filled, path);
   return path;
 }
 
-test('a database that only the service has written is sound, in use, at rest and empty of records', async (t) => {
-  const path = await writeFilled(t);
+test('check: a database of the service is sound', async (t) => {
+  const path = copyFilled(t);
   assert.deepEqual(await checkFile(path), []);
   const database = await openDatabase(t, path);
   await change(database, "INSERT INTO tags (name) VALUES ('in the log alone')");
@@ -40,8 +48,8 @@ test('a database that only the service has written is sound, in use, at rest and
   assert.deepEqual(await checkFile(fresh), []);
 });
 
-/** Faults that SQL can plant, and the line that tells each. */
-const PLANTED: Record<string, readonly [sql: string, ...told: RegExp[]]> = {
+/** Faults that SQL can plant, and the lines that report them. */
+const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   'a count that is too high': [
     'UPDATE note_blocks SET count = count + 1 WHERE block = 2',
     /^note_blocks: block 2 says 636 records, there are 635$/,
@@ -79,12 +87,12 @@ const PLANTED: Record<string, readonly [sql: string, ...told: RegExp[]]> = {
   ],
 };
 
-for (const [what, [sql, ...told]] of Object.entries(PLANTED)) {
-  test(`${what} is found`, async (t) => {
-    const path = await writeFilled(t);
+for (const [what, [sql, ...lines]] of Object.entries(PLANTED)) {
+  test(`check: finds ${what}`, async (t) => {
+    const path = copyFilled(t);
     await writeForeignFile(path, sql);
     const faults = await checkFile(path);
-    for (const line of told)
+    for (const line of lines)
       assert.ok(
         faults.some((fault) => line.test(fault)),
         faults.join('\n'),
@@ -92,8 +100,8 @@ for (const [what, [sql, ...told]] of Object.entries(PLANTED)) {
   });
 }
 
-test('damaged pages are found, each told in one line', async (t) => {
-  const path = await writeFilled(t);
+test('check: finds damaged pages, one line each', async (t) => {
+  const path = copyFilled(t);
   const bytes = readFileSync(path);
   for (const text of ['note 500!', 'note 2000!']) {
     const start = bytes.indexOf(text);
@@ -105,15 +113,15 @@ test('damaged pages are found, each told in one line', async (t) => {
   for (const fault of faults) assert.doesNotMatch(fault, /\n/);
 });
 
-test('of faults without end the first 25 of a kind are told', async (t) => {
-  const path = await writeFilled(t);
+test('check: reports the first 25 faults of a kind', async (t) => {
+  const path = copyFilled(t);
   await writeForeignFile(path, 'PRAGMA foreign_keys = OFF; DELETE FROM notes');
   assert.equal((await checkFile(path)).length, 25);
   await writeForeignFile(path, 'UPDATE comment_blocks SET count = 9');
   assert.equal((await checkFile(path)).length, 50);
 });
 
-/** Puts beside the file at `path` what a service that ran `sql` on it and was killed leaves there. */
+/** Returns a function that adds to the file at `path` the companions of a service that ran `sql` and was killed. */
 async function addLeftovers(test: TestContext, path: string, sql: string): Promise<() => void> {
   const running = newFile(test);
   copyFileSync(path, running);
@@ -123,12 +131,12 @@ async function addLeftovers(test: TestContext, path: string, sql: string): Promi
   };
 }
 
-for (const where of ['at rest', 'that was left by a crash']) {
-  test(`the check leaves a database ${where} as it was`, async (t) => {
-    const path = await writeFilled(t);
+for (const where of ['at rest', 'after a crash']) {
+  test(`check: does not change a database ${where}`, async (t) => {
+    const path = copyFilled(t);
     const add = await addLeftovers(t, path, "INSERT INTO tags (name) VALUES ('in the log alone')");
     if (where !== 'at rest') add();
-    // What the shared index holds is made anew of the log by whoever comes first.
+    // The first reader of the log rebuilds the shared index.
     const contents = () => ({ ...contentsOf(dirname(path)), 'notes.db-shm': undefined });
     const before = contents();
     assert.deepEqual(await checkFile(path), []);
@@ -138,8 +146,8 @@ for (const where of ['at rest', 'that was left by a crash']) {
   });
 }
 
-test('a database is checked with its log, by whatever name it is called', async (t) => {
-  const path = await writeFilled(t);
+test('check: reads the log too, whatever the name of the file', async (t) => {
+  const path = copyFilled(t);
   (await addLeftovers(t, path, 'DELETE FROM tag_blocks'))();
   const link = newFile(t);
   symlinkSync(path, link);
@@ -150,8 +158,8 @@ test('a database is checked with its log, by whatever name it is called', async 
   }
 });
 
-test('a file that a service begins to use during the check is checked as one in use', async (t) => {
-  const path = await writeFilled(t);
+test('check: a service may start to use the file meanwhile', async (t) => {
+  const path = copyFilled(t);
   const add = await addLeftovers(t, path, 'DELETE FROM tag_blocks');
   const checking = checkFile(path);
   add();
@@ -160,9 +168,9 @@ test('a file that a service begins to use during the check is checked as one in 
 
 for (const [what, sql, reason] of [
   ['of another program', 'CREATE TABLE theirs (a)', /belongs to another program$/],
-  ['without anything in it', 'VACUUM', /it is empty$/],
+  ['without content', 'VACUUM', /it is empty$/],
 ] as const) {
-  test(`a file ${what} is refused`, async (t) => {
+  test(`check: refuses a file ${what}`, async (t) => {
     const path = newFile(t);
     await writeForeignFile(path, sql);
     const before = contentsOf(dirname(path));

@@ -1,4 +1,4 @@
-// From an empty file to the tables of this version, whoever else is at it; and whose files are left alone.
+// From an empty file to the tables of this version, also with several programs at once. Other files are left alone.
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
@@ -19,11 +19,11 @@ import {
 
 const VERSIONS = 'SELECT version FROM notes_server_versions ORDER BY version';
 
-/** The tables of a database and whether each is STRICT. */
+/** Lists the tables and whether each is STRICT. */
 const TABLES = `SELECT name, strict FROM pragma_table_list
                 WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`;
 
-test('an empty database gets its tables, all of them STRICT, and the version is recorded in it', async (t) => {
+test('migrations: an empty database gets STRICT tables and a version', async (t) => {
   const database = await openDatabase(t);
   const names = ['comment_blocks', 'comments', 'note_blocks', 'notes', 'notes_server_versions', 'tag_blocks', 'tags'];
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('an empty database gets its tables, all of them STRICT, and the version is 
   assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
 });
 
-test('the tables hold to what is declared: types, ids that are never given twice, children that go with their note', async (t) => {
+test('migrations: types, unique ids, and comments deleted with notes', async (t) => {
   const database = await openDatabase(t);
   await change(database, `INSERT INTO notes (id, title, body) VALUES (1, 'a', 'b')`);
   const refused = [
@@ -57,7 +57,7 @@ test('the tables hold to what is declared: types, ids that are never given twice
   assert.deepEqual(await rows(database, 'SELECT count(*) AS count FROM comments'), [{ count: 0 }]);
 });
 
-test('a database that is up to date is left as it is', async (t) => {
+test('migrations: a current database is not changed', async (t) => {
   const path = newFile(t);
   await (await openDatabase(t, path)).close();
   const before = contentsOf(dirname(path));
@@ -68,7 +68,7 @@ test('a database that is up to date is left as it is', async (t) => {
   assert.deepEqual(contentsOf(dirname(path)), before);
 });
 
-test('each step is run once, in its order, on what the steps before have left', async (t) => {
+test('migrations: each step runs once, in order', async (t) => {
   const { database, transactions } = overhear(await openEmpty(t));
   const steps = [
     ['CREATE TABLE one (a INTEGER) STRICT', 'INSERT INTO one VALUES (7)'],
@@ -83,7 +83,7 @@ test('each step is run once, in its order, on what the steps before have left', 
   assert.equal(transactions.length, 3);
 });
 
-test('a step that fails leaves nothing of itself behind, keeps the steps before, and can be mended', async (t) => {
+test('migrations: a failed step has no effect and can be repeated', async (t) => {
   const database = await openEmpty(t);
   const first = ['CREATE TABLE one (a INTEGER) STRICT'];
   const made = 'CREATE TABLE two (a INTEGER) STRICT';
@@ -99,27 +99,27 @@ test('a step that fails leaves nothing of itself behind, keeps the steps before,
   assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }, { version: 2 }]);
 });
 
-test('two that migrate one database at once do it once', async (t) => {
+test('migrations: two at once migrate once', async (t) => {
   const path = newFile(t);
   const databases = [await openEmpty(t, path), await openEmpty(t, path)];
   await Promise.all(databases.map((database) => migrate(database)));
   for (const database of databases) assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
 });
 
-test('services that open one new file at once all start', async (t) => {
-  for (let round = 0; round < 15; round += 1) {
+test('migrations: several open one new file at once', async (t) => {
+  for (let round = 0; round < 6; round += 1) {
     const path = newFile(t);
     const opened = await Promise.all([1, 2, 3].map(() => openDatabase(t, path)));
     await Promise.all(opened.map(({ close }) => close()));
   }
 });
 
-test('a start waits for the write of another program to end', async (t) => {
+test('migrations: a start waits for the write of another program', async (t) => {
   const path = newFile(t);
   const other = await openOther(t, path);
   await other.execute('BEGIN IMMEDIATE');
   const opening = openDatabase(t, path);
-  // Many times as long as a start takes to find the lock.
+  // Much longer than a start takes to find the lock.
   for (let trip = 0; trip < 100; trip += 1) await other.run({ sql: 'SELECT 1' });
   await other.execute('ROLLBACK');
   assert.deepEqual(await rows(await opening, VERSIONS), [{ version: 1 }]);
@@ -135,7 +135,7 @@ for (const journal of ['DELETE', 'WAL']) {
   for (const { whose, sql, reason } of [
     { whose: 'of another program', sql: 'CREATE TABLE theirs (a)', reason: /belongs to another program/ },
     {
-      whose: 'of another program that counts versions',
+      whose: 'of another program with versions',
       sql: 'CREATE TABLE schema_versions (version INTEGER); INSERT INTO schema_versions VALUES (1)',
       reason: /belongs to another program/,
     },
@@ -145,7 +145,7 @@ for (const journal of ['DELETE', 'WAL']) {
       reason: /it has version 9, made by a newer notes-server; this one knows 1/,
     },
   ]) {
-    test(`a file ${whose} is refused and left as it is (journal mode ${journal})`, async (t) => {
+    test(`migrations: a file ${whose} is refused (${journal})`, async (t) => {
       const path = newFile(t);
       await writeForeignFile(path, `PRAGMA journal_mode = ${journal}; ${sql}`);
       await assertLeftAlone(path, reason);
@@ -153,15 +153,15 @@ for (const journal of ['DELETE', 'WAL']) {
   }
 }
 
-test('a migration refuses a newer version by itself, for engines that do not look at the start', async (t) => {
+test('migrations: a newer version is refused without a check before', async (t) => {
   const database = await openEmpty(t);
   await migrate(database, [['CREATE TABLE one (a) '], ['CREATE TABLE two (a)']]);
   await assert.rejects(migrate(database, [['CREATE TABLE one (a)']]), DatabaseUnusable);
 });
 
-test('a SQLite file without tables becomes ours', async (t) => {
+test('migrations: a SQLite file without tables is used', async (t) => {
   const path = newFile(t);
-  // What SQLite keeps for itself, as it does here, is no table.
+  // The internal table that SQLite leaves here does not count.
   await writeForeignFile(path, 'CREATE TABLE passing (a INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE passing');
   assert.deepEqual(await rows(await openDatabase(t, path), VERSIONS), [{ version: 1 }]);
 });

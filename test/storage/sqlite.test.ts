@@ -1,4 +1,4 @@
-// The embedded engine on real files: what is in force on its connections, what a failure leaves behind, who sees what.
+// The embedded engine on real files: the settings of its connections, the effects of failures, and what reads see.
 import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,7 +14,7 @@ async function countOf(database: Database): Promise<unknown> {
   return row?.count;
 }
 
-/** Asks both readers: one has the first question before it, so the second goes to the other. */
+/** Sends the query to both readers: while one is busy with the first, the other takes the second. */
 function bothReaders(database: Database, sql: string): Promise<(readonly Row[])[]> {
   return Promise.all([rows(database, sql), rows(database, sql)]);
 }
@@ -27,7 +27,7 @@ for (const { pragma, writer, reader } of [
   { pragma: 'cache_size', writer: -65_536, reader: -65_536 },
   { pragma: 'mmap_size', writer: 0, reader: 0 },
 ]) {
-  test(`${pragma} is in force on every connection that needs it`, async (t) => {
+  test(`sqlite: ${pragma} is set on every connection that needs it`, async (t) => {
     const database = await openDatabase(t);
     const only = (found: readonly Row[]) => Object.values(found[0] ?? {})[0];
     assert.equal(only(await change(database, `PRAGMA ${pragma}`)), writer);
@@ -36,7 +36,7 @@ for (const { pragma, writer, reader } of [
   });
 }
 
-test('reads cannot write', async (t) => {
+test('sqlite: reads cannot write', async (t) => {
   const database = await openDatabase(t);
   for (const outcome of await Promise.allSettled([rows(database, ADD), rows(database, ADD)])) {
     assert.match(outcome.status === 'rejected' ? outcome.reason.message : '', /SQLITE_READONLY/);
@@ -44,7 +44,7 @@ test('reads cannot write', async (t) => {
   assert.equal(await countOf(database), 0);
 });
 
-test('a short read does not wait for a long one', async (t) => {
+test('sqlite: a short read does not wait for a long one', async (t) => {
   const database = await openDatabase(t);
   const endings: string[] = [];
   const read = async (name: string, sql: string) => {
@@ -59,13 +59,13 @@ test('a short read does not wait for a long one', async (t) => {
   assert.deepEqual(endings, ['short', 'next', 'long']);
 });
 
-/** Ways in which a transaction fails in its middle. `unavailable`: trying again later can help. */
+/** Failures in the middle of a transaction. `unavailable`: another try may succeed. */
 const FAILURES = [
   { name: 'a constraint', sql: 'INSERT INTO tags (id, name) VALUES (1, NULL)', unavailable: false },
-  { name: 'SQL that cannot be prepared', sql: 'INSERT INTO nowhere VALUES (1)', unavailable: false },
+  { name: 'SQL that is not understood', sql: 'INSERT INTO nowhere VALUES (1)', unavailable: false },
   {
     name: 'a full disk',
-    // No more pages than there are.
+    // No more pages than now.
     prepare: 'PRAGMA max_page_count = 1',
     sql: 'INSERT INTO tags (name) VALUES (hex(zeroblob(100000)))',
     unavailable: true,
@@ -77,7 +77,7 @@ for (const path of [undefined, ':memory:']) {
   const where = path ?? 'a file';
   for (const { name, prepare, sql, unavailable, mend } of FAILURES) {
     for (const statements of [[ADD, sql, ADD], [sql]]) {
-      test(`${name} undoes the whole transaction (${statements.length} statements in ${where})`, async (t) => {
+      test(`sqlite: ${name} undoes the transaction (${statements.length}, ${where})`, async (t) => {
         const database = await openDatabase(t, path);
         await change(database, ADD);
         if (prepare) await change(database, prepare);
@@ -96,7 +96,7 @@ for (const path of [undefined, ':memory:']) {
     }
   }
 
-  test(`a read sees all of a transaction or nothing of it, and everything once it is resolved (${where})`, async (t) => {
+  test(`sqlite: a read sees all of a transaction or nothing (${where})`, async (t) => {
     const database = await openDatabase(t, path);
     const seen: unknown[] = [];
     let writing = true;
@@ -116,7 +116,7 @@ for (const path of [undefined, ':memory:']) {
     );
   });
 
-  test(`transactions that are handed in together take their turns (${where})`, async (t) => {
+  test(`sqlite: concurrent transactions take turns (${where})`, async (t) => {
     const database = await openDatabase(t, path);
     const pairs = Array.from({ length: 20 }, () => database.transact('test', [{ sql: ADD }, { sql: ADD }]));
     const ids = (await Promise.all(pairs)).flat(2).map(({ id }) => id);
@@ -126,7 +126,7 @@ for (const path of [undefined, ':memory:']) {
     );
   });
 
-  test(`closing waits for what is under way (${where})`, async (t) => {
+  test(`sqlite: closing waits for running work (${where})`, async (t) => {
     const database = await openDatabase(t, path);
     const work = [
       ...Array.from({ length: 20 }, () => change(database, ADD)),
@@ -143,7 +143,7 @@ for (const path of [undefined, ':memory:']) {
   });
 }
 
-test('a closed database is one file that holds everything', async (t) => {
+test('sqlite: a closed database is one file', async (t) => {
   const path = newFile(t);
   const database = await openDatabase(t, path);
   await change(database, ADD);
@@ -156,7 +156,7 @@ test('a closed database is one file that holds everything', async (t) => {
   assert.equal(await countOf(await openDatabase(t, copy)), 1);
 });
 
-/** A database whose writer does not wait for locks, so that a test need not either, and another program on its file. */
+/** Opens a database whose writer does not wait for locks, and another program on its file. */
 async function openContended(test: TestContext) {
   const path = newFile(test);
   const database = await openDatabase(test, path);
@@ -164,7 +164,7 @@ async function openContended(test: TestContext) {
   return { database, other: await openOther(test, path) };
 }
 
-test('a lock of another program makes writes unavailable while it lasts, of every length, and reads go on', async (t) => {
+test('sqlite: a lock makes writes unavailable while reads go on', async (t) => {
   const { database, other } = await openContended(t);
   const rename = "UPDATE tags SET name = 'b' RETURNING id";
   for (const writes of [[ADD], [ADD, rename], [rename]]) {
@@ -175,14 +175,14 @@ test('a lock of another program makes writes unavailable while it lasts, of ever
     const before = await countOf(database);
     await other.execute('ROLLBACK');
 
-    // In the other order, so that no statement that was refused is run before another one commits.
+    // Another statement commits before a refused one runs again.
     await database.transact('test', [{ sql: rename }, { sql: 'DELETE FROM notes' }]);
     assert.equal(await countOf(database), before);
     await database.transact('test', statements);
   }
 });
 
-test('what another program has committed is seen at once', async (t) => {
+test('sqlite: commits of other programs are visible at once', async (t) => {
   const { database, other } = await openContended(t);
   await change(database, ADD);
   await other.execute(ADD);
@@ -190,7 +190,7 @@ test('what another program has committed is seen at once', async (t) => {
   assert.deepEqual(await change(database, ADD), [{ id: 3 }]);
 });
 
-test('a statement that could not be prepared is prepared anew when it is asked for again', async (t) => {
+test('sqlite: a statement that failed to prepare is prepared again', async (t) => {
   const { database, other } = await openContended(t);
   const read = 'SELECT a FROM later';
   await assert.rejects(rows(database, read), /no such table/);

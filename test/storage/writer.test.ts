@@ -1,5 +1,5 @@
-// The writer on a real database, with an ear at the seam: what became one statement, what one transaction, and who is
-// told what when a transaction fails.
+// The writer on a real database with a recorder at the seam: which writes share a statement and a transaction, and the outcome
+// of each write when a transaction fails.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { createGate } from '../support/bare-server.ts';
 import { change, openEmpty, overhear, rows } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
-/** Tells each write whether its row, which has the write's first value as id, was there. */
+/** Reports for each write whether its row existed; the first value of a write is the id. */
 const isThere: WriteKind<boolean>['outcomes'] = (writes, found) => {
   const ids = new Set(found.map(({ id }) => id));
   return writes.map(([id]) => ids.has(id ?? 0));
@@ -38,14 +38,14 @@ async function startWriter(test: TestContext) {
     heard,
     put: (id: number, text: string) => write(put, id, [id, text]),
     drop: (id: number) => write(drop, id, [id]),
-    /** Puts without saying what is put: such writes never meet. */
+    /** Puts without a key: such writes never conflict. */
     putWithoutKey: (id: number, text: string) => write(put, undefined, [id, text]),
-    /** What has been stored, as id and text. */
+    /** Returns the stored ids and texts. */
     async stored() {
       const all = await rows(database, 'SELECT id, text FROM entries ORDER BY id');
       return all.map(({ id, text }) => `${id} ${text}`);
     },
-    /** The ids that each statement of each transaction carried. */
+    /** Returns the ids in each statement of each transaction. */
     carried: () =>
       heard.transactions.map(({ statements }) =>
         statements.map(({ sql, parameter }) => {
@@ -66,35 +66,35 @@ const ORDERS: readonly {
   stored: string[];
 }[] = [
   {
-    name: 'consecutive writes of one kind are one statement',
+    name: 'consecutive ones of one kind are one statement',
     writes: ({ put }) => [put(3, 'a'), put(1, 'b'), put(2, 'c')],
     statements: ['put 3 1 2'],
     outcomes: [true, true, true],
     stored: ['1 b', '2 c', '3 a'],
   },
   {
-    name: 'a write of another kind begins a new statement, and the order is kept',
+    name: 'another kind starts a new statement, in order',
     writes: ({ put, drop }) => [put(1, 'a'), put(2, 'b'), drop(1), drop(3), put(3, 'c'), put(1, 'd')],
     statements: ['put 1 2', 'drop 1 3', 'put 3 1'],
     outcomes: [true, true, true, false, true, true],
     stored: ['1 d', '2 b', '3 c'],
   },
   {
-    name: 'a second write with the same key begins a new statement, so that the last one stands',
+    name: 'the same key starts a new statement, the last one wins',
     writes: ({ put }) => [put(1, 'a'), put(2, 'b'), put(1, 'c'), put(2, 'd'), put(1, 'e')],
     statements: ['put 1 2', 'put 1 2', 'put 1'],
     outcomes: [true, true, true, true, true],
     stored: ['1 e', '2 d'],
   },
   {
-    name: 'the second of two removals of one record finds nothing',
+    name: 'the second removal of a record finds nothing',
     writes: ({ put, drop }) => [put(1, 'a'), drop(1), drop(1)],
     statements: ['put 1', 'drop 1', 'drop 1'],
     outcomes: [true, true, false],
     stored: [],
   },
   {
-    name: 'writes without a key never begin a new statement',
+    name: 'those without a key share a statement',
     writes: ({ putWithoutKey }) => [putWithoutKey(1, 'a'), putWithoutKey(2, 'b'), putWithoutKey(3, 'c')],
     statements: ['put 1 2 3'],
     outcomes: [true, true, true],
@@ -103,7 +103,7 @@ const ORDERS: readonly {
 ];
 
 for (const { name, writes, statements, outcomes, stored } of ORDERS) {
-  test(name, async (t) => {
+  test(`writes: ${name}`, async (t) => {
     const writer = await startWriter(t);
     assert.deepEqual(await Promise.all(writes(writer)), outcomes);
     assert.deepEqual(writer.carried(), [statements]);
@@ -111,7 +111,7 @@ for (const { name, writes, statements, outcomes, stored } of ORDERS) {
   });
 }
 
-test('nobody is answered before the transaction has ended, and what comes meanwhile is one transaction', async (t) => {
+test('writes: no answer before the commit; later ones are one batch', async (t) => {
   const writer = await startWriter(t);
   const gate = createGate();
   writer.heard.beforeTransaction = () => gate.passed;
@@ -130,7 +130,7 @@ test('nobody is answered before the transaction has ended, and what comes meanwh
   assert.deepEqual(writer.carried(), [['put 1'], ['put 2', 'drop 1', 'put 3']]);
 });
 
-test('a write that fails is the only one to fail: its batch is run again one by one, in order', async (t) => {
+test('writes: only the failing one fails, the others are retried', async (t) => {
   const writer = await startWriter(t);
   const results = await Promise.allSettled([
     writer.put(1, 'a'),
@@ -148,13 +148,13 @@ test('a write that fails is the only one to fail: its batch is run again one by 
   assert.deepEqual(writer.carried(), [['put 1 2', 'drop 1', 'put 3'], ['put 1'], ['put 2'], ['drop 1'], ['put 3']]);
 });
 
-test('a single write that fails is not run again', async (t) => {
+test('writes: a single failed one is not retried', async (t) => {
   const writer = await startWriter(t);
   await assert.rejects(writer.put(1, 'bad'), /CHECK constraint/);
   assert.deepEqual(writer.carried(), [['put 1']]);
 });
 
-test('an unavailable database fails every write of the batch, none is tried again, and the next batch works', async (t) => {
+test('writes: an unavailable database fails the batch, without retry', async (t) => {
   const writer = await startWriter(t);
   const reason = new DatabaseUnavailable('busy');
   writer.heard.beforeTransaction = () => Promise.reject(reason);
@@ -167,7 +167,7 @@ test('an unavailable database fails every write of the batch, none is tried agai
   assert.equal(await writer.put(1, 'a'), true);
 });
 
-test('every transaction has an id of its own', async (t) => {
+test('writes: every transaction has its own id', async (t) => {
   const writer = await startWriter(t);
   await Promise.allSettled([writer.put(1, 'a'), writer.put(2, 'bad')]);
   const ids = writer.heard.transactions.map(({ batchId }) => batchId);

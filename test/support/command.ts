@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from './engine.ts';
+import { type Ends, temporaryFolder } from './engine.ts';
 
 /** The launcher of this tree. */
 export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', import.meta.url));
@@ -41,7 +40,7 @@ export interface Command {
 }
 
 /** Starts the command; it is killed at the end of the test at the latest. */
-export function startCommand(test: Pick<TestContext, 'after'>, args: string[], parts: CommandParts = {}): Command {
+export function startCommand(test: Ends, args: string[], parts: CommandParts = {}): Command {
   // This hook must come before the one that removes the folder.
   test.after(() => end());
   const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER, input = '' } = parts;
@@ -95,11 +94,7 @@ export function startCommand(test: Pick<TestContext, 'after'>, args: string[], p
 }
 
 /** Runs a command that ends by itself. */
-export function runCommand(
-  test: Pick<TestContext, 'after'>,
-  args: string[],
-  parts: CommandParts = {},
-): Promise<Ending> {
+export function runCommand(test: Ends, args: string[], parts: CommandParts = {}): Promise<Ending> {
   return startCommand(test, args, parts).ended;
 }
 

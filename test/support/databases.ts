@@ -1,30 +1,28 @@
-// Databases for the tests of the storage: real files, another program on the same file, and the seam with an ear at it.
+// Databases for the tests of the storage: real files, other programs on the same file, and a recorder at the seam.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
-import { temporaryFolder } from './engine.ts';
+import { type Ends, temporaryFolder } from './engine.ts';
 
-type Test = Pick<TestContext, 'after'>;
-
-/** Returns the path of a file that does not exist yet, in a folder that goes with the test. */
-export function newFile(test: Test): string {
+/** Returns the path of a new file in a folder that is removed at the end of the test. */
+export function newFile(test: Ends): string {
   return join(temporaryFolder(test), 'notes.db');
 }
 
-/** Opens a database without any tables, by default a new file; it is closed at the end of the test if not before. */
-export async function openEmpty(test: Test, path?: string): Promise<Database> {
+/** Opens a database without tables, by default a new file. It is closed at the end of the test at the latest. */
+export async function openEmpty(test: Ends, path?: string): Promise<Database> {
   let close = () => Promise.resolve();
-  // Before the hook that removes the folder.
+  // Registered before the hook that removes the folder.
   test.after(() => close());
   const database = await openSqlite(path ?? newFile(test));
   let closed: Promise<void> | undefined;
@@ -36,14 +34,19 @@ export async function openEmpty(test: Test, path?: string): Promise<Database> {
 }
 
 /** Opens a database with the tables of the service, as {@link openEmpty} does. */
-export async function openDatabase(test: Test, path?: string): Promise<Database> {
+export async function openDatabase(test: Ends, path?: string): Promise<Database> {
   const database = await openEmpty(test, path);
   await migrate(database);
   return database;
 }
 
-/** Opens the file as another program would, which knows nothing of ours; it is closed at the end of the test. */
-export async function openOther(test: Test, path: string): Promise<Connection> {
+/** Opens a database as the service does at its start. */
+export function openPath(db: string): Promise<Database> {
+  return openStorage({ db, dbPassword: undefined, dbPasswordFile: undefined });
+}
+
+/** Opens the file as another program would. It is closed at the end of the test. */
+export async function openOther(test: Ends, path: string): Promise<Connection> {
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   let closed: Promise<void> | undefined;
   const close = () => {
@@ -65,16 +68,16 @@ export async function change(database: Database, sql: string): Promise<readonly 
   return result;
 }
 
-/** A database that remembers what it was asked, and may be told to fail. */
+/** A database that records what it is asked, and can be made to fail. */
 export interface Overheard {
   readonly database: Database;
   readonly reads: Statement[];
   readonly transactions: { readonly batchId: string; readonly statements: readonly Statement[] }[];
-  /** Runs before each transaction; what it rejects with, the transaction rejects with. */
+  /** Runs before each transaction; if it rejects, so does the transaction. */
   beforeTransaction: () => Promise<void>;
 }
 
-/** Puts an ear at the seam to `database`. */
+/** Records what `database` is asked. */
 export function overhear(database: Database): Overheard {
   const heard: Overheard = {
     reads: [],
@@ -96,10 +99,10 @@ export function overhear(database: Database): Overheard {
   return heard;
 }
 
-/** The entries of a folder, files with a digest of what they hold, to show that something stayed as it was. */
+/** Returns the entries of a folder and the digests of its files, to show that nothing has changed. */
 export function contentsOf(folder: string): Record<string, string> {
   const describe = (entry: Dirent) => {
-    if (!entry.isFile()) return 'no file';
+    if (!entry.isFile()) return 'not a file';
     return createHash('sha256')
       .update(readFileSync(join(folder, entry.name)))
       .digest('hex');
@@ -107,7 +110,7 @@ export function contentsOf(folder: string): Record<string, string> {
   return Object.fromEntries(readdirSync(folder, { withFileTypes: true }).map((entry) => [entry.name, describe(entry)]));
 }
 
-/** Makes a SQLite file of another program: `sql` says what is in it. */
+/** Runs `sql` on a file, new or not, as another program. */
 export async function writeForeignFile(path: string, sql: string): Promise<void> {
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   await connection.execute(sql);
@@ -115,19 +118,24 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
 }
 
 /**
- * Runs `sql` on the file in another process, which keeps the locks it takes until the returned function has been
- * called. (Not in this process: there, whoever reads the file and closes it would drop them.)
+ * Runs `sql` on the file in another process, which keeps its locks until the returned function is called. (In this process,
+ * anything that reads and closes the file would drop them.)
  */
-export async function holdLock(test: Test, path: string, sql: string): Promise<() => Promise<void>> {
-  const holder = spawn(process.execPath, [fileURLToPath(new URL('lock-holder.js', import.meta.url)), path, sql], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+export function holdLock(test: Ends, path: string, sql: string): Promise<() => Promise<void>> {
+  return holdLocks(test, { [path]: sql });
+}
+
+/** Does as {@link holdLock} with several files and the SQL for each. */
+export async function holdLocks(test: Ends, files: Record<string, string>): Promise<() => Promise<void>> {
+  const program = fileURLToPath(new URL('lock-holder.js', import.meta.url));
+  const args = Object.entries(files).flat();
+  const holder = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(holder, 'close');
   const release = async () => {
     holder.stdin.end();
     await ended;
   };
   test.after(release);
-  await Promise.race([once(holder.stdout, 'data'), ended.then(() => assert.fail('the lock was not had'))]);
+  await Promise.race([once(holder.stdout, 'data'), ended.then(() => assert.fail('the lock was not taken'))]);
   return release;
 }

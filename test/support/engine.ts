@@ -1,36 +1,36 @@
-// What the tests of the service keep their data in: a file, or, with NOTES_TEST_DB, a cluster (`stand-in`, or `rqlite` for
-// real nodes). They are the same tests but for those that are about the file.
+// The database of the tests of the service: a file or, with NOTES_TEST_DB, a cluster (`stand-in`, or `rqlite` for real nodes).
+// Only the tests about the file need a file.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, type TestContext } from 'node:test';
+import { after } from 'node:test';
 import { type RealCluster, startNodes, wipe } from './rqlite-nodes.ts';
 import { startStandIn } from './rqlite-stand-in.ts';
 
 const ENGINE = process.env.NOTES_TEST_DB || 'file';
 assert.ok(['file', 'stand-in', 'rqlite'].includes(ENGINE), `NOTES_TEST_DB=${ENGINE}`);
 
-/** Why a test that is about the file is skipped; false where there is one. */
-export const needsFile = ENGINE === 'file' ? false : 'it is about the file, and this run is on a cluster';
+/** Why tests about the file are skipped; false if they are not. */
+export const needsFile = ENGINE === 'file' ? false : 'it needs a file, and this run uses a cluster';
 
-/** A database for one test: what `--db` is to be, and what to do when nobody uses it any more. */
+/** A database for one test: the value of `--db`, and a function to call when it is no longer used. */
 export interface TestDatabase {
   readonly db: string;
   release(): void;
 }
 
-/** Nodes that no test uses at the moment; each is a cluster of its own, for what a cluster of several does has its own tests. */
+/** Clusters of one node that no test uses now. */
 const idle: RealCluster[] = [];
 const started: RealCluster[] = [];
 after(() => Promise.all(started.map((each) => each.stop())));
 
-/** A test, or all of a file: what is handed to `after` runs at its end. */
+/** A test, or a whole file: functions given to `after` run at its end. */
 export interface Ends {
   after(release: () => void): void;
 }
 
-/** Returns the path of a fresh temporary folder that goes with the test. */
+/** Returns the path of a new temporary folder that is removed at the end of the test. */
 export function temporaryFolder(test: Ends): string {
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-test-'));
   test.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,7 +38,7 @@ export function temporaryFolder(test: Ends): string {
 }
 
 /** Returns an empty database. */
-export async function emptyDatabase(test: Pick<TestContext, 'after'>): Promise<TestDatabase> {
+export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
   if (ENGINE === 'file') return { db: join(temporaryFolder(test), 'notes.db'), release: () => {} };
   if (ENGINE === 'stand-in') return { db: clusterAddress((await startStandIn(test)).nodes), release: () => {} };
   const cluster = idle.pop() ?? (await startCluster());
@@ -47,7 +47,7 @@ export async function emptyDatabase(test: Pick<TestContext, 'after'>): Promise<T
   return { db: clusterAddress(nodes), release: () => void idle.push(cluster) };
 }
 
-/** The address of a cluster as `--db` takes it. */
+/** Returns the address of a cluster as `--db` takes it. */
 export function clusterAddress(nodes: readonly string[]): string {
   const scheme = nodes.every((node) => node.startsWith('https:')) ? 'rqlites' : 'rqlite';
   return `${scheme}://${nodes.map((node) => new URL(node).host).join(',')}`;

@@ -1,26 +1,27 @@
-// Makes calls of the `sqlite3` package fail on demand, in this whole process: each with one of its error codes, and in the
-// ways in which SQLite leaves a transaction behind.
-import type { TestContext } from 'node:test';
-import sqlite3 from 'sqlite3';
+// Controls the `sqlite3` package in this whole process: calls fail on demand, with an error code of SQLite and in each way in
+// which SQLite leaves a transaction behind; and waits for locks become short.
 
-/** The codes of the faults, with their numbers. */
+import sqlite3 from 'sqlite3';
+import type { Ends } from './engine.ts';
+
+/** The error codes with their numbers. */
 export const CODES = { BUSY: 5, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13 } as const;
 
-/** A fault to come. */
+/** A fault of a coming call. */
 export interface Fault {
-  /** Which call from now on fails; 1 is the next. */
+  /** The number of the call that fails; 1 is the next one. */
   readonly call: number;
   readonly code: keyof typeof CODES;
   /**
-   * That call alone fails, without doing anything; or, as well, SQLite has rolled back the transaction by itself; or all
-   * calls fail from then on.
+   * `once`: that call alone fails and has no effect. `once, rolled back`: SQLite has also rolled the transaction back.
+   * `lasting`: all later calls fail too.
    */
   readonly manner: 'once' | 'once, rolled back' | 'lasting';
 }
 
-/** The driver under control. */
+/** The controlled driver. */
 export interface FailingDriver {
-  /** From now on `fault` is in force, or none. */
+  /** Arms `fault`, or no fault. */
   arm(fault: Fault | undefined): void;
   /** Whether the armed fault has made a call fail. */
   hasFailed(): boolean;
@@ -29,8 +30,8 @@ export interface FailingDriver {
 type Callback = (error: Error | null, ...rest: unknown[]) => void;
 type Method = (this: object, ...parts: unknown[]) => unknown;
 
-/** Takes the calls that run, prepare and execute SQL under control; at the end of the test they are as they were. */
-export function controlDriver(test: Pick<TestContext, 'after'>): FailingDriver {
+/** Controls the calls that run, prepare and execute SQL until the end of the test. */
+export function controlDriver(test: Ends): FailingDriver {
   const databases = new WeakMap<object, object>();
   let fault: Fault | undefined;
   let calls = 0;
@@ -42,12 +43,12 @@ export function controlDriver(test: Pick<TestContext, 'after'>): FailingDriver {
       errno: CODES[code],
       code: `SQLITE_${code}`,
     });
-    const tell = () => callback(error);
-    if (manner === 'once, rolled back' && database) exec.call(database, 'ROLLBACK', tell);
-    else setImmediate(tell);
+    const report = () => callback(error);
+    if (manner === 'once, rolled back' && database) exec.call(database, 'ROLLBACK', report);
+    else setImmediate(report);
   }
 
-  /** Puts a method in the place of another that fails where it should; `databaseOf` tells the connection it works on. */
+  /** Replaces a method by one that fails on demand; `databaseOf` returns the connection it works on. */
   function control(prototype: object, name: string, databaseOf: (self: object) => object | undefined): Method {
     const original = Reflect.get(prototype, name) as Method;
     Reflect.set(prototype, name, function (this: object, ...parts: unknown[]) {
@@ -74,4 +75,15 @@ export function controlDriver(test: Pick<TestContext, 'after'>): FailingDriver {
     },
     hasFailed: () => failed,
   };
+}
+
+/** Lets connections that are opened during the test wait `ms` for locks, not the usual five seconds. */
+export function shortenLockWaits(test: Ends, ms: number): void {
+  const { exec } = sqlite3.Database.prototype;
+  sqlite3.Database.prototype.exec = function (sql, ...rest) {
+    return exec.call(this, sql.replace(/busy_timeout = 5000\b/, `busy_timeout = ${ms}`), ...rest);
+  };
+  test.after(() => {
+    sqlite3.Database.prototype.exec = exec;
+  });
 }

@@ -1,12 +1,13 @@
-// A ledger of what clients were told: which records must be there with which texts, and which writes were never answered,
-// so that either outcome is right, but nothing between.
+// A ledger of acknowledged writes: which records must exist with which texts. A write without an answer is in doubt: it may be
+// done or not done, but not in part.
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { request } from './http.ts';
 
 /** The texts a client sends. */
 export type Input = Readonly<Record<string, string>>;
 
-/** The states a record may be in, as the JSON of its texts (undefined: it is not there); two while a write is in doubt. */
+/** The possible states of a record, as the JSON of its texts (undefined: it does not exist). A write in doubt adds one. */
 type States = readonly (string | undefined)[];
 
 /** A write was answered 503. */
@@ -14,26 +15,26 @@ export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-/** What a service must have kept. Every write rejects as `ask` does, or as {@link Refused}, and leaves its record in doubt. */
+/** What a service must have kept. A write that rejects, as `request` does or with {@link Refused}, leaves its record in doubt. */
 export interface Ledger {
   /** Creates a record in the list at the path `list`; resolves with its path. */
   create(url: string, list: string, input: Input): Promise<string>;
   replace(url: string, path: string, input: Input): Promise<void>;
-  /** Deletes a record and what belongs to it. */
+  /** Deletes a record and its children. */
   remove(url: string, path: string): Promise<void>;
-  /** Asserts that the lists hold what they must, and nothing that they may not: those written to since, or all. */
+  /** Asserts the content of the lists: of those written to since the last call, or of all. */
   verify(url: string, which: 'touched' | 'all'): Promise<void>;
-  /** How many writes were acknowledged. */
+  /** Returns the number of acknowledged writes. */
   acknowledged(): number;
-  /** How many writes were not, and were found done or not done. */
-  inDoubt(): { readonly done: number; readonly undone: number };
+  /** Prints what `kills` kills have left. */
+  report(test: Pick<TestContext, 'diagnostic'>, kills: number): void;
 }
 
-/** Returns an empty ledger, which calls `onAcknowledged` after each write that was acknowledged. */
+/** Returns an empty ledger, which calls `onAcknowledged` after each acknowledged write. */
 export function createLedger(onAcknowledged: () => void): Ledger {
   const lists = new Map<string, Map<number, States>>();
   const touched = new Set<string>();
-  /** The texts of creates that were sent and not answered, each with its list: no two are the same. */
+  /** The lists of unanswered creates by their texts, which are all different. */
   const unanswered = new Map<string, string>();
   const doubts = { done: 0, undone: 0 };
   let acknowledged = 0;
@@ -56,7 +57,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
     records.set(id, states(records.get(id) ?? []));
   }
 
-  /** The same for what belongs to the record at `path`. */
+  /** Does the same to the children of the record at `path`. */
   function enterBelow(path: string, states: (known: States) => States): void {
     if (!lists.has(`${path}/comments`)) return;
     const children = recordsOf(`${path}/comments`);
@@ -72,7 +73,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
         assert.ok(known.includes(text), `${list}/${id} is ${text.slice(0, 200)}, not ${known}`.slice(0, 1_000));
       else assert.equal(unanswered.get(text), list, `${list}/${id} was never sent: ${text.slice(0, 200)}`);
       if (!known || known.length > 1) doubts[text === known?.[0] ? 'undone' : 'done'] += 1;
-      // Not deleted: then neither is what belongs to it.
+      // The record was not deleted, so its children were not deleted either.
       if (known?.includes(undefined)) enterBelow(`${list}/${id}`, (states) => states.slice(0, 1));
       unanswered.delete(text);
       records.set(id, [text]);
@@ -129,17 +130,26 @@ export function createLedger(onAcknowledged: () => void): Ledger {
     },
 
     acknowledged: () => acknowledged,
-    inDoubt: () => doubts,
+    report(test, kills) {
+      const { done, undone } = doubts;
+      test.diagnostic(`${kills} kills, ${acknowledged} acknowledged writes, all kept`);
+      test.diagnostic(`${done + undone} writes without an answer: ${done} wholly done, ${undone} not at all`);
+    },
   };
 }
 
-/** Returns any whole number from `least` to `most`. */
+/** Whether a request failed because its connection broke. */
+export function brokenConnection(error: unknown): boolean {
+  return ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+/** Returns a random whole number from `least` to `most`. */
 export const between = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1));
 
-/** A client's turn number `turn`: notes, tags and comments made, replaced and removed; every text it sends is another. */
+/** Creates, replaces and removes records of every kind, as a client does in its turn number `turn`. All texts differ. */
 export async function writeOnce(url: string, ledger: Ledger, name: string, turn: number): Promise<void> {
   const label = `${name}, turn ${turn}`;
-  // Some are longer than a page of the file, so that there is something to tear apart.
+  // Some texts are longer than a page of the file, so that a write could be torn.
   const long = label.padEnd(turn % 5 === 0 ? between(5_000, 9_000) : 0, '.');
   const note = (title: string): Input => ({ title, body: long });
   const kept = await ledger.create(url, '/notes', note(label));
@@ -163,7 +173,7 @@ function partsOf(path: string): [list: string, id: number] {
   return [path.slice(0, end), Number(path.slice(end + 1))];
 }
 
-/** The texts of all records of a list by their ids; none where the note that it belongs to is gone. */
+/** Returns the texts of all records of a list by their ids; none if its note does not exist. */
 async function allTexts(url: string, list: string): Promise<Map<number, string>> {
   const texts = new Map<number, string>();
   for (;;) {

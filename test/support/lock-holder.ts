@@ -1,12 +1,16 @@
-// A program of its own that runs SQL on a file and holds on to the locks it got until its standard input ends:
-// `node lock-holder.js FILE SQL`. It prints a line once it has them.
+// A program that runs SQL on files and holds its locks until its standard input ends: `node lock-holder.js [FILE SQL]...`.
+// It prints a line once it has all of them.
 import { text } from 'node:stream/consumers';
 import sqlite3 from 'sqlite3';
-import { openConnection } from '../../src/storage/sqlite-connection.ts';
+import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
 
-const [path = '', sql = ''] = process.argv.slice(2);
-const connection = await openConnection(path, sqlite3.OPEN_READWRITE);
-await connection.execute(sql);
+const args = process.argv.slice(2);
+const connections: Connection[] = [];
+for (let place = 0; place < args.length; place += 2) {
+  const connection = await openConnection(args[place] ?? '', sqlite3.OPEN_READWRITE);
+  await connection.execute(args[place + 1] ?? '');
+  connections.push(connection);
+}
 process.stdout.write('held\n');
 await text(process.stdin);
-await connection.close();
+await Promise.all(connections.map((connection) => connection.close()));

@@ -1,25 +1,42 @@
-// What the tests of several processes need: the command with its processes, and requests that each come over a connection
-// of their own, for a connection stays with one process.
+// The command with several processes.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import type { TestContext } from 'node:test';
+import { createInterface } from 'node:readline';
 import { type Command, type CommandParts, startCommand } from './command.ts';
+import type { Ends } from './engine.ts';
+import { request } from './http.ts';
+import { until } from './until.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the members depend on the message.
+type LogLine = any;
 
 /** A service of several processes. */
 export interface Processes extends Command {
   readonly url: string;
-  /** The ids of the processes that serve. */
+  /** Returns the ids of the processes that serve. */
   serving(): number[];
+  /** All lines of the log so far, parsed. */
+  readonly lines: readonly LogLine[];
+  /** Resolves with the next line, from this call on, that `matches`. Rejects when the command ends without it. */
+  nextLine(matches: (line: LogLine) => boolean): Promise<LogLine>;
 }
 
-/** Starts the command with that many processes. */
+/** Starts the command with `count` processes. */
 export async function startProcesses(
-  test: Pick<TestContext, 'after'>,
+  test: Ends,
   count: number,
   args: string[] = [],
   parts: CommandParts = {},
 ): Promise<Processes> {
   const command = startCommand(test, ['--port', '0', '--processes', String(count), ...args], parts);
+  const lines: LogLine[] = [];
+  const waiting = new Set<() => void>();
+  if (command.process.stderr) {
+    createInterface(command.process.stderr).on('line', (line) => {
+      lines.push(JSON.parse(line));
+      for (const look of waiting) look();
+    });
+  }
   const url = await command.ready();
   const { pid } = command.process;
   const serving = () => {
@@ -27,10 +44,25 @@ export async function startProcesses(
     return children.split(' ').filter(Boolean).map(Number);
   };
   assert.equal(serving().length, count);
-  return { ...command, url, serving };
+
+  function nextLine(matches: (line: LogLine) => boolean): Promise<LogLine> {
+    const start = lines.length;
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = lines.slice(start).find(matches);
+        if (!found) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      void command.ended.then(({ stderr }) => reject(new Error(`the line did not come: ${stderr}`)));
+    });
+  }
+
+  return { ...command, url, serving, lines, nextLine };
 }
 
-/** Whether there is a process of that id. */
+/** Whether a process of that id exists. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -38,4 +70,14 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Sends requests over fresh connections until each of `pids` has answered one. */
+export async function untilAllAnswered(service: Processes, pids: readonly number[]): Promise<void> {
+  const start = service.lines.length;
+  await until(async () => {
+    await request(service.url, 'GET', '/livez');
+    const answered = new Set(service.lines.slice(start).map((line) => line.process));
+    return pids.every((pid) => answered.has(pid));
+  });
 }

@@ -1,4 +1,4 @@
-// Real rqlite nodes on this machine, for tests: NOTES_TEST_RQLITED names the program. Without it there are none.
+// Real rqlite nodes on this machine. NOTES_TEST_RQLITED names the program; without it there are none.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,20 +10,20 @@ import { join } from 'node:path';
 import { createCluster } from '../../src/storage/rqlite-cluster.ts';
 import { until } from './until.ts';
 
-/** The path of rqlited; undefined where the tests have none. */
+/** The path of rqlited, if the tests have one. */
 export const RQLITED = process.env.NOTES_TEST_RQLITED || undefined;
 
-/** Why a test of real nodes is skipped; false where there are some. */
+/** Why tests of real nodes are skipped; false if they are not. */
 export const needsRqlited = RQLITED ? false : 'NOTES_TEST_RQLITED names no rqlited';
 
 /** A node that runs until it is stopped. */
 export interface RealNode {
   readonly url: string;
-  /** Sends it a signal; after one that ends it, resolves when it has ended. */
+  /** Sends a signal; for one that ends the node, resolves when it has ended. */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same folder and ports. */
+  /** Starts the node again with the same folder and ports. */
   restart(): Promise<void>;
-  /** What Raft says of it, as Leader or Follower; undefined if it does not answer. */
+  /** Returns its Raft state, such as Leader; undefined if it does not answer. */
   state(): Promise<string | undefined>;
 }
 
@@ -33,14 +33,14 @@ export interface RealCluster {
   stop(): Promise<void>;
 }
 
-/** Elections that take half a second, not two. */
+/** Elections of half a second instead of two. */
 const FAST = ['-raft-timeout', '250ms', '-raft-election-timeout', '250ms', '-raft-leader-lease-timeout', '125ms'];
 
 /** How a cluster is started. */
 export interface ClusterParts {
-  /** Whether nodes elect quickly or as rqlite does by default. */
+  /** Fast elections, or the defaults of rqlite. */
   readonly elections?: 'fast' | 'default';
-  /** Returns the port by which nodes reach the one that listens to them on `port`. Default: that port itself. */
+  /** Returns the port at which other nodes reach the node listening on `port`. Default: `port`. */
   readonly wayTo?: (port: number) => Promise<number>;
 }
 
@@ -85,7 +85,7 @@ export async function startNodes(
         child.kill(signal);
         if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended(child);
       },
-      // It knows the others from its folder.
+      // The node knows the others from its folder.
       restart: () => start([]),
       state: () => stateOf(url),
     };
@@ -106,7 +106,7 @@ export async function startNodes(
   };
 }
 
-/** Takes away all that is stored on a cluster. */
+/** Removes all data of a cluster. */
 export async function wipe(nodes: readonly string[]): Promise<void> {
   const cluster = createCluster({ nodes, user: undefined, password: undefined });
   const tables = ['comments', 'notes', 'tags', 'comment_blocks', 'note_blocks', 'tag_blocks'];
@@ -117,7 +117,7 @@ export async function wipe(nodes: readonly string[]): Promise<void> {
   cluster.close();
 }
 
-/** Resolves when a process has ended, for which the tests need not go on otherwise. */
+/** Resolves when the process has ended; until this call it does not keep the tests running. */
 async function ended(child: ChildProcess): Promise<void> {
   child.ref();
   await once(child, 'exit');

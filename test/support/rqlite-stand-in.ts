@@ -1,17 +1,18 @@
-// A stand-in for an rqlite cluster, over this machine's SQLite: some nodes that share what has been committed, of which one
-// leads, with the answers, quirks and failures of rqlited 8.43.4, as they were measured on the real one.
+// A stand-in for an rqlite cluster, on SQLite in memory: nodes that share the committed data, one of them the leader, with the
+// answers, quirks and failures of rqlited 8.43.4.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import sqlite3 from 'sqlite3';
+import { CLUSTER_LIMITS } from '../../src/storage/rqlite-cluster.ts';
+import type { Ends } from './engine.ts';
 
-/** What goes wrong with a request. */
+/** A fault of a request. */
 export type Fault =
   /** Carried out, and the connection breaks before the answer. */
   | 'lost answer'
-  /** Carried out, or not; the node says that it does not know. */
+  /** Carried out, or not; the node reports that it does not know. */
   | 'leadership lost, done'
   | 'leadership lost, not done'
   /** Not carried out. */
@@ -30,19 +31,19 @@ export type Fault =
 export interface StandIn {
   /** The origins of its nodes. */
   readonly nodes: readonly string[];
-  /** What the next requests meet, one after the other; `undefined` meets nothing. Only those of that kind, if one is named. */
+  /** The faults of the next requests, in order; `undefined` is none. With `of`, the fault waits for a request of that kind. */
   readonly faults: { readonly fault: Fault | undefined; readonly of?: 'execute' | 'query' }[];
-  /** How many requests of each kind have come. */
+  /** The number of requests of each kind so far. */
   readonly requests: { execute: number; query: number };
   /** The consistency level of each query. */
   readonly levels: string[];
   /** The parameters of each request. */
   readonly parameters: unknown[];
-  /** Runs on as nodes do that were started without `-fk`. */
+  /** Behaves from now on like nodes started without `-fk`. */
   forgetForeignKeys(): Promise<unknown>;
   /** Makes the node with that number the leader, or none. */
   elect(node: number | undefined): void;
-  /** Lets the node with that number answer nothing any more. */
+  /** Stops the node with that number from answering. */
   silence(node: number): void;
 }
 
@@ -50,9 +51,16 @@ type Step = readonly [sql: string, ...parameters: (string | number | null)[]];
 
 const LOST = 'leadership lost while committing log';
 
-/** Starts a cluster of `count` nodes; with credentials, it asks for them, and with a certificate it speaks TLS. */
+/** Shortens the time limits of clusters until the end of the test. */
+export function limitCluster(test: Ends, limits: Partial<typeof CLUSTER_LIMITS>): void {
+  const before = { ...CLUSTER_LIMITS };
+  Object.assign(CLUSTER_LIMITS, limits);
+  test.after(() => Object.assign(CLUSTER_LIMITS, before));
+}
+
+/** Starts a cluster of `count` nodes. With `credentials` it requires them; with `tls` it speaks TLS. */
 export async function startStandIn(
-  test: Pick<TestContext, 'after'>,
+  test: Ends,
   count = 1,
   credentials?: { readonly user: string; readonly password: string },
   tls?: { readonly key: string; readonly cert: string },
@@ -156,7 +164,7 @@ async function openEngine() {
 
   const all = (sql: string, parameters: readonly unknown[] = []) =>
     new Promise<object[]>((resolve, reject) => {
-      // What SQLite does not ask for it refuses; rqlite lets it pass.
+      // SQLite refuses parameters that a statement does not use; rqlite ignores them.
       const wanted = Math.max(0, ...[...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
       database.all<object>(sql, parameters.slice(0, wanted).map(asBlob), (error, rows) =>
         error ? reject(error) : resolve(rows),
@@ -185,7 +193,7 @@ async function openEngine() {
         for (const [sql, ...parameters] of steps) {
           try {
             await all(sql, parameters);
-            // Rows of RETURNING are not given, nor zeros; what was done before a failure looks done.
+            // rqlite returns no rows of RETURNING and omits zeros; statements before a failure look done.
             results.push({});
           } catch (error) {
             await all('ROLLBACK');
@@ -196,7 +204,7 @@ async function openEngine() {
         return results;
       }),
 
-    /** Goes on after a statement that SQLite does not understand, and commits the others. */
+    /** Continues after a statement that SQLite cannot prepare, and commits the others. */
     request: (steps: readonly Step[]) =>
       alone(async () => {
         const results: object[] = [];
@@ -235,7 +243,7 @@ async function openEngine() {
   };
 }
 
-/** A text of that form becomes a BLOB. */
+/** rqlite turns a text of the form x'41' into a BLOB. */
 function asBlob(parameter: unknown): unknown {
   const hex = /^\s*x'([0-9a-f]*)'\s*$/i.exec(String(parameter))?.[1];
   return typeof parameter === 'string' && hex !== undefined ? Buffer.from(hex, 'hex') : parameter;

@@ -1,12 +1,12 @@
-// What the tests of storage faults share: how an answer looks that the database could not give, and when all is well.
+// What the tests of storage faults share.
 import assert from 'node:assert/strict';
 import type { Answer } from './http.ts';
 import type { Service } from './service.ts';
 
-/** A note that fits anywhere. */
+/** A small note. */
 export const NOTE = { title: 'a', body: 'b' };
 
-/** Asserts that the answer says that the database cannot serve now, and nothing of why. */
+/** Asserts that the answer reports an unavailable database, without the reason. */
 export function assertUnavailable({ status, json, headers }: Answer): void {
   assert.equal(status, 503);
   assert.match(json.type, /\/problems\/service-unavailable$/);
@@ -14,7 +14,7 @@ export function assertUnavailable({ status, json, headers }: Answer): void {
   assert.match(String(headers['retry-after']), /^[1-9]\d*$/);
 }
 
-/** Whether the service says that its database answers. */
+/** Whether the health of the service reports a database that answers. */
 export async function isHealthy(service: Service): Promise<boolean> {
   return (await service.request('GET', '/health')).json.db === 'ok';
 }

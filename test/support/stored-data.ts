@@ -1,4 +1,4 @@
-// Looks into the file of a service from beside it, as another program would: for what no answer tells.
+// Looks into the file of a service as another program would, for what answers do not show.
 import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
 import { checkFile, SOUNDNESS_QUERIES } from '../../src/storage/check.ts';
@@ -6,7 +6,7 @@ import { openRqlite } from '../../src/storage/rqlite.ts';
 import { parseCluster } from '../../src/storage/rqlite-address.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
 
-/** Gives `work` a connection of its own to the database at `file`. */
+/** Runs `work` with its own connection to the database at `file`. */
 export async function beside<Result>(file: string, work: (connection: Connection) => Promise<Result>): Promise<Result> {
   const connection = await openConnection(file, sqlite3.OPEN_READWRITE);
   try {
@@ -16,7 +16,7 @@ export async function beside<Result>(file: string, work: (connection: Connection
   }
 }
 
-/** Asserts that the database is whole, that no comment has lost its note, and that the block counts are right. */
+/** Asserts that the database is intact, every comment has its note, and the block counts are right. */
 export async function assertSound(db: string): Promise<void> {
   const cluster = parseCluster(db);
   if (!cluster) {
@@ -28,10 +28,7 @@ export async function assertSound(db: string): Promise<void> {
   await database.close();
 }
 
-/**
- * Holds the write lock of the database at `file`, as another process could, until `work` has settled. A cluster cannot be
- * locked: there it is all done at one time, as far as it goes.
- */
+/** Holds the write lock of the database at `file` until `work` has settled. A cluster is not locked. */
 export async function whileLocked<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   if (parseCluster(file)) return work();
   return beside(file, async (connection) => {

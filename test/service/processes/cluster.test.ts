@@ -1,4 +1,4 @@
-// The whole service on a cluster: as on a file, whatever becomes of single requests and nodes.
+// The whole service on a cluster: as on a file, even when single requests and nodes fail.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,14 +9,14 @@ import { assertRefused, runCommand, startCommand, stop } from '../../support/com
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
-import { startStandIn } from '../../support/rqlite-stand-in.ts';
+import { limitCluster, startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { until } from '../../support/until.ts';
 
 const note = { title: `x'41'`, body: 'a\u0000b 😀' };
 
-test('notes, tags and comments are kept on a cluster as in a file', async (t) => {
+test('cluster: notes, tags and comments as in a file', async (t) => {
   const { nodes } = await startStandIn(t, 3);
   const { request } = await startService(t, { db: clusterAddress(nodes) });
   const made = await request('POST', '/notes', { json: note });
@@ -32,7 +32,7 @@ test('notes, tags and comments are kept on a cluster as in a file', async (t) =>
   assert.equal((await request('GET', '/health')).status, 200);
 });
 
-test('a write whose answer was lost is made once, and its client gets the answer', async (t) => {
+test('cluster: a write whose answer was lost is made once', async (t) => {
   const { nodes, faults } = await startStandIn(t, 2);
   const { request } = await startService(t, { db: clusterAddress(nodes) });
   faults.push({ fault: 'lost answer', of: 'execute' }, { fault: 'leadership lost, done', of: 'execute' });
@@ -40,7 +40,7 @@ test('a write whose answer was lost is made once, and its client gets the answer
   assert.equal((await request('GET', '/notes')).json.total, 1);
 });
 
-test('while no node leads requests wait and /health tells it, and both recover by themselves', async (t) => {
+test('cluster: without a leader requests wait and health is 503', async (t) => {
   const standIn = await startStandIn(t, 2);
   const { request } = await startService(t, { db: clusterAddress(standIn.nodes) });
   await request('POST', '/notes', { json: note });
@@ -58,21 +58,11 @@ test('while no node leads requests wait and /health tells it, and both recover b
   await until(async () => (await request('GET', '/health')).status === 200);
 });
 
-test('over TLS a node has to show a certificate that is trusted', async (t) => {
-  if (spawnSync('openssl', ['version']).error) return skipLoudly(t, 'there is no openssl to make a certificate');
+test('cluster: a node needs a trusted certificate', async (t) => {
+  if (spawnSync('openssl', ['version']).error) return skipLoudly(t, 'no openssl to make a certificate');
   const folder = temporaryFolder(t);
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const certificate = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-days',
-    '2',
-  ];
+  const certificate = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ');
   const subject = ['-subj', '/CN=node', '-addext', 'subjectAltName=IP:127.0.0.1'];
   execFileSync('openssl', [...certificate, ...subject, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
   const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') };
@@ -85,7 +75,8 @@ test('over TLS a node has to show a certificate that is trusted', async (t) => {
   assert.ok(requests.execute > 0);
 });
 
-test('a cluster that does not come back in time is a 503', async (t) => {
+test('cluster: 503 if it does not recover in time', async (t) => {
+  limitCluster(t, { clusterMs: 500 });
   const standIn = await startStandIn(t);
   const { request, log } = await startService(t, { db: clusterAddress(standIn.nodes) });
   standIn.elect(undefined);
@@ -96,19 +87,20 @@ test('a cluster that does not come back in time is a 503', async (t) => {
   assert.match(inspect(log.at(-1)?.fields.error), /leader not found/);
 });
 
-test('several processes may serve on one cluster, and so may several services', async (t) => {
+test('cluster: several services and processes on one', async (t) => {
   const { nodes } = await startStandIn(t, 2);
   const args = ['--db', clusterAddress(nodes), '--log-level', 'warn'];
-  const services = await Promise.all([startProcesses(t, 2, args), startProcesses(t, 2, args)]);
+  const alone = startCommand(t, ['--port', '0', ...args]);
+  const services = [await startProcesses(t, 2, args), { ...alone, url: await alone.ready() }];
   const made = await Promise.all(
-    Array.from({ length: 60 }, (_, count) =>
+    Array.from({ length: 30 }, (_, count) =>
       request(services[count % 2]?.url ?? '', 'POST', '/notes', { json: { title: `${count}`, body: 'b' } }),
     ),
   );
   assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
-  assert.equal(new Set(made.map(({ headers }) => headers.location)).size, 60);
+  assert.equal(new Set(made.map(({ headers }) => headers.location)).size, 30);
   for (const [count, { headers }] of made.entries()) {
-    // By the other one.
+    // The other service must see it.
     const { text } = await request(services[(count + 1) % 2]?.url ?? '', 'GET', String(headers.location));
     assert.equal(JSON.parse(text).title, `${count}`);
   }
@@ -116,7 +108,7 @@ test('several processes may serve on one cluster, and so may several services', 
     assert.deepEqual(await stop(service).then(({ status, stderr }) => [status, stderr]), [0, '']);
 });
 
-test('the password of a cluster is taken from a file, without the line feed at its end', async (t) => {
+test('cluster: the password comes from a file, without line feed', async (t) => {
   const { nodes } = await startStandIn(t, 1, { user: 'me', password: ' pass word ' });
   const dbPasswordFile = join(temporaryFolder(t), 'password');
   writeFileSync(dbPasswordFile, ' pass word \n');
@@ -129,15 +121,16 @@ test('the password of a cluster is taken from a file, without the line feed at i
   );
 });
 
-test('a cluster that cannot be had is told in one line, without the password', async (t) => {
+test('cluster: refused in one line, without the password', async (t) => {
   const { nodes } = await startStandIn(t, 1, { user: 'me', password: 'right' });
-  const [missing, refused] = await Promise.all([
-    runCommand(t, ['--port', '0', '--db', 'rqlite://127.0.0.1:1']),
-    runCommand(t, ['--port', '0', '--db', `${clusterAddress(nodes)}?user=me`], {
-      env: { NOTES_DB_PASSWORD: 'secret' },
-    }),
-  ]);
-  assertRefused(missing, 1, /cannot open the database rqlite:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/);
+  limitCluster(t, { clusterMs: 100 });
+  await assert.rejects(
+    startService(t, { db: 'rqlite://127.0.0.1:1' }),
+    /^DatabaseUnusable: cannot open the database rqlite:\/\/127\.0\.0\.1:1: connect ECONNREFUSED[^\n]+$/,
+  );
+  const refused = await runCommand(t, ['--port', '0', '--db', `${clusterAddress(nodes)}?user=me`], {
+    env: { NOTES_DB_PASSWORD: 'secret' },
+  });
   assertRefused(refused, 1, /does not let this user in/);
   assert.ok(!refused.stderr.includes('secret'));
 });

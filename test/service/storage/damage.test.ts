@@ -1,9 +1,9 @@
-// What clients see of damage in the file: what lies on a page that cannot be made out is 503, whoever asks at the same
-// moment is served, and once the page is as it was, so is everything.
+// Damage in the file of a service: records on a damaged page are 503, all others are served, also in the same batch; when the
+// page is restored, everything works.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/storage/check.ts';
 import { change, newFile, openDatabase } from '../../support/databases.ts';
 import type { Answer } from '../../support/http.ts';
@@ -14,24 +14,32 @@ import { assertSound } from '../../support/stored-data.ts';
 const PAGE_BYTES = 4_096;
 const TOTAL = 1_000;
 
-/** Makes a closed database with a thousand notes, three on a page. */
-async function writeNotes(test: TestContext): Promise<string> {
-  const path = newFile(test);
-  const database = await openDatabase(test, path);
+/** A closed database with a thousand notes, three on a page, to copy. */
+const original = newFile({ after });
+
+async function writeNotes(path: string): Promise<void> {
+  const database = await openDatabase({ after }, path);
   const numbers = `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${TOTAL})`;
   const texts = `SELECT 'note ' || n || '!', printf('%.*c', 1000, 'x') FROM numbers`;
   await change(database, `INSERT INTO notes (title, body) SELECT * FROM (${numbers} ${texts})`);
   await database.close();
+}
+
+before(() => writeNotes(original));
+
+function copyNotes(test: TestContext): string {
+  const path = newFile(test);
+  copyFileSync(original, path);
   return path;
 }
 
-/** Writes into the file as another program: when this one closes it, it loses the locks that its service holds. */
+/** Writes into the file as another program: if this process closed it, its service would lose its locks. */
 function overwrite(path: string, page: number, input: Buffer): void {
   const args = [`of=${path}`, `bs=${PAGE_BYTES}`, `seek=${page}`, 'conv=notrunc,fsync'];
   assert.equal(spawnSync('dd', args, { input }).status, 0);
 }
 
-/** Overwrites the page with note 500 on it, and returns what puts it back. */
+/** Overwrites the page of note 500; returns a function that restores it. */
 function damagePage(path: string, byte: number): () => void {
   const file = readFileSync(path);
   const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
@@ -39,7 +47,7 @@ function damagePage(path: string, byte: number): () => void {
   return () => overwrite(path, page, file.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));
 }
 
-/** Everything that needs the page with note 500. */
+/** Sends every request that needs the page of note 500. */
 function faulty(service: Service): Promise<Answer[]> {
   return Promise.all([
     service.request('GET', '/notes/500'),
@@ -59,10 +67,10 @@ async function assertOthersServed(service: Service): Promise<void> {
 }
 
 for (const byte of [0xff, 0x00]) {
-  const name = `a page overwritten with 0x${byte.toString(16)}`;
+  const name = `damage: a page overwritten with 0x${byte.toString(16)}`;
 
-  test(`${name} costs the records on it, and no others`, async (t) => {
-    const path = await writeNotes(t);
+  test(`${name} costs only its records`, async (t) => {
+    const path = copyNotes(t);
     damagePage(path, byte);
     const service = await startService(t, { db: path });
     for (const answer of await faulty(service)) assertUnavailable(answer);
@@ -70,15 +78,15 @@ for (const byte of [0xff, 0x00]) {
     assert.notDeepEqual(await checkFile(path), []);
   });
 
-  test(`${name} while the service runs costs the records on it, until it is put back`, async (t) => {
-    const path = await writeNotes(t);
+  test(`${name}, then restored`, async (t) => {
+    const path = copyNotes(t);
     const service = await startService(t, { db: path });
     await assertOthersServed(service);
-    const putBack = damagePage(path, byte);
+    const restore = damagePage(path, byte);
     for (const answer of await faulty(service)) assertUnavailable(answer);
     await assertOthersServed(service);
 
-    putBack();
+    restore();
     assert.equal((await service.request('GET', '/notes/500')).json.title, 'note 500!');
     assert.equal((await service.request('GET', '/notes?offset=490')).json.items[9].title, 'note 500!');
     assert.equal((await service.request('PUT', '/notes/500', { json: NOTE })).status, 200);
@@ -87,8 +95,8 @@ for (const byte of [0xff, 0x00]) {
   });
 }
 
-test('while the end of the file is cut off nothing is served, nor told missing; put back, all is well', async (t) => {
-  const path = await writeNotes(t);
+test('damage: with the end of the file cut off nothing is served', async (t) => {
+  const path = copyNotes(t);
   const service = await startService(t, { db: path });
   const file = readFileSync(path);
   const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
@@ -107,11 +115,11 @@ test('while the end of the file is cut off nothing is served, nor told missing; 
   await assertSound(path);
 });
 
-test('whoever asks at the same moment as those who come upon damage is served', async (t) => {
-  const path = await writeNotes(t);
+test('damage: other requests of the same batch are served', async (t) => {
+  const path = copyNotes(t);
   damagePage(path, 0xff);
   const service = await startService(t, { db: path });
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const answers = Array.from({ length: 60 }, async (_, index) => {
       const id = index % 10 === 5 ? 500 : 100 + index;
       const [method, parts] = index % 2 === 0 ? ['GET', {}] : ['PUT', { json: { title: `round ${round}`, body: 'b' } }];

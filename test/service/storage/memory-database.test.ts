@@ -1,4 +1,4 @@
-// --db :memory: has one connection for reads and writes alike; clients see no difference, but for what a restart keeps.
+// A database in memory has one connection for reads and writes. Clients see no difference, except that a restart loses all.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { startService } from '../../support/service.ts';
 const MEMORY = { db: ':memory:' };
 const NOTE = { title: 'a', body: 'b' };
 
-test('a database in memory keeps notes with their comments, and deletes them together', async (t) => {
+test('memory database: keeps notes and comments, deletes both', async (t) => {
   const service = await startService(t, MEMORY);
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).headers.location, '/notes/1');
   assert.equal((await service.request('POST', '/notes/1/comments', { json: { body: 'c' } })).status, 201);
@@ -26,14 +26,14 @@ test('a database in memory keeps notes with their comments, and deletes them tog
   assert.equal((await service.request('GET', '/health')).text, '{"status":"ok","db":"ok"}');
 });
 
-test('a database in memory answers reads and writes that come together, and no list is half of a change', async (t) => {
+test('memory database: concurrent reads and writes, lists are whole', async (t) => {
   const service = await startService(t, MEMORY);
-  const writes = Array.from({ length: 300 }, () => service.request('POST', '/notes', { json: NOTE }));
-  const lists = Array.from({ length: 100 }, () => service.request('GET', '/notes?limit=100'));
+  const writes = Array.from({ length: 100 }, () => service.request('POST', '/notes', { json: NOTE }));
+  const lists = Array.from({ length: 30 }, () => service.request('GET', '/notes?limit=100'));
   const ids = (await Promise.all(writes)).map(({ json }) => json.id);
   assert.deepEqual(
     ids.sort((one, other) => one - other),
-    Array.from({ length: 300 }, (_, index) => index + 1),
+    Array.from({ length: 100 }, (_, index) => index + 1),
   );
   for (const { json } of await Promise.all(lists)) {
     assert.deepEqual(
@@ -43,7 +43,7 @@ test('a database in memory answers reads and writes that come together, and no l
   }
 });
 
-test('a database in memory is its own, leaves no file, and is gone with the service', async (t) => {
+test('memory database: private, without a file, gone at the end', async (t) => {
   const services = [await startService(t, MEMORY), await startService(t, MEMORY)] as const;
   await services[0].request('POST', '/notes', { json: NOTE });
   assert.equal((await services[1].request('GET', '/notes')).json.total, 0);

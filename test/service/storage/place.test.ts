@@ -1,17 +1,15 @@
-// What clients see while the file of a running service, or one of its companions, is not in its place: writes are 503, for
-// what went into a file that nobody finds again would be lost; reads go on; put back, all is well.
+// The file of a running service, or one of its companions, is moved, replaced or deleted: writes are 503, as they would go into
+// a file that nobody finds again; reads go on; when it is back, everything works.
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { startCommand, stop } from '../../support/command.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
-import { request } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
-/** What is taken away, seen from the path of the database. */
+/** What is moved, as a function of the path of the database. */
 const PLACES: Record<string, (path: string) => string> = {
   'the file': (path) => path,
   'its log': (path) => `${path}-wal`,
@@ -20,7 +18,7 @@ const PLACES: Record<string, (path: string) => string> = {
 };
 
 for (const [what, placeOf] of Object.entries(PLACES)) {
-  test(`while ${what} is not in its place, writes are 503 and reads go on; put back, all is well`, async (t) => {
+  test(`moved file: ${what} away, writes are 503 until it is back`, async (t) => {
     const folder = join(temporaryFolder(t), 'data');
     mkdirSync(folder);
     const service = await startService(t, { db: join(folder, 'notes.db') });
@@ -36,8 +34,8 @@ for (const [what, placeOf] of Object.entries(PLACES)) {
       assert.equal((await service.request('GET', '/notes/1')).status, 200);
     }
     assert.equal(readFileSync(place, 'utf8'), 'another file');
-    const told = service.log.find(({ level }) => level === 'error');
-    assert.match(String(told?.fields.error), /moved, deleted or replaced/);
+    const logged = service.log.find(({ level }) => level === 'error');
+    assert.match(String(logged?.fields.error), /moved, deleted or replaced/);
 
     rmSync(place);
     renameSync(elsewhere, place);
@@ -48,7 +46,7 @@ for (const [what, placeOf] of Object.entries(PLACES)) {
   });
 }
 
-test('a copy in the place of the file is another file', { skip: needsFile }, async (t) => {
+test('moved file: a copy in its place is another file', { skip: needsFile }, async (t) => {
   const service = await startService(t);
   await service.request('POST', '/notes', { json: NOTE });
   copyFileSync(service.file, `${service.file}.copy`);
@@ -56,7 +54,7 @@ test('a copy in the place of the file is another file', { skip: needsFile }, asy
   assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
 });
 
-test('where the path is a link, the companions are those of the file it leads to', { skip: needsFile }, async (t) => {
+test('moved file: the companions of a link are those of its target', { skip: needsFile }, async (t) => {
   const service = await startService(t);
   await service.close();
   const link = join(temporaryFolder(t), 'link.db');
@@ -70,22 +68,18 @@ test('where the path is a link, the companions are those of the file it leads to
 });
 
 for (const companion of ['-wal', '-shm']) {
-  test(`when ${companion} was deleted, a stop keeps all that was acknowledged`, async (t) => {
-    const db = join(temporaryFolder(t), 'notes.db');
-    const args = ['--port', '0', '--log-level', 'silent', '--db', db];
-    const first = startCommand(t, args);
-    const url = await first.ready();
-    const created = await request(url, 'POST', '/notes', { json: NOTE });
+  test(`moved file: a stop keeps all when ${companion} was deleted`, { skip: needsFile }, async (t) => {
+    const service = await startService(t);
+    const created = await service.request('POST', '/notes', { json: NOTE });
     assert.equal(created.status, 201);
-    rmSync(`${db}${companion}`);
-    assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 503);
-    assert.equal((await stop(first)).status, 0);
+    rmSync(`${service.file}${companion}`);
+    assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
+    await service.close();
 
-    const next = startCommand(t, args);
-    const nextUrl = await next.ready();
-    assert.equal((await request(nextUrl, 'GET', '/notes/1')).text, created.text);
-    assert.equal((await request(nextUrl, 'POST', '/notes', { json: NOTE })).headers.location, '/notes/2');
-    assert.equal((await stop(next)).status, 0);
-    await assertSound(db);
+    const next = await startService(t, { db: service.file });
+    assert.equal((await next.request('GET', '/notes/1')).text, created.text);
+    assert.equal((await next.request('POST', '/notes', { json: NOTE })).headers.location, '/notes/2');
+    await next.close();
+    await assertSound(service.file);
   });
 }

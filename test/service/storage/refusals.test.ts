@@ -1,147 +1,42 @@
-// What clients see when the system refuses a running service its file: real I/O errors, by a limit on the size of what the
-// process may write (EFBIG, which SQLite tells as SQLITE_IOERR), a disk that does not confirm, and a file that is made
-// read-only.
+// The system refuses a running service its file: I/O errors, a disk that does not confirm, and a file that becomes read-only.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { checkFile } from '../../../src/storage/check.ts';
-import { type Command, type CommandParts, startCommand, stop } from '../../support/command.ts';
-import { temporaryFolder } from '../../support/engine.ts';
-import { type Answer, request } from '../../support/http.ts';
+import { stop } from '../../support/command.ts';
+import { request } from '../../support/http.ts';
+import { failSync, failWrites, LIMITS, startLogging, statuses } from '../../support/io-faults.ts';
+import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NOTE } from '../../support/storage-faults.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
-/** Bounds what the process may write into any one file; returns whether that could be done. */
-function limitFileSize({ process }: Command, bytes: number | 'unlimited'): boolean {
-  return spawnSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]).status === 0;
-}
+test('refused I/O: writes fail at the first byte, the service goes on', (t) =>
+  failWrites(t, LIMITS['at the first byte'], 'goes on'));
 
-async function start(test: TestContext, db: string, level: string, parts?: CommandParts) {
-  const command = startCommand(test, ['--port', '0', '--log-level', level, '--db', db], parts);
-  return { command, url: await command.ready() };
-}
+test('refused I/O: writes fail in the middle, the service is killed', (t) =>
+  failWrites(t, LIMITS['in the middle of a change'], 'is killed'));
 
-const statuses = async (answers: readonly Promise<Answer>[]) =>
-  (await Promise.all(answers)).map(({ status }) => status);
+test('refused I/O: writes that are not durable are gone after a crash', (t) =>
+  failSync(t, [
+    ['PUT', '/tags/1', { name: 'refused' }],
+    ['POST', '/notes', NOTE],
+    ['POST', '/notes', { title: 'long', body: 'x'.repeat(100_000) }],
+  ]));
 
-for (const { name, bytes } of [
-  { name: 'at the first byte', bytes: 0 },
-  // The log has a header of 32 bytes and frames of 4,120: within the frames of a change of many pages.
-  { name: 'in the middle of a change', bytes: 32 + 4_120 * 40 + 100 },
-]) {
-  for (const ending of ['goes on', 'is killed'] as const) {
-    test(`where writing fails ${name}, nothing is half done, and all is well when the service ${ending}`, async (t) => {
-      const db = join(temporaryFolder(t), 'notes.db');
-      const first = await start(t, db, 'error');
-      assert.equal((await request(first.url, 'POST', '/notes', { json: NOTE })).status, 201);
-      if (!limitFileSize(first.command, bytes)) return skipLoudly(t, 'prlimit cannot be used here');
-
-      const long = { title: 'lost', body: 'x'.repeat(100_000) };
-      const ofManyPages = Array.from({ length: 5 }, () => request(first.url, 'POST', '/notes', { json: long }));
-      const others = [
-        request(first.url, 'PUT', '/notes/1', { json: long }),
-        request(first.url, 'POST', '/notes/1/comments', { json: { body: 'x' } }),
-      ];
-      const refused = await statuses([...ofManyPages, ...others]);
-      assert.ok(refused.filter((status) => status === 503).length >= 5, String(refused));
-      assert.equal((await request(first.url, 'GET', '/health')).status, 200);
-      await first.command.says('SQLITE_IOERR');
-      const listed = (await request(first.url, 'GET', '/notes?limit=100')).text;
-      assert.equal(JSON.parse(listed).total, 1 + refused.slice(0, 5).filter((status) => status === 201).length);
-
-      if (ending === 'is killed') await stop(first.command, 'SIGKILL');
-      else limitFileSize(first.command, 'unlimited');
-      const { command, url } = ending === 'is killed' ? await start(t, db, 'silent') : first;
-      assert.equal((await request(url, 'GET', '/notes?limit=100')).text, listed);
-      const longer = [
-        request(url, 'POST', '/notes', { json: long }),
-        request(url, 'PUT', '/notes/1', { json: long }),
-        request(url, 'POST', '/tags', { json: { name: 'a' } }),
-      ];
-      assert.deepEqual(await statuses(longer), [201, 200, 201]);
-      assert.equal((await stop(command)).status, 0);
-      assert.deepEqual(await checkFile(db), []);
-    });
-  }
-}
-
-/** While the file named by FAULT is there, the write-ahead log cannot be made durable: fdatasync and fsync fail. */
-const UNDURABLE = `
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static int fails(int fd) {
-  char link[64], path[4096];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(link, path, sizeof path);
-  return length > 4 && !memcmp(path + length - 4, "-wal", 4) && access(getenv("FAULT"), F_OK) == 0;
-}
-#define DURABLE(name) \
-  int name(int fd) { if (fails(fd)) { errno = EIO; return -1; } return ((int (*)(int)) dlsym(RTLD_NEXT, #name))(fd); }
-DURABLE(fsync)
-DURABLE(fdatasync)
-`;
-
-test('a write that was refused because it could not be made durable is not there after a crash either', async (t) => {
-  const folder = temporaryFolder(t);
-  const [library, fault, db] = ['undurable.so', 'fault', 'notes.db'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  const compiler = ['-shared', '-fPIC', '-x', 'c', '-', '-o', library, '-ldl'];
-  if (spawnSync('cc', compiler, { input: UNDURABLE }).status !== 0) return skipLoudly(t, 'there is no C compiler');
-  const env = { LD_PRELOAD: library, FAULT: fault };
-
-  for (const writes of [
-    [['POST', '/tags', { name: 'refused' }]],
-    [['DELETE', '/tags/1']],
-    [
-      ['PUT', '/tags/1', { name: 'refused' }],
-      ['POST', '/notes', NOTE],
-      ['POST', '/notes', { title: 'long', body: 'x'.repeat(100_000) }],
-    ],
-  ] as const) {
-    const { command, url } = await start(t, db, 'error', { env });
-    await request(url, 'POST', '/tags', { json: { name: 'kept' } });
-    const stored = async (from: string) => [
-      (await request(from, 'GET', '/tags')).text,
-      (await request(from, 'GET', '/notes')).text,
-    ];
-    const before = await stored(url);
-    writeFileSync(fault, '');
-    const refused = await statuses(writes.map(([method, path, json]) => request(url, method, path, { json })));
-    assert.deepEqual(new Set(refused), new Set([503]));
-    await stop(command, 'SIGKILL');
-    rmSync(fault);
-
-    const next = await start(t, db, 'silent');
-    assert.deepEqual(await stored(next.url), before);
-    assert.equal((await request(next.url, 'POST', '/notes', { json: NOTE })).status, 201);
-    assert.equal((await stop(next.command)).status, 0);
-    assert.deepEqual(await checkFile(db), []);
-  }
-});
-
-test('a file and a folder that are made read-only under a running service cost nothing of what it acknowledges', async (t) => {
+test('refused I/O: made read-only while running, nothing is lost', async (t) => {
   const user = unprivileged(t);
-  if (!user) return skipLoudly(t, 'there is no way to be a user whom file modes bind');
+  if (!user) return skipLoudly(t, 'no user is available whom file modes bind');
   const db = join(user.folder, 'data', 'notes.db');
   mkdirSync(dirname(db));
   chmodSync(dirname(db), 0o777);
-  const { command, url } = await start(t, db, 'silent', user);
+  const { command, url } = await startLogging(t, db, 'silent', user);
   assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
   for (const companion of ['', '-wal', '-shm']) chmodSync(`${db}${companion}`, 0o444);
   chmodSync(dirname(db), 0o555);
 
-  // Who has a file open may go on writing to it.
+  // A process may go on writing to a file that it has open.
   assert.deepEqual(
     await statuses([request(url, 'POST', '/notes', { json: NOTE }), request(url, 'PUT', '/notes/1', { json: NOTE })]),
     [201, 200],
@@ -152,8 +47,8 @@ test('a file and a folder that are made read-only under a running service cost n
 
   chmodSync(dirname(db), 0o777);
   for (const companion of ['', '-wal', '-shm']) chmodSync(`${db}${companion}`, 0o666);
-  const next = await start(t, db, 'silent', user);
-  assert.equal((await request(next.url, 'GET', '/notes')).text, text);
-  assert.equal((await stop(next.command)).status, 0);
+  const next = await startService(t, { db });
+  assert.equal((await next.request('GET', '/notes')).text, text);
+  await next.close();
   assert.deepEqual(await checkFile(db), []);
 });

@@ -1,5 +1,5 @@
-// A start on a database that cannot be used: one line on standard error, exit status 1, the file as it was, and the same
-// command works once the cause is gone. The cases run side by side, for some wait the five seconds that a lock is given.
+// A start on a database that cannot be used: it is refused in one line, the file stays as it was, and the same start works once
+// the cause is gone.
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -13,19 +13,31 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
-import { assertRefused, type CommandParts, runCommand, startCommand, stop } from '../../support/command.ts';
-import { change, contentsOf, holdLock, openDatabase, writeForeignFile } from '../../support/databases.ts';
+import { type TestContext, test } from 'node:test';
+import { DatabaseUnusable } from '../../../src/storage/database.ts';
+import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
+import {
+  change,
+  contentsOf,
+  holdLocks,
+  openDatabase,
+  openPath,
+  rows,
+  writeForeignFile,
+} from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { shortenLockWaits } from '../../support/failing-driver.ts';
 import { request } from '../../support/http.ts';
+import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
-/** A state of the file; `make` may return what brings it to a good one, where that is not to put another in its place. */
+const KEPT = { title: 'kept', body: 'kept' };
+
 interface Unusable {
   readonly name: string;
   readonly reason: RegExp;
-  make(path: string, test: TestContext): void | Promise<void> | Promise<() => unknown>;
+  make(path: string, test: TestContext): void | Promise<void>;
 }
 
 const UNUSABLE: readonly Unusable[] = [
@@ -74,105 +86,127 @@ const UNUSABLE: readonly Unusable[] = [
       await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (2)');
     },
   },
-  ...['DELETE', 'WAL'].flatMap((journal) =>
-    ['IMMEDIATE', 'EXCLUSIVE'].map((lock) => ({
-      name: `that another program has locked (${lock}, journal mode ${journal})`,
-      reason: /another process holds a lock/,
-      async make(path: string, t: TestContext) {
-        await writeGoodFile(path, t);
-        return holdLock(t, path, `PRAGMA journal_mode = ${journal}; BEGIN ${lock}`);
-      },
-    })),
-  ),
 ];
 
-const SIDE_BY_SIDE = { concurrency: 8, timeout: 60_000 };
+for (const { name, reason, make } of UNUSABLE) {
+  test(`start: on a database ${name}`, async (t) => {
+    const path = newPath(temporaryFolder(t));
+    await make(path, t);
+    await assertRefuses(path, reason);
+    await replaceByGoodFile(path, t);
+    await assertUsable(path);
+  });
+}
 
-describe('a start is refused, and works once the cause is gone, with a database', SIDE_BY_SIDE, () => {
-  for (const { name, reason, make } of UNUSABLE) {
-    test(name, async (t) => {
-      const folder = temporaryFolder(t);
-      const path = join(folder, 'data', 'notes.db');
-      mkdirSync(dirname(path));
-      const mend = await make(path, t);
-      await assertLeftAlone(t, path, reason);
-
-      if (mend) await mend();
-      else await replaceByGoodFile(path, t);
-      await assertServes(t, path);
-    });
-  }
-
-  for (const { name, journal, fileMode, folderMode } of [
-    { name: 'that is read-only', journal: 'DELETE', fileMode: 0o444, folderMode: 0o777 },
-    { name: 'that is read-only (journal mode WAL)', journal: 'WAL', fileMode: 0o444, folderMode: 0o777 },
-    { name: 'in a folder that is read-only', journal: 'WAL', fileMode: 0o444, folderMode: 0o555 },
-  ]) {
-    test(name, async (t) => {
-      const user = unprivileged(t);
-      if (!user)
-        return skipLoudly(t, 'there is no way to be a user who can read this tree and may not write everywhere');
-      const path = join(user.folder, 'data', 'notes.db');
-      mkdirSync(dirname(path));
+test('start: on a database that another program has locked', async (t) => {
+  shortenLockWaits(t, 50);
+  const files: Record<string, string> = {};
+  for (const journal of ['DELETE', 'WAL']) {
+    for (const lock of ['IMMEDIATE', 'EXCLUSIVE']) {
+      const path = newPath(temporaryFolder(t));
       await writeGoodFile(path, t);
-      await writeForeignFile(path, `PRAGMA journal_mode = ${journal}`);
-      chmodSync(path, fileMode);
-      chmodSync(dirname(path), folderMode);
-      await assertLeftAlone(t, path, /read-only/, user);
-
-      chmodSync(path, 0o666);
-      chmodSync(dirname(path), 0o777);
-      rmSync(`${path}-shm`, { force: true });
-      rmSync(`${path}-wal`, { force: true });
-      await assertServes(t, path, user);
-    });
+      files[path] = `PRAGMA journal_mode = ${journal}; BEGIN ${lock}`;
+    }
   }
+  const release = await holdLocks(t, files);
+  for (const path of Object.keys(files)) await assertRefuses(path, /another process holds a lock/);
+  await release();
+  for (const path of Object.keys(files)) await assertUsable(path);
 });
 
-test('an empty file becomes a database', async (t) => {
-  const path = join(temporaryFolder(t), 'notes.db');
-  writeFileSync(path, '');
-  const command = startCommand(t, argumentsFor(path));
-  assert.equal(
-    (await request(await command.ready(), 'POST', '/notes', { json: { title: 'kept', body: 'kept' } })).status,
-    201,
+test('start: the command refuses in one line, with exit status 1', async (t) => {
+  const path = newPath(temporaryFolder(t));
+  writeFileSync(path, 'a shopping list\n');
+  await assertLeftAlone(path, async () =>
+    assertRefused(await runCommand(t, argumentsFor(path)), 1, /cannot open the database .*: .*no SQLite file/),
   );
-  assert.equal((await stop(command)).status, 0);
-  await assertServes(t, path);
 });
 
-test('two commands that start on one new file serve the same notes', async (t) => {
-  const path = join(temporaryFolder(t), 'notes.db');
-  const commands = [startCommand(t, argumentsFor(path)), startCommand(t, argumentsFor(path))] as const;
-  const [one, other] = await Promise.all([commands[0].ready(), commands[1].ready()]);
-  const created = await request(one, 'POST', '/notes', { json: { title: 'kept', body: 'kept' } });
-  assert.equal(created.status, 201);
-  assert.equal((await request(other, 'GET', '/notes/1')).text, created.text);
+for (const { name, journal, fileMode, folderMode } of [
+  { name: 'a read-only file', journal: 'DELETE', fileMode: 0o444, folderMode: 0o777 },
+  { name: 'a read-only file (journal mode WAL)', journal: 'WAL', fileMode: 0o444, folderMode: 0o777 },
+  { name: 'a read-only folder', journal: 'WAL', fileMode: 0o444, folderMode: 0o555 },
+]) {
+  test(`start: ${name} is refused, and works when writable`, async (t) => {
+    const user = unprivileged(t);
+    if (!user) return skipLoudly(t, 'no user is available whom file modes bind');
+    const path = newPath(user.folder);
+    await writeGoodFile(path, t);
+    await writeForeignFile(path, `PRAGMA journal_mode = ${journal}`);
+    chmodSync(path, fileMode);
+    chmodSync(dirname(path), folderMode);
+    await assertLeftAlone(path, async () =>
+      assertRefused(await runCommand(t, argumentsFor(path), user), 1, /read-only/),
+    );
+
+    chmodSync(path, 0o666);
+    chmodSync(dirname(path), 0o777);
+    rmSync(`${path}-shm`, { force: true });
+    rmSync(`${path}-wal`, { force: true });
+    await assertUsable(path);
+  });
+}
+
+test('start: an empty file becomes a database', async (t) => {
+  const path = newPath(temporaryFolder(t));
+  writeFileSync(path, '');
+  const service = await startService(t, { db: path });
+  assert.equal((await service.request('POST', '/notes', { json: KEPT })).status, 201);
+  await service.close();
+  await assertUsable(path);
 });
+
+test('start: two processes on one new file serve the same notes', async (t) => {
+  const path = newPath(temporaryFolder(t));
+  const [service, url] = await Promise.all([
+    startService(t, { db: path }),
+    startCommand(t, argumentsFor(path)).ready(),
+  ]);
+  const created = await service.request('POST', '/notes', { json: KEPT });
+  assert.equal(created.status, 201);
+  assert.equal((await request(url, 'GET', '/notes/1')).text, created.text);
+});
+
+function newPath(folder: string): string {
+  const path = join(folder, 'data', 'notes.db');
+  mkdirSync(dirname(path));
+  return path;
+}
 
 function argumentsFor(path: string): string[] {
   return ['--port', '0', '--log-level', 'silent', '--db', path];
 }
 
-async function assertLeftAlone(t: TestContext, path: string, reason: RegExp, parts?: CommandParts): Promise<void> {
+/** Asserts that `refusedStart` changes nothing in the folder of the file. */
+async function assertLeftAlone(path: string, refusedStart: () => Promise<void>): Promise<void> {
   const folder = dirname(path);
   const contents = () => (existsSync(folder) ? contentsOf(folder) : {});
   const before = contents();
-  assertRefused(await runCommand(t, argumentsFor(path), parts), 1, reason);
-  // SQLite cannot take the auxiliary files of a read-only file away again.
+  await refusedStart();
+  // SQLite cannot remove the companions of a read-only file again.
   assert.deepEqual({ ...contents(), ...before }, contents());
 }
 
-async function assertServes(t: TestContext, path: string, parts?: CommandParts): Promise<void> {
-  const command = startCommand(t, argumentsFor(path), parts);
-  const url = await command.ready();
-  assert.equal((await request(url, 'GET', '/notes/1')).text, '{"id":1,"title":"kept","body":"kept"}');
-  assert.equal((await request(url, 'POST', '/notes', { json: { title: 'new', body: 'new' } })).status, 201);
-  const { status, stderr } = await stop(command);
-  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+function assertRefuses(path: string, reason: RegExp): Promise<void> {
+  return assertLeftAlone(path, () =>
+    assert.rejects(openPath(path), (error) => {
+      assert.ok(error instanceof DatabaseUnusable);
+      assert.match(error.message, /^cannot open the database \S+notes\.db: [^\n]+$/);
+      assert.match(error.message, reason);
+      return true;
+    }),
+  );
 }
 
-/** Makes a database of the service with one note in it. */
+/** Asserts that the database can be opened, has its note, and takes another. */
+async function assertUsable(path: string): Promise<void> {
+  const database = await openPath(path);
+  assert.deepEqual(await rows(database, 'SELECT * FROM notes WHERE id = 1'), [{ id: 1, ...KEPT }]);
+  await change(database, `INSERT INTO notes (title, body) VALUES ('new', 'new')`);
+  await database.close();
+}
+
+/** Makes a database with one note. */
 async function writeGoodFile(path: string, test: TestContext): Promise<void> {
   const database = await openDatabase(test, path);
   await change(database, `INSERT INTO notes (title, body) VALUES ('kept', 'kept')`);

@@ -1,14 +1,26 @@
-// A real node that is killed and started again: it carries out its log anew, and answers when it has.
+// Real rqlite nodes: the tests of tables, records and copies on clusters of one and of three, and a node that restarts.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { notes } from '../../src/collections/notes.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite } from '../../src/storage/rqlite.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
+import { testCopies } from '../storage/copy-suite.ts';
+import { testRecords } from '../storage/records-suite.ts';
+import { testTables } from '../storage/table-suite.ts';
+import { REAL_ENGINES } from '../support/real-engines.ts';
 import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
 
-test('a node that has just been started again tells all that was acknowledged', { skip }, async (t) => {
+for (const engine of REAL_ENGINES) {
+  describe(engine.name, () => {
+    testTables(engine);
+    testRecords(engine);
+    testCopies(engine, 5_000);
+  });
+}
+
+test('cluster: a restarted node has every acknowledged write', { skip }, async (t) => {
   const cluster = await startNodes(1);
   t.after(() => cluster.stop());
   const [node] = cluster.nodes;
@@ -18,7 +30,7 @@ test('a node that has just been started again tells all that was acknowledged', 
   await migrate(database);
   const table = createTable(notes.shape, database, createWriter(database));
   for (let round = 1; round <= 3; round += 1) {
-    // One after the other: each is an entry of the log that the node must carry out again.
+    // One after the other: the node must replay an entry of its log for each.
     for (let count = 0; count < 200; count += 1) await table.create(['a', 'b']);
     await node.signal('SIGKILL');
     await node.restart();

@@ -1,0 +1,74 @@
+// Quotas and wrong keys count for all processes together. The tests share a service, whose first process the last test kills.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { checkFile } from '../../../src/storage/check.ts';
+import { temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
+import { isAlive, startProcesses } from '../../support/processes.ts';
+import { converse } from '../../support/raw.ts';
+import { until } from '../../support/until.ts';
+
+const folder = temporaryFolder({ after });
+// Each key has a quota of its own.
+const env = { NOTES_API_KEYS: 'one,two,three' };
+const service = await startProcesses({ after }, 3, ['--rate-limit', '5'], { folder, env });
+const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
+const get = (key: string) => request(service.url, 'GET', '/notes', withKey(key));
+
+test('processes: a quota holds for all together', async () => {
+  const answers = [];
+  for (let count = 0; count < 12; count += 1) answers.push(await get('one'));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [...Array(5).fill(200), ...Array(7).fill(429)],
+  );
+  const left = answers.map(({ headers }) => /r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
+  assert.deepEqual(left.slice(0, 6), ['4', '3', '2', '1', '0', '0']);
+  assert.ok(answers.slice(5).every(({ headers }) => Number(headers['retry-after']) >= 1));
+});
+
+test('processes: a quota holds for concurrent requests', async () => {
+  const answers = await Promise.all(Array.from({ length: 40 }, () => get('two')));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 5);
+  assert.equal(answers.filter(({ status }) => status === 429).length, 35);
+});
+
+test('processes: a body may arrive while its request is counted', async () => {
+  const json = { title: 't', body: 'b'.repeat(100_000) };
+  assert.equal((await request(service.url, 'POST', '/notes', { json, ...withKey('three') })).status, 201);
+  const headers = { expect: '100-continue', 'x-api-key': 'three' };
+  const expecting = await request(service.url, 'POST', '/tags', { json: { name: 'n' }, headers });
+  assert.equal(expecting.status, 201);
+});
+
+test('processes: a client that leaves while it is counted', async () => {
+  const { port } = new URL(service.url);
+  const { socket } = await converse({ port: Number(port) });
+  assert.equal((await request(service.url, 'GET', '/health')).status, 200);
+  const ofGone = (message: string) =>
+    service.nextLine((line) => line.request_id === 'gone' && line.message === message);
+  // The handler logs `request` at its end: it does not wait for the rest of the body.
+  const logged = Promise.all([ofGone('refused'), ofGone('request')]);
+  // The stopped process counts nothing.
+  service.process.kill('SIGSTOP');
+  const lines = ['POST /tags HTTP/1.1', 'host: 127.0.0.1', 'x-api-key: three', 'x-request-id: gone'];
+  socket.end(`${lines.join('\r\n')}\r\ncontent-length: 9\r\n\r\n`);
+  await once(socket, 'close');
+  service.process.kill('SIGCONT');
+  await logged;
+  assert.equal((await request(service.url, 'GET', '/tags', withKey('three'))).status, 200);
+});
+
+test('processes: wrong keys count for all together', async () => {
+  for (let count = 0; count < 10; count += 1) assert.equal((await get(`wrong${count}`)).status, 401);
+  for (const key of ['wrong', 'three', 'three']) assert.equal((await get(key)).status, 429);
+});
+
+test('processes: all end when the first one is killed', async () => {
+  const pids = service.serving();
+  service.process.kill('SIGKILL');
+  await until(() => !pids.some(isAlive));
+  assert.deepEqual(await checkFile(join(folder, 'notes.db')), []);
+});

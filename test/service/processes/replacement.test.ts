@@ -1,0 +1,142 @@
+// A process that ends is replaced, and the service goes on. The tests share a service, which the last of them stops.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { stop } from '../../support/command.ts';
+import { holdLock } from '../../support/databases.ts';
+import { temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
+import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
+import { converse } from '../../support/raw.ts';
+import { until } from '../../support/until.ts';
+
+const folder = temporaryFolder({ after });
+const [keys, file] = [join(folder, 'keys'), join(folder, 'notes.db')];
+writeFileSync(keys, 'old\n');
+const service = await startProcesses({ after }, 2, ['--api-keys-file', keys, '--db', file]);
+const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
+const message = (text: string) => service.nextLine((line) => line.message.includes(text));
+const statusOf = async (key: string) => (await request(service.url, 'GET', '/notes', withKey(key))).status;
+
+/** Whether a process has that file open. */
+function opens(pid: number, file: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((each) => readlinkSync(join(folder, each)) === file);
+  } catch {
+    return false;
+  }
+}
+
+test('processes: a new one is given the number of processes', () => {
+  for (const pid of service.serving()) {
+    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    assert.equal(line.at(-2), '--processes=2');
+  }
+});
+
+test('processes: one that dies is replaced while others serve', async () => {
+  const [victim = 0, other = 0] = service.serving();
+  const [ended, replaced] = [message('process ended'), message('process replaced')];
+  process.kill(victim, 'SIGKILL');
+  await until(() => !isAlive(victim));
+  const made = await request(service.url, 'POST', '/notes', {
+    json: { title: 'meanwhile', body: 'b' },
+    ...withKey('old'),
+  });
+  assert.equal(made.status, 201);
+  const { level, status, ended: pid } = await ended;
+  assert.deepEqual([level, status, pid], ['error', 'SIGKILL', victim]);
+  await replaced;
+  const serving = service.serving();
+  assert.equal(serving.length, 2);
+  assert.ok(serving.includes(other) && !serving.includes(victim));
+  await untilAllAnswered(service, serving);
+});
+
+test('processes: one that gets SIGTERM ends in order and is replaced', async () => {
+  const [ended, replaced] = [message('process ended'), message('process replaced')];
+  process.kill(service.serving()[0] ?? 0, 'SIGTERM');
+  assert.equal((await ended).status, 0);
+  await replaced;
+});
+
+test('processes: new keys reach all, and a missing file keeps the old', async () => {
+  writeFileSync(keys, 'new\n');
+  const reloaded = message('keys reloaded');
+  service.process.kill('SIGHUP');
+  await reloaded;
+  for (let count = 0; count < 3; count += 1) {
+    assert.deepEqual([await statusOf('new'), await statusOf('old')], [200, 401]);
+  }
+  rmSync(keys);
+  const kept = message('the old keys stay');
+  service.process.kill('SIGHUP');
+  await kept;
+  for (let count = 0; count < 3; count += 1) assert.equal(await statusOf('new'), 200);
+});
+
+test('processes: a replacement that fails is tried again', async () => {
+  const [failed, replaced] = [message('no process could be started'), message('process replaced')];
+  process.kill(service.serving()[0] ?? 0, 'SIGKILL');
+  await failed;
+  assert.equal(await statusOf('new'), 200);
+  writeFileSync(keys, 'new\n');
+  await replaced;
+  assert.equal(service.serving().length, 2);
+});
+
+test('processes: keys changed during a replacement reach it', async (t) => {
+  const serving = service.serving();
+  const replaced = message('process replaced');
+  // The new process has read its keys when it waits for the file.
+  const release = await holdLock(t, file, 'BEGIN IMMEDIATE');
+  process.kill(serving[0] ?? 0, 'SIGKILL');
+  await until(() => service.serving().some((pid) => !serving.includes(pid) && opens(pid, file)));
+  writeFileSync(keys, 'newer\n');
+  const reloaded = message('keys reloaded');
+  service.process.kill('SIGHUP');
+  await reloaded;
+  await release();
+  await replaced;
+  for (let count = 0; count < 6; count += 1) assert.equal(await statusOf('newer'), 200);
+});
+
+test('processes: a connection to one that dies does not hang', async () => {
+  const { port } = new URL(service.url);
+  const replaced = message('process replaced');
+  const [victim = 0] = service.serving();
+  process.kill(victim, 'SIGSTOP');
+  const conversations = await Promise.all(Array.from({ length: 8 }, () => converse({ port: Number(port) })));
+  const answers = conversations.map(({ socket, answer }) => {
+    socket.write('GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+    return answer().catch((error: Error) => error);
+  });
+  process.kill(victim, 'SIGKILL');
+  for (const answer of await Promise.all(answers)) {
+    if (answer instanceof Error) assert.match(answer.message, /the connection ended/);
+  }
+  await replaced;
+});
+
+test('processes: a stop while they are being replaced', async () => {
+  const killed = service.serving();
+  const ended = killed.map((pid) => service.nextLine((line) => line.ended === pid));
+  for (const pid of killed) process.kill(pid, 'SIGKILL');
+  await Promise.all(ended);
+  assert.equal((await stop(service)).status, 0);
+});
+
+test('processes: SIGTERM that reaches a new one ends all in order', async (t) => {
+  const service = await startProcesses(t, 2);
+  const serving = service.serving();
+  process.kill(serving[0] ?? 0, 'SIGKILL');
+  let fresh: number | undefined;
+  await until(() => {
+    fresh = service.serving().find((pid) => !serving.includes(pid));
+    return fresh !== undefined;
+  });
+  process.kill(fresh ?? 0, 'SIGTERM');
+  assert.equal((await stop(service)).status, 0);
+});

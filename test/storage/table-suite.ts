@@ -1,0 +1,440 @@
+// The tests of tables, for any engine: one table without a parent (notes) and one with (comments). Pages are compared with
+// plain queries, and the plan of each generated statement is checked.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { comments } from '../../src/collections/comments.ts';
+import { notes } from '../../src/collections/notes.ts';
+import { tags } from '../../src/collections/tags.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { DEEP_OFFSET, PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
+import { createTable, type Table } from '../../src/storage/table.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { change, overhear, rows } from '../support/databases.ts';
+import type { Engine } from '../support/engines.ts';
+
+async function startTables(test: TestContext, engine: Engine) {
+  const database = await engine.open(test);
+  const heard = overhear(database);
+  const write = createWriter(heard.database);
+  const tableOf = ({ shape }: typeof notes) => createTable(shape, heard.database, write);
+  return { database, heard, notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
+}
+
+async function parsed(record: Promise<string | undefined>): Promise<unknown> {
+  const text = await record;
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+async function parsedPage(table: Table, limit: number, offset: number, parent?: number) {
+  const page = await table.page(limit, offset, parent);
+  return page && { items: JSON.parse(page.items), total: page.total };
+}
+
+/** Registers the tests of tables on `engine`. */
+export function testTables(engine: Engine): void {
+  test('tables: ids rise in the order of the calls', async (t) => {
+    const { notes, heard } = await startTables(t, engine);
+    const ids = await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, `${name}!`])));
+    assert.deepEqual(ids, [1, 2, 3]);
+    assert.equal(heard.transactions.length, 1);
+    assert.deepEqual(await parsed(notes.read(2)), { id: 2, title: 'b', body: 'b!' });
+    assert.deepEqual(await Promise.all(['d', 'e'].map((name) => notes.create([name, name]))), [4, 5]);
+    assert.deepEqual(await parsed(notes.read(5)), { id: 5, title: 'e', body: 'e' });
+  });
+
+  test('tables: an id is never given twice', async (t) => {
+    const { notes, database } = await startTables(t, engine);
+    assert.equal(await notes.create(['a', 'a']), 1);
+    assert.equal(await notes.create(['b', 'b']), 2);
+    assert.equal(await notes.remove(2), true);
+    assert.equal(await notes.create(['c', 'c']), 3);
+    await change(database, `INSERT INTO notes (title, body) VALUES ('other', 'other')`);
+    assert.equal(await notes.create(['d', 'd']), 5);
+  });
+
+  test('tables: reads that arrive together are one statement', async (t) => {
+    const { notes, heard } = await startTables(t, engine);
+    await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, 'line\nfeed\u0000'])));
+    const wanted = [3, 99, 1, 3, 0, -1, Number.MAX_SAFE_INTEGER, 2];
+    const records = await Promise.all(wanted.map((id) => parsed(notes.read(id))));
+    const record = (id: number, title: string) => ({ id, title, body: 'line\nfeed\u0000' });
+    assert.deepEqual(records, [
+      record(3, 'c'),
+      undefined,
+      record(1, 'a'),
+      record(3, 'c'),
+      undefined,
+      undefined,
+      undefined,
+      record(2, 'b'),
+    ]);
+    assert.equal(heard.reads.length, 1);
+    assert.equal(await notes.read(99), undefined);
+  });
+
+  test('tables: replace and remove report whether the record existed', async (t) => {
+    const { notes } = await startTables(t, engine);
+    await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, name])));
+    const replaced = [2, 99, 1].map((id) => notes.replace(id, [`new ${id}`, 'new']));
+    assert.deepEqual(await Promise.all(replaced), [true, false, true]);
+    assert.deepEqual(await Promise.all([3, 99].map((id) => notes.remove(id))), [true, false]);
+    assert.deepEqual((await parsedPage(notes, 100, 0))?.items, [
+      { id: 1, title: 'new 1', body: 'new' },
+      { id: 2, title: 'new 2', body: 'new' },
+    ]);
+  });
+
+  test('tables: writes to several tables are one ordered transaction', async (t) => {
+    const { notes, tags, comments, heard } = await startTables(t, engine);
+    const outcomes = await Promise.all([
+      notes.create(['a', 'a']),
+      comments.create(['first'], 1),
+      tags.create(['tag']),
+      notes.replace(1, ['b', 'b']),
+      notes.remove(1),
+      comments.create(['late'], 1),
+    ]);
+    assert.deepEqual(outcomes, [1, 1, 1, true, true, undefined]);
+    assert.equal(heard.transactions.length, 1);
+    assert.deepEqual(await parsedPage(notes, 100, 0), { items: [], total: 0 });
+    assert.deepEqual(await parsedPage(tags, 100, 0), { items: [{ id: 1, name: 'tag' }], total: 1 });
+  });
+
+  test('tables: children created together, some without a parent', async (t) => {
+    const { notes, comments } = await startTables(t, engine);
+    for (const name of ['a', 'b', 'c']) await notes.create([name, name]);
+    await notes.remove(2);
+    const parents = [99, 1, 2, 3, 3, 2, 1, 0, 3, 99];
+    const ids = await Promise.all(parents.map((parent, index) => comments.create([`text ${index}`], parent)));
+    assert.deepEqual(
+      ids.map((id) => id !== undefined),
+      parents.map((parent) => parent === 1 || parent === 3),
+    );
+    for (const [index, id] of ids.entries()) {
+      const parent = parents[index] ?? 0;
+      const expected = id && { id, note_id: parent, body: `text ${index}` };
+      assert.deepEqual(await parsed(comments.read(id ?? 0, parent)), expected);
+    }
+    const given = ids.filter((id) => id !== undefined);
+    assert.deepEqual(
+      given,
+      [...new Set(given)].sort((one, other) => one - other),
+    );
+  });
+
+  test('tables: a child is found below its own parent only', async (t) => {
+    const { notes, comments } = await startTables(t, engine);
+    await Promise.all([notes.create(['a', 'a']), notes.create(['b', 'b'])]);
+    for (const body of ['first', 'mine']) await comments.create([body], 1);
+    assert.equal(await comments.read(2, 2), undefined);
+    assert.equal(await comments.replace(2, ['theirs'], 2), false);
+    assert.equal(await comments.remove(2, 2), false);
+    assert.equal(await comments.read(2), undefined);
+
+    const read = [2, 1, 99].map((parent) => comments.read(2, parent));
+    assert.deepEqual(await Promise.all(read), [undefined, '{"id":2,"note_id":1,"body":"mine"}', undefined]);
+    const replaced = [2, 1].map((parent) => comments.replace(2, ['new'], parent));
+    assert.deepEqual(await Promise.all(replaced), [false, true]);
+    const removed = [2, 1].map((parent) => comments.remove(2, parent));
+    assert.deepEqual(await Promise.all(removed), [false, true]);
+    assert.deepEqual((await parsedPage(comments, 20, 0, 1))?.items, [{ id: 1, note_id: 1, body: 'first' }]);
+  });
+
+  test('pages: no children, and no parent', async (t) => {
+    const { notes, comments } = await startTables(t, engine);
+    await notes.create(['a', 'a']);
+    for (const offset of [0, 5_000, Number.MAX_SAFE_INTEGER]) {
+      assert.deepEqual(await parsedPage(comments, 20, offset, 1), { items: [], total: 0 });
+      assert.equal(await comments.page(20, offset, 2), undefined);
+      assert.deepEqual(await parsedPage(notes, 20, offset), {
+        items: offset ? [] : [{ id: 1, title: 'a', body: 'a' }],
+        total: 1,
+      });
+    }
+  });
+
+  /** Fills notes and comments with thousands of records, with gaps: single ids, whole blocks, and at both ends. */
+  async function fill(database: Database): Promise<void> {
+    const statements = [
+      `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 9000)
+       INSERT INTO notes (id, title, body) SELECT n, 't' || n, 'b' FROM numbers`,
+      'INSERT INTO comments (id, note_id, body) SELECT id, 5 + (id % 3 = 0), title FROM notes',
+      ...['notes', 'comments'].flatMap((table) => [
+        `DELETE FROM ${table} WHERE id % 7 = 3 OR id BETWEEN 2048 AND 4200 OR id > 8990`,
+        `DELETE FROM ${table} WHERE id < 4`,
+      ]),
+    ];
+    await database.transact(
+      'fill',
+      statements.map((sql) => ({ sql })),
+    );
+  }
+
+  const PAGED = [
+    { name: 'notes', parent: undefined, where: 'TRUE' },
+    { name: 'comments', parent: 5, where: 'note_id = 5' },
+    { name: 'comments', parent: 6, where: 'note_id = 6' },
+  ] as const;
+
+  test('pages: the right records at every depth, with gaps in the ids', async (t) => {
+    const { database, ...tables } = await startTables(t, engine);
+    await fill(database);
+    for (const { name, parent, where } of PAGED) {
+      const stored = await rows(database, `SELECT id FROM ${name} WHERE ${where} ORDER BY id`);
+      const ids = stored.map(({ id }) => Number(id));
+      const { length } = ids;
+      const offsets = [
+        0,
+        1,
+        1_023,
+        1_024,
+        2_047,
+        2_048,
+        2_049,
+        Math.max(0, length - 21),
+        length - 1,
+        length,
+        length + 1,
+        2 ** 53 - 1,
+      ];
+      for (let offset = 1_900; offset < length; offset += 517) offsets.push(offset);
+      const wanted = [1, 20, 100].flatMap((limit) => offsets.map((offset) => [limit, offset] as const));
+      const pages = await Promise.all(wanted.map(([limit, offset]) => parsedPage(tables[name], limit, offset, parent)));
+      for (const [place, [limit, offset]] of wanted.entries()) {
+        const { items, total } = pages[place] ?? assert.fail();
+        const found = items.map(({ id }: { id: number }) => id);
+        assert.deepEqual(
+          [found, total],
+          [ids.slice(offset, offset + limit), length],
+          `${name} of ${parent}: ${limit} from ${offset}`,
+        );
+      }
+    }
+  });
+
+  test('tables: block counts agree with the records', async (t) => {
+    const { database, notes, comments } = await startTables(t, engine);
+    const differences = async () => {
+      const counted = (table: string, group: string) =>
+        `SELECT ${group}id >> 10 AS block, count(*) AS count FROM ${table} GROUP BY ${group}id >> 10`;
+      const pairs: [string, string][] = [
+        [counted('notes', ''), 'SELECT block, count FROM note_blocks'],
+        [counted('comments', 'note_id, '), 'SELECT note_id, block, count FROM comment_blocks'],
+      ];
+      const sides = pairs.flatMap(([one, other]) => [`${one} EXCEPT ${other}`, `${other} EXCEPT ${one}`]);
+      const found = await Promise.all(sides.map((sql) => rows(database, `SELECT * FROM (${sql})`)));
+      return found.flat();
+    };
+    await fill(database);
+    assert.deepEqual(await differences(), []);
+    await Promise.all([
+      notes.create(['a', 'a']),
+      comments.create(['a'], 5),
+      comments.remove(12, 6),
+      notes.remove(8_000),
+    ]);
+    assert.deepEqual(await differences(), []);
+
+    await notes.remove(6);
+    assert.deepEqual(await differences(), []);
+    assert.deepEqual(await rows(database, 'SELECT * FROM comment_blocks WHERE note_id = 6'), []);
+    await change(database, 'DELETE FROM notes');
+    for (const table of ['note_blocks', 'comments', 'comment_blocks']) {
+      assert.deepEqual(await rows(database, `SELECT * FROM ${table}`), [], table);
+    }
+  });
+
+  interface PlanRow {
+    readonly id: number;
+    readonly parent: number;
+    readonly detail: string;
+  }
+
+  /** Returns the query plan of the one statement that `call` sends. */
+  async function planOf(heard: ReturnType<typeof overhear>, call: () => Promise<unknown>): Promise<PlanRow[]> {
+    const sent = () => [...heard.reads, ...heard.transactions.flatMap(({ statements }) => statements)];
+    const before = new Set(sent());
+    await call();
+    const [statement, ...more] = sent().filter((each) => !before.has(each));
+    assert.ok(statement && more.length === 0);
+    const rows = statement.rows === undefined ? [] : [`SELECT ${statement.rows}`];
+    const plans = [statement.sql, ...rows].map((sql) =>
+      heard.database.read({ ...statement, sql: `EXPLAIN QUERY PLAN ${sql}` }),
+    );
+    const plan = (await Promise.all(plans)).flat();
+    return plan.map(({ id, parent, detail }) => ({ id: Number(id), parent: Number(parent), detail: String(detail) }));
+  }
+
+  const noPlans = engine.explainsWrites ? false : 'rqlite does not explain statements that write';
+  test('tables: no statement about one record scans a table', { skip: noPlans }, async (t) => {
+    const { heard, notes, comments } = await startTables(t, engine);
+    const calls = [
+      () => notes.create(['a', 'b']),
+      () => notes.read(1),
+      () => notes.replace(1, ['a', 'b']),
+      () => comments.create(['a'], 1),
+      () => comments.read(1, 1),
+      () => comments.replace(1, ['a'], 1),
+      () => comments.remove(1, 1),
+      () => notes.remove(1),
+    ];
+    for (const call of calls) {
+      const plan = await planOf(heard, call);
+      const steps = plan.map(({ detail }) => detail);
+      assert.ok(
+        steps.some((step) => /^SEARCH/.test(step)),
+        `${call}`,
+      );
+      assert.deepEqual(
+        steps.filter((step) => /^SCAN (notes|comments|sqlite_sequence)/.test(step)),
+        [],
+        `${call}`,
+      );
+    }
+  });
+
+  test('pages: read together, the same as one by one', async (t) => {
+    const { database, notes, comments, heard } = await startTables(t, engine);
+    const numbers = (count: number) =>
+      `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
+    await database.transact('fill', [
+      {
+        sql: `${numbers(3_000)} INSERT INTO notes (title, body)
+              SELECT 'note ' || n, 'line' || char(10) || 'feed' FROM numbers`,
+      },
+      {
+        sql: `${numbers(2_500)} INSERT INTO comments (body, note_id)
+              SELECT 'comment ' || n, 2 - n % 2 FROM numbers`,
+      },
+      { sql: 'DELETE FROM notes WHERE id BETWEEN 100 AND 2899 AND id % 7 = 2' },
+    ]);
+    const wanted = [
+      [notes, 20, 0],
+      [notes, 20, 0],
+      [notes, 100, 2_590],
+      [notes, 1, DEEP_OFFSET - 1],
+      [notes, 1, DEEP_OFFSET],
+      [notes, 3, 1_000_000],
+      [comments, 20, 0, 1],
+      [comments, 20, 0, 2],
+      [comments, 20, 0, 3],
+      [comments, 20, 0, 4_000],
+      [comments, 7, 1_240, 2],
+      [comments, 7, DEEP_OFFSET, 2],
+      [comments, 7, DEEP_OFFSET, 4_000],
+    ] as const;
+    const alone: unknown[] = [];
+    for (const [table, limit, offset, parent] of wanted) alone.push(await parsedPage(table, limit, offset, parent));
+    heard.reads.length = 0;
+    const together = wanted.map(([table, limit, offset, parent]) => parsedPage(table, limit, offset, parent));
+    assert.deepEqual(await Promise.all(together), alone);
+    // One batch of near pages and one of deep pages for each of the two tables.
+    assert.equal(heard.reads.length, 4);
+    assert.equal(alone.filter((page) => page === undefined).length, 2);
+  });
+
+  test('tables: records returned in another order are read one by one', async (t) => {
+    const { database, notes: plain } = await startTables(t, engine);
+    await Promise.all(['a', 'b', 'c'].map((name) => plain.create([name, name])));
+    let trips = 0;
+    const turned: Database = {
+      ...database,
+      async read(statement) {
+        trips += 1;
+        const found = await database.read(statement);
+        return found.map(({ records }) => ({ records: String(records).split('\n').reverse().join('\n') }));
+      },
+    };
+    const table = createTable(notes.shape, turned, createWriter(turned));
+    const texts = await Promise.all([1, 2, 4, 3].map((id) => table.read(id)));
+    assert.deepEqual(texts, [
+      '{"id":1,"title":"a","body":"a"}',
+      '{"id":2,"title":"b","body":"b"}',
+      undefined,
+      '{"id":3,"title":"c","body":"c"}',
+    ]);
+    assert.equal(trips, 1 + 4);
+
+    // The same id below two parents; only one has it.
+    const below = createTable(comments.shape, turned, createWriter(turned));
+    assert.equal(await below.create(['c'], 1), 1);
+    const found = await Promise.all([below.read(1, 1), below.read(1, 2)]);
+    assert.deepEqual(found, ['{"id":1,"note_id":1,"body":"c"}', undefined]);
+  });
+
+  test('pages: large ones share fewer batches; without a client, none', async (t) => {
+    const { notes, heard } = await startTables(t, engine);
+    const gone = new Error('gone');
+    const check = () => {
+      throw gone;
+    };
+    const { pages, records, characters } = PAGE_BATCH_LIMITS;
+    const tripsOf = async (limit: number, ...checks: (() => void)[]) => {
+      heard.reads.length = 0;
+      const wanted = Array.from({ length: pages }, () => notes.page(limit, 0));
+      const others = Promise.allSettled(checks.map((each) => notes.page(limit, 0, undefined, each)));
+      assert.deepEqual(new Set((await Promise.all(wanted)).map((page) => page?.items.length)).size, 1);
+      await others;
+      return heard.reads.length;
+    };
+
+    await notes.create(['a', 'b']);
+    // The size of the records is known only after the first read of each of the two lanes.
+    assert.equal(await tripsOf(1), 2 + 1);
+    assert.equal(await tripsOf(1), 1);
+    assert.equal(await tripsOf(records / 4), pages / 4);
+    assert.equal(await tripsOf(records / 4, check), pages / 4);
+    assert.equal(await tripsOf(records / 4, check, () => {}), pages / 4 + 1);
+    await assert.rejects(notes.page(1, 0, undefined, check), gone);
+
+    await notes.create(['a', 'b'.repeat(characters / 4)]);
+    // What counts is the records that exist, not the limit of the page.
+    await notes.page(records, 1);
+    assert.equal(await tripsOf(1), 2 + 1);
+    assert.equal(await tripsOf(1), 1);
+  });
+
+  test('pages: a small one does not wait for a large one', async (t) => {
+    const { database } = await startTables(t, engine);
+    const held: (() => void)[] = [];
+    let reads = 0;
+    const slowFirst: Database = {
+      ...database,
+      async read(statement) {
+        reads += 1;
+        const first = reads === 1 ? new Promise<void>((resolve) => held.push(resolve)) : undefined;
+        await first;
+        return database.read(statement);
+      },
+    };
+    const table = createTable(notes.shape, slowFirst, createWriter(slowFirst));
+    await table.create(['a', 'b']);
+    const large = table.page(100, 0);
+    assert.equal((await table.page(1, 0))?.total, 1);
+    assert.equal((await table.page(1, DEEP_OFFSET))?.total, 1);
+    for (const release of held) release();
+    assert.equal((await large)?.total, 1);
+  });
+
+  test('pages: read from an index, deep ones from their block on', async (t) => {
+    const { heard, notes, comments } = await startTables(t, engine);
+    await notes.create(['a', 'b']);
+    const deep = 1_000_000;
+    for (const [call, source] of [
+      [() => notes.page(20, 0), 'SCAN notes'],
+      [() => notes.page(20, deep), 'SEARCH notes USING INTEGER PRIMARY KEY (rowid>?)'],
+      [() => comments.page(20, 0, 1), 'SEARCH comments USING INDEX comments_of_note (note_id=?)'],
+      [() => comments.page(20, deep, 1), 'SEARCH comments USING INDEX comments_of_note (note_id=? AND rowid>?)'],
+    ] as const) {
+      const plan = await planOf(heard, call);
+      const routine = plan.find(({ detail }) => /^CO-ROUTINE (notes|comments)$/.test(detail));
+      const steps = plan.filter(({ parent }) => parent === routine?.id).map(({ detail }) => detail);
+      assert.deepEqual(
+        steps.filter((step) => !step.startsWith('SCALAR SUBQUERY')),
+        [source],
+      );
+      const walksBlocksOfAll = plan.some(({ detail }) => detail.startsWith('SCAN comment_blocks'));
+      assert.equal(walksBlocksOfAll, false);
+    }
+  });
+}
