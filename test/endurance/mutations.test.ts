@@ -10,14 +10,7 @@ import { createTally, type Tally } from '../support/lane.ts';
 import { samplesOfContract } from '../support/samples.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
-import {
-  CANNOT_LOOK,
-  descriptorsOf,
-  NO_COVERAGE,
-  residentMegabytesOf,
-  SHORT_IDLE,
-  threadsOf,
-} from '../support/threads.ts';
+import { CANNOT_LOOK, descriptorsOf, residentMegabytesOf, SHORT_IDLE, threadsOf } from '../support/threads.ts';
 import { until } from '../support/until.ts';
 
 const SEED = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
@@ -32,7 +25,6 @@ test(`mutations: ${REQUESTS} requests leave nothing behind`, async (t) => {
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
   const command = startCommand(t, ['--port', '0', '--log-level', 'error', '--max-threads', '16'], {
     node: [`--max-old-space-size=${HEAP_MEGABYTES}`, ...SHORT_IDLE],
-    env: NO_COVERAGE,
   });
   const url = await command.ready();
   const port = Number(new URL(url).port);

@@ -12,7 +12,6 @@ import {
   CANNOT_LOOK,
   descriptorsOf,
   limited,
-  NO_COVERAGE,
   residentMegabytesOf,
   SHORT_IDLE,
   threadsOf,
@@ -46,7 +45,7 @@ interface Watched {
 }
 
 async function start(t: TestContext, node: readonly string[], args: string[]): Promise<Watched> {
-  const command = startCommand(t, ['--port', '0', ...args], { node, env: NO_COVERAGE });
+  const command = startCommand(t, ['--port', '0', ...args], { node });
   const url = await command.ready();
   const pid = command.process.pid ?? assert.fail();
   await request(url, 'GET', '/notes');

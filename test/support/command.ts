@@ -16,6 +16,8 @@ export interface CommandParts {
   /** The folder it starts in; a fresh one by default, because the default of `--db` is relative. */
   readonly folder?: string;
   readonly launcher?: string;
+  /** Whether the process reports its coverage, which takes it a while. */
+  readonly coverage?: boolean;
   /** Its standard input, empty by default. */
   readonly input?: string | Buffer;
 }
@@ -44,9 +46,10 @@ export function startCommand(test: Ends, args: string[], parts: CommandParts = {
   // This hook must come before the one that removes the folder.
   test.after(() => end());
   const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER, input = '' } = parts;
+  const coverage = parts.coverage ? process.env.NODE_V8_COVERAGE : undefined;
   const child = spawn(process.execPath, [...node, launcher, ...args], {
     cwd: folder,
-    env: { ...bareEnvironment(), ...env },
+    env: { ...bareEnvironment(), ...(coverage && { NODE_V8_COVERAGE: coverage }), ...env },
     stdio: 'pipe',
   });
   // The command may end before it has read all of it.
@@ -114,6 +117,8 @@ export function stop({ process, ended }: Command, signal: NodeJS.Signals = 'SIGT
 
 /** Returns the environment of the test without the variables that set options. */
 function bareEnvironment(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name));
+  const entries = Object.entries(process.env).filter(
+    ([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS|NODE_V8_COVERAGE)$/.test(name),
+  );
   return Object.fromEntries(entries);
 }

@@ -38,9 +38,6 @@ export function limited(name: keyof typeof CREW_LIMITS, value: number): readonly
 /** Flags of Node that let the standbys of a service end soon. */
 export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
 
-/** Keeps the threads of a service from writing a file of coverage each time one ends. */
-export const NO_COVERAGE: Readonly<Record<string, string>> = { NODE_V8_COVERAGE: '' };
-
 /** Requests /health repeatedly over one connection; resolves with the duration of each request in ms. */
 export async function watchHealth({ port }: Pick<Service, 'port'>, whileTrue: () => boolean): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -28,6 +28,5 @@ export function unprivileged(test: TestContext): (CommandParts & { readonly fold
     launcher,
     `process.setgid(${NOBODY}); process.setuid(${NOBODY}); await import('${pathToFileURL(LAUNCHER)}');`,
   );
-  // That user cannot write the coverage data; Node would report this on standard error.
-  return { folder, launcher, env: { NODE_V8_COVERAGE: '' } };
+  return { folder, launcher };
 }

@@ -20,7 +20,10 @@ const PACKAGE = new URL('../../../../package.json', import.meta.url);
 
 test('command: the ready line is all it prints on standard output', async (t) => {
   // A policy of some platforms: code must not be made of strings.
-  const command = startCommand(t, ['--port', '0'], { node: ['--disallow-code-generation-from-strings'] });
+  const command = startCommand(t, ['--port', '0'], {
+    node: ['--disallow-code-generation-from-strings'],
+    coverage: true,
+  });
   const url = await command.ready();
   assert.match(url, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
   assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
@@ -47,7 +50,12 @@ test('command: --help and --version', async (t) => {
   assert.equal(version, (contract.info as { version: string }).version);
   for (const [flag, stdout] of Object.entries({ '--help': helpText(), '--version': `${version}\n` })) {
     const folder = temporaryFolder(t);
-    assert.deepEqual(await runCommand(t, [flag], { folder }), { status: 0, signal: null, stdout, stderr: '' });
+    assert.deepEqual(await runCommand(t, [flag], { folder, coverage: true }), {
+      status: 0,
+      signal: null,
+      stdout,
+      stderr: '',
+    });
     assert.deepEqual(readdirSync(folder), []);
   }
 });
@@ -60,7 +68,7 @@ const USAGE_ERRORS: readonly (readonly [what: string, args: string[], reason: Re
 for (const [what, args, reason] of USAGE_ERRORS) {
   test(`command: ${what} is one line, status 2`, async (t) => {
     const folder = temporaryFolder(t);
-    assertRefused(await runCommand(t, args, { folder }), 2, reason);
+    assertRefused(await runCommand(t, args, { folder, coverage: true }), 2, reason);
     assert.deepEqual(readdirSync(folder), []);
   });
 }
@@ -77,7 +85,7 @@ const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
 
 for (const [what, [args, reason]] of Object.entries(FAILURES)) {
   test(`command: ${what} is one line, status 1`, async (t) => {
-    assertRefused(await runCommand(t, ['--port', '0', ...args]), 1, reason);
+    assertRefused(await runCommand(t, ['--port', '0', ...args], { coverage: true }), 1, reason);
   });
 }
 

@@ -12,7 +12,7 @@ const BODY = JSON.stringify(NOTE);
 
 /** Starts the command and sends half a request, which stays in flight until `finish` is called. */
 async function startWithHeldRequest(t: TestContext) {
-  const command = startCommand(t, ['--port', '0']);
+  const command = startCommand(t, ['--port', '0'], { coverage: true });
   const service = { port: Number(new URL(await command.ready()).port) };
   const headers = [`content-length: ${BODY.length}`, 'expect: 100-continue'];
   const held = await converse(service, requestText('POST /notes', headers));
