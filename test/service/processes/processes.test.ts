@@ -67,7 +67,7 @@ test('processes: health covers all of them', async (t) => {
   await until(async () => (await request(service.url, 'GET', '/health')).status === 200);
 });
 
-test('processes: one that hangs with the turn at writing loses it', async () => {
+test('processes: one that hangs with the turn at writing loses it', { timeout: 30_000 }, async () => {
   // The process that wrote last keeps the turn.
   const logged = service.nextLine((line) => line.method === 'POST');
   await request(service.url, 'POST', '/notes', note('before'));
