@@ -14,7 +14,7 @@ import { send } from '../support/http.ts';
 import { type Fault, limitCluster, type StandIn, startStandIn } from '../support/rqlite-stand-in.ts';
 import { until } from '../support/until.ts';
 
-limitCluster({ after }, { longestPauseMs: 40 });
+limitCluster({ after }, { firstPauseMs: 2, longestPauseMs: 20 });
 
 async function open(t: TestContext, standIn: StandIn, level: ReadLevel = 'linearizable'): Promise<Database> {
   const database = await openRqlite({ nodes: standIn.nodes, user: undefined, password: undefined }, level);
