@@ -61,3 +61,12 @@ test(`processes: acknowledged writes survive ${KILLS} kills of single ones`, asy
   ledger.report(t, KILLS);
   t.diagnostic(`${broken} connections broken`);
 });
+
+test('processes: a stop while all of them are being replaced', async (t) => {
+  const service = await startProcesses(t, 2);
+  const killed = service.serving();
+  const ended = killed.map((pid) => service.nextLine((line) => line.ended === pid));
+  for (const pid of killed) process.kill(pid, 'SIGKILL');
+  await Promise.all(ended);
+  assert.equal((await stop(service)).status, 0);
+});

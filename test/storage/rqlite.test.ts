@@ -1,7 +1,7 @@
 // The distributed engine on the stand-in: whatever fails, a batch is carried out once, its rows are returned, and reads see
 // every acknowledged write.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { comments } from '../../src/collections/comments.ts';
 import { notes } from '../../src/collections/notes.ts';
 import { type Database, DatabaseUnavailable, DatabaseUncertain } from '../../src/storage/database.ts';
@@ -13,6 +13,8 @@ import { createWriter } from '../../src/storage/writer.ts';
 import { send } from '../support/http.ts';
 import { type Fault, limitCluster, type StandIn, startStandIn } from '../support/rqlite-stand-in.ts';
 import { until } from '../support/until.ts';
+
+limitCluster({ after }, { firstPauseMs: 2, longestPauseMs: 20 });
 
 async function open(t: TestContext, standIn: StandIn, level: ReadLevel = 'linearizable'): Promise<Database> {
   const database = await openRqlite({ nodes: standIn.nodes, user: undefined, password: undefined }, level);
