@@ -46,10 +46,11 @@ export function startCommand(test: Ends, args: string[], parts: CommandParts = {
   // This hook must come before the one that removes the folder.
   test.after(() => end());
   const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER, input = '' } = parts;
-  const coverage = parts.coverage ? process.env.NODE_V8_COVERAGE : undefined;
+  // Node hands the variable down unless it is set to something else.
+  const coverage = (parts.coverage && process.env.NODE_V8_COVERAGE) || '';
   const child = spawn(process.execPath, [...node, launcher, ...args], {
     cwd: folder,
-    env: { ...bareEnvironment(), ...(coverage && { NODE_V8_COVERAGE: coverage }), ...env },
+    env: { ...bareEnvironment(), NODE_V8_COVERAGE: coverage, ...env },
     stdio: 'pipe',
   });
   // The command may end before it has read all of it.
@@ -117,8 +118,6 @@ export function stop({ process, ended }: Command, signal: NodeJS.Signals = 'SIGT
 
 /** Returns the environment of the test without the variables that set options. */
 function bareEnvironment(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(
-    ([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS|NODE_V8_COVERAGE)$/.test(name),
-  );
+  const entries = Object.entries(process.env).filter(([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name));
   return Object.fromEntries(entries);
 }

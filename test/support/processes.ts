@@ -28,7 +28,8 @@ export async function startProcesses(
   args: string[] = [],
   parts: CommandParts = {},
 ): Promise<Processes> {
-  const command = startCommand(test, ['--port', '0', '--processes', String(count), ...args], parts);
+  const all = ['--port', '0', '--processes', String(count), ...args];
+  const command = startCommand(test, all, { coverage: true, ...parts });
   const lines: LogLine[] = [];
   const waiting = new Set<() => void>();
   if (command.process.stderr) {
