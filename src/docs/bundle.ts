@@ -4,7 +4,8 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import { DOCS_FILES } from './files.ts';
 
 /** A compressed variant has to be smaller than this share of the original to be worth its headers. */
@@ -17,12 +18,17 @@ export async function bundleDocs(source: URL, target: URL): Promise<void> {
   const folder = fileURLToPath(target);
   await mkdir(folder, { recursive: true });
   await copyFile(join(swaggerUi, 'LICENSE'), join(folder, 'swagger-ui.LICENSE'));
-  for (const { name, from } of DOCS_FILES) {
-    const bytes = await readFile(join(folders[from], name));
-    await writeFile(join(folder, name), bytes);
-    await writeIfSmaller(join(folder, `${name}.br`), brotliCompressSync(bytes), bytes);
-    await writeIfSmaller(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }), bytes);
-  }
+  await Promise.all(DOCS_FILES.map(({ name, from }) => writeCompressed(join(folders[from], name), join(folder, name))));
+}
+
+/** Copies a file and adds what it becomes compressed; files are compressed side by side. */
+async function writeCompressed(source: string, target: string): Promise<void> {
+  const bytes = await readFile(source);
+  await Promise.all([
+    writeFile(target, bytes),
+    promisify(brotliCompress)(bytes).then((compressed) => writeIfSmaller(`${target}.br`, compressed, bytes)),
+    promisify(gzip)(bytes, { level: 9 }).then((compressed) => writeIfSmaller(`${target}.gz`, compressed, bytes)),
+  ]);
 }
 
 async function writeIfSmaller(path: string, compressed: Buffer, original: Buffer): Promise<void> {

@@ -29,7 +29,7 @@ const REPORT = `refused: title must not be blank\n4 notes: ${TITLES.join(', ')};
 /** Runs a script to its end; rejects with its output if its exit status is not 0. */
 function runClient({ command, script }: (typeof CLIENTS)[number], { url }: Pick<Service, 'url'>, key = '') {
   const path = fileURLToPath(new URL(`test/service/clients/${script}`, root));
-  const env = { ...process.env, NOTES_URL: url, NOTES_KEY: key, NODE_OPTIONS: '' };
+  const env = { ...process.env, NOTES_URL: url, NOTES_KEY: key, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' };
   return promisify(execFile)(command, [path], { env, timeout: 60_000 });
 }
 
