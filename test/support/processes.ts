@@ -29,7 +29,7 @@ export async function startProcesses(
   parts: CommandParts = {},
 ): Promise<Processes> {
   const all = ['--port', '0', '--processes', String(count), ...args];
-  const command = startCommand(test, all, { coverage: true, ...parts });
+  const command = startCommand(test, all, parts);
   const lines: LogLine[] = [];
   const waiting = new Set<() => void>();
   if (command.process.stderr) {

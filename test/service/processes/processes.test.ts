@@ -13,7 +13,7 @@ import { isAlive, startProcesses, untilAllAnswered } from '../../support/process
 import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder({ after });
-const service = await startProcesses({ after }, 3, [], { folder });
+const service = await startProcesses({ after }, 3, [], { folder, coverage: true });
 const note = (title: string) => ({ json: { title, body: 'b' } });
 
 test('processes: a failed start is reported once, and nothing remains', async (t) => {

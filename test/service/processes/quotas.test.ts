@@ -13,7 +13,11 @@ import { until } from '../../support/until.ts';
 const folder = temporaryFolder({ after });
 // Each key has a quota of its own.
 const env = { NOTES_API_KEYS: 'one,two,three' };
-const service = await startProcesses({ after }, 3, ['--rate-limit', '5'], { folder, env });
+const service = await startProcesses({ after }, 3, ['--rate-limit', '5'], {
+  folder,
+  env,
+  coverage: true,
+});
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 const get = (key: string) => request(service.url, 'GET', '/notes', withKey(key));
 

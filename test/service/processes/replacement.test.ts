@@ -14,7 +14,9 @@ import { until } from '../../support/until.ts';
 const folder = temporaryFolder({ after });
 const [keys, file] = [join(folder, 'keys'), join(folder, 'notes.db')];
 writeFileSync(keys, 'old\n');
-const service = await startProcesses({ after }, 2, ['--api-keys-file', keys, '--db', file]);
+const service = await startProcesses({ after }, 2, ['--api-keys-file', keys, '--db', file], {
+  coverage: true,
+});
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 const message = (text: string) => service.nextLine((line) => line.message.includes(text));
 const statusOf = async (key: string) => (await request(service.url, 'GET', '/notes', withKey(key))).status;
