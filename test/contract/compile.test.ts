@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ErrorObject } from 'ajv';
 import fc from 'fast-check';
-import { compileContract } from '../../src/contract/compile.ts';
+import { compileContract } from '../../src/build/contract.ts';
 import { operations, type SchemaError, type Validate } from '../../src/contract/generated.js';
 import { at, resolve, validatorAt } from '../support/contract.ts';
 import { temporaryFolder } from '../support/engine.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { checkFile } from '../../src/storage/check.ts';
+import { checkFile } from '../../src/commands/check.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
 import { change, contentsOf, newFile, openDatabase, openOther, writeForeignFile } from '../support/databases.ts';
 

@@ -1,10 +1,10 @@
 // The tests of copies that hold for any engine, and the data that is copied.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { comments } from '../../src/collections/comments.ts';
-import { notes } from '../../src/collections/notes.ts';
-import { tags } from '../../src/collections/tags.ts';
-import { copyDatabase } from '../../src/storage/copy.ts';
+import { comments } from '../../src/resources/comments.ts';
+import { notes } from '../../src/resources/notes.ts';
+import { tags } from '../../src/resources/tags.ts';
+import { copyDatabase } from '../../src/commands/copy-database.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
 import { change, openDatabase, rows } from '../support/databases.ts';

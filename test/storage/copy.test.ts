@@ -2,7 +2,7 @@
 // changed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { copyDatabase } from '../../src/storage/copy.ts';
+import { copyDatabase } from '../../src/commands/copy-database.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { type Source, unfinishedIn } from '../../src/storage/unfinished.ts';
 import { change, openDatabase } from '../support/databases.ts';

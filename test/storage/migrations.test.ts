@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import {
   change,
   contentsOf,

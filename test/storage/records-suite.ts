@@ -1,13 +1,13 @@
 // The test of imported records that holds for any engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { notes } from '../../src/collections/notes.ts';
+import { notes } from '../../src/resources/notes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { importInto, recordLines } from '../../src/storage/records.ts';
+import { importInto, recordLines } from '../../src/commands/records.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
 import type { Engine } from '../support/engines.ts';
 
-export const NOTES = notes.shape;
+export const NOTES = notes;
 export const RECORDS = [
   [1, 'a', 'b'],
   [2, 'a\u0000b', '😀'],

@@ -1,7 +1,7 @@
 // Records as lines: whatever is stored is exported, can be imported into any engine, and is exported again unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importInto } from '../../src/storage/records.ts';
+import { importInto } from '../../src/commands/records.ts';
 import { openDatabase, overhear } from '../support/databases.ts';
 import { ENGINES } from '../support/engines.ts';
 import { NOTES, RECORDS, testRecords } from './records-suite.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { notes } from '../../src/collections/notes.ts';
+import { notes } from '../../src/resources/notes.ts';
 import { exportLines } from '../../src/commands/export.ts';
 import { importLines } from '../../src/commands/import.ts';
-import { importInto } from '../../src/storage/records.ts';
+import { importInto } from '../../src/commands/records.ts';
 import { newFile, openDatabase } from '../support/databases.ts';
 
 const text = fc
@@ -41,7 +41,7 @@ export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<
       const database = await openDatabase(t, from);
       const into = importInto(database, 1);
       await into.add(
-        notes.shape,
+        notes,
         ids.map((id, index) => [id, texts[index] ?? '.', texts[index + 8] ?? '.'] as const),
       );
       await into.finish({ notes: Math.max(0, ...ids) });

@@ -2,12 +2,12 @@
 // every acknowledged write.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { comments } from '../../src/collections/comments.ts';
-import { notes } from '../../src/collections/notes.ts';
+import { comments } from '../../src/resources/comments.ts';
+import { notes } from '../../src/resources/notes.ts';
 import { type Database, DatabaseUnavailable, DatabaseUncertain } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
-import { openRqlite, type ReadLevel } from '../../src/storage/rqlite.ts';
-import { CLUSTER_LIMITS, createCluster } from '../../src/storage/rqlite-cluster.ts';
+import { openRqlite, type ReadLevel } from '../../src/storage/rqlite/engine.ts';
+import { CLUSTER_LIMITS, createCluster } from '../../src/storage/rqlite/cluster.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { send } from '../support/http.ts';
@@ -30,8 +30,8 @@ async function openTables(t: TestContext, count = 1) {
   return {
     standIn,
     database,
-    notes: createTable(notes.shape, database, write),
-    comments: createTable(comments.shape, database, write),
+    notes: createTable(notes, database, write),
+    comments: createTable(comments, database, write),
   };
 }
 

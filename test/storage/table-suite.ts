@@ -2,9 +2,9 @@
 // plain queries, and the plan of each generated statement is checked.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { comments } from '../../src/collections/comments.ts';
-import { notes } from '../../src/collections/notes.ts';
-import { tags } from '../../src/collections/tags.ts';
+import { comments } from '../../src/resources/comments.ts';
+import { notes } from '../../src/resources/notes.ts';
+import { tags } from '../../src/resources/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { DEEP_OFFSET, PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
 import { createTable, type Table } from '../../src/storage/table.ts';
@@ -345,7 +345,7 @@ export function testTables(engine: Engine): void {
         return found.map(({ records }) => ({ records: String(records).split('\n').reverse().join('\n') }));
       },
     };
-    const table = createTable(notes.shape, turned, createWriter(turned));
+    const table = createTable(notes, turned, createWriter(turned));
     const texts = await Promise.all([1, 2, 4, 3].map((id) => table.read(id)));
     assert.deepEqual(texts, [
       '{"id":1,"title":"a","body":"a"}',
@@ -356,7 +356,7 @@ export function testTables(engine: Engine): void {
     assert.equal(trips, 1 + 4);
 
     // The same id below two parents; only one has it.
-    const below = createTable(comments.shape, turned, createWriter(turned));
+    const below = createTable(comments, turned, createWriter(turned));
     assert.equal(await below.create(['c'], 1), 1);
     const found = await Promise.all([below.read(1, 1), below.read(1, 2)]);
     assert.deepEqual(found, ['{"id":1,"note_id":1,"body":"c"}', undefined]);
@@ -407,7 +407,7 @@ export function testTables(engine: Engine): void {
         return database.read(statement);
       },
     };
-    const table = createTable(notes.shape, slowFirst, createWriter(slowFirst));
+    const table = createTable(notes, slowFirst, createWriter(slowFirst));
     await table.create(['a', 'b']);
     const large = table.page(100, 0);
     assert.equal((await table.page(1, 0))?.total, 1);

@@ -10,8 +10,8 @@ import sqlite3 from 'sqlite3';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
-import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 import { type Ends, temporaryFolder } from './engine.ts';
 
 /** Returns the path of a new file in a folder that is removed at the end of the test. */
