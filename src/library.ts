@@ -1,86 +1,72 @@
-// What `import ... from 'notes-server'` gives: the service inside another program, for tests of programs that use it. It
-// takes the options of the command and checks them as the command does.
-import { createApp as createAppOf } from './app.ts';
-import { createLog } from './log.ts';
-import { UsageError } from './option-values.ts';
-import { parseOptions } from './options.ts';
+// The library: the service inside another program, for example in the tests of a client. It has the
+// options of the command and checks them in the same way.
+import { App } from './app.ts';
+import { UsageError } from './cli/option-values.ts';
+import { libraryFlags, parseOptions } from './cli/options.ts';
+import { LineLog } from './log/log.ts';
 
-/** How a service is to be: the options of the command in camel case, with its defaults where nothing else is said here. */
+/** The options of a service. Unless stated otherwise, the defaults are those of the command. */
 export interface ServiceOptions {
-  /** The path of a SQLite file, `:memory:` (nothing is kept), or the address of a cluster. */
+  /** The path of a SQLite file, `:memory:` (nothing is stored), or the address of a cluster. */
   readonly db: string;
   readonly dbPasswordFile?: string | undefined;
   readonly host?: string | undefined;
-  /** Any free port if it is not given. */
+  /** Default: any free port. */
   readonly port?: number | undefined;
   readonly baseUrl?: string | undefined;
   readonly problemBase?: string | undefined;
   /** In bytes. */
   readonly bodyLimit?: number | undefined;
-  /** Keys that let clients in; without any, and without `apiKeysFile`, everybody may come in. */
+  /** Keys that clients must send. Without keys and without `apiKeysFile`, none is required. */
   readonly apiKeys?: readonly string[] | undefined;
   readonly apiKeysFile?: string | undefined;
   readonly allowAnonymous?: boolean | undefined;
-  /** Requests a minute for each client. */
+  /** Requests per minute for each client. */
   readonly rateLimit?: number | 'off' | undefined;
   readonly trustProxy?: boolean | undefined;
   readonly corsOrigin?: readonly string[] | undefined;
   readonly maxThreads?: number | undefined;
   readonly noMetrics?: boolean | undefined;
-  /** How much is written to standard error, as lines of JSON; `silent` if it is not given. */
+  /** The level of the log, which goes to standard error as lines of JSON. Default: `silent`. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined;
 }
 
-/** A service, ready to be started once. */
+/** A service. It can be started once. */
 export interface Service {
   /**
-   * Opens the database and accepts requests; resolves with the URL of the service. Rejects, and nothing stays open, if it
-   * cannot. Rejects, and changes nothing, if it was called before or the service was closed.
+   * Opens the database and accepts requests; resolves with the URL of the service. Rejects if that
+   * fails, and leaves nothing open. Also rejects, without effect, on a second call and after
+   * `close`.
    */
   listen(): Promise<string>;
   /**
-   * Finishes what is in flight (10 seconds at most), a start included, then closes connections and database. Can be called
-   * at any time, and twice.
+   * Finishes requests in flight (for 10 seconds at most), then closes the connections and the
+   * database. May be called at any time and repeatedly.
    */
   close(): Promise<void>;
 }
 
-/** The flags of the command that say the same. The keys have none: others can read a command line. */
-const FLAGS: Readonly<Record<Exclude<keyof ServiceOptions, 'apiKeys'>, string>> = {
-  db: 'db',
-  dbPasswordFile: 'db-password-file',
-  host: 'host',
-  port: 'port',
-  baseUrl: 'base-url',
-  problemBase: 'problem-base',
-  bodyLimit: 'body-limit',
-  apiKeysFile: 'api-keys-file',
-  allowAnonymous: 'allow-anonymous',
-  rateLimit: 'rate-limit',
-  trustProxy: 'trust-proxy',
-  corsOrigin: 'cors-origin',
-  maxThreads: 'max-threads',
-  noMetrics: 'no-metrics',
-  logLevel: 'log-level',
-};
+/** The flag of each option. Keys have none, because other users can read a command line. */
+const FLAGS = libraryFlags();
 
 /**
- * Returns a service that is not started yet. It minds no signals and does not end the process. Throws an Error whose message
- * is one line if an option is wrong.
+ * Returns a service that is not started yet. It handles no signals and never ends the process.
+ * Throws an Error with a one-line message if an option is wrong.
  */
 export function createApp(settings: ServiceOptions): Service {
-  check(settings);
+  checkSettings(settings);
   const { port = 0, logLevel = 'silent', apiKeys = [], ...others } = settings;
   const options = parseOptions(toArguments({ port, logLevel, ...others }), { NOTES_API_KEYS: apiKeys.join() });
-  if (typeof options === 'string') throw new UsageError(`--${options} is for the command alone`);
-  // None that was meant may get lost, or the service would be open.
-  if (options.apiKeys.length !== apiKeys.length) throw new UsageError('no key may be empty or have a comma in it');
-  const app = createAppOf(options, createLog(options.logLevel));
+  if (typeof options === 'string') throw new UsageError(`there is no option ${JSON.stringify(options)}`);
+  // A dropped key could leave the service open to everybody.
+  if (options.apiKeys.length !== apiKeys.length) throw new UsageError('no key may be empty or contain a comma');
+  const app = new App(options, new LineLog(options.logLevel));
   let started: Promise<string> | undefined;
   let closed: Promise<void> | undefined;
   return {
     async listen() {
-      if (started || closed) throw new Error('a service listens once, and not after it was closed: make another one');
+      if (started || closed)
+        throw new Error('a service listens only once and not after it was closed; create another one');
       started = app.listen();
       return started;
     },
@@ -95,23 +81,27 @@ export function createApp(settings: ServiceOptions): Service {
       () => true,
       () => false,
     );
-    // One that could not start has closed what it had opened.
+    // A service that failed to start has closed everything itself.
     if (isUp) await app.close();
   }
 }
 
-/** Refuses what no compiler has seen, in a program in JavaScript, and what would be taken for something else below. */
-function check(settings: Partial<ServiceOptions> | undefined): void {
+/**
+ * Checks what TypeScript checks, for callers in JavaScript, and that no option is mistaken for
+ * another.
+ */
+function checkSettings(settings: Partial<ServiceOptions> | undefined): void {
   const { db, apiKeys = [], ...others } = settings ?? {};
-  const unknown = Object.keys(others).find((name) => !Object.hasOwn(FLAGS, name));
+  const unknown = Object.keys(others).find((name) => !FLAGS.has(name));
   if (unknown !== undefined) throw new UsageError(`there is no option ${JSON.stringify(unknown)}`);
-  if (typeof db !== 'string') throw new UsageError('db has to be said: a file, :memory: or the address of a cluster');
+  if (typeof db !== 'string')
+    throw new UsageError('the option db is required: a file, :memory: or the address of a cluster');
   if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys takes a list of keys');
 }
 
-/** The command line that says the same; of a list it has a flag for each member. */
+/** Returns the settings as arguments of the command; a list becomes one flag per member. */
 function toArguments(settings: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(FLAGS).flatMap(([name, flag]) => {
+  return [...FLAGS].flatMap(([name, flag]) => {
     const setting = settings[name];
     if (setting === undefined || setting === false) return [];
     if (setting === true) return [`--${flag}`];

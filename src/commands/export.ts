@@ -1,23 +1,23 @@
-// The command that writes all data as JSON lines, to a file or to whoever reads its output.
+// The command `export`: writes all data as JSON lines, to a file or to the output.
 import { isDeepStrictEqual } from 'node:util';
+import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { countsOf, lastIdsOf, totalOf } from '../storage/id-pages.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
-import { recordLines } from '../storage/records.ts';
-import { parseCluster } from '../storage/rqlite-address.ts';
 import type { Source } from '../storage/unfinished.ts';
-import { writeWhole } from '../storage/whole-file.ts';
-import { COLLECTIONS, inWords, TABLES } from './collections.ts';
-import { endLine, headLine, typeOf } from './line-format.ts';
+import { inWords } from './counts.ts';
+import { endLine, headLine } from './export-format.ts';
 import { createProgress, type Screen } from './progress.ts';
+import { recordLines } from './records.ts';
+import { countsOf, lastIdsOf, totalOf } from './walk.ts';
+import { writeWhole } from './whole-file.ts';
 
-/** Takes a text; resolves when it can take the next one. */
+/** Writes a text; resolves when it can take the next one. */
 export type Write = (text: string) => Promise<unknown>;
 
 /**
- * Writes what `from` names, beside whoever uses it, to `file`; resolves with a line that says what is in it. Without a file all
- * goes to `output`, and there is nothing to say. A database file is written as it is at one moment. Rejects with
- * {@link DatabaseUnusable}, there is no file then; and as `output` does.
+ * Writes the content of the database `from` to `file`; resolves with a line that says what the file holds. Without a
+ * file, writes to `output` and resolves with undefined. The service may keep running: a database file is exported as it
+ * is at one moment. Rejects with {@link DatabaseUnusable}, and leaves no file behind; rejects as `output` does.
  */
 export async function exportLines(
   from: StorageOptions,
@@ -25,20 +25,16 @@ export async function exportLines(
   output: Write,
   screen: Screen,
 ): Promise<string | undefined> {
-  const source = await openSource(from, { beside: true });
-  try {
-    if (file === undefined) {
-      await writeLines(source, output, screen);
-      return undefined;
-    }
-    let held = '';
-    await writeWhole(file, parseCluster(from.db) ? undefined : from.db, async (handle) => {
-      held = await writeLines(source, (text) => handle.appendFile(text), screen);
-    });
-    return `${file} holds ${held}`;
-  } finally {
-    await source.close();
+  await using source = await openSource(from, { beside: true });
+  if (file === undefined) {
+    await writeLines(source, output, screen);
+    return undefined;
   }
+  let held = '';
+  await writeWhole(file, from.db.kind === 'file' ? from.db.name : undefined, async (handle) => {
+    held = await writeLines(source, (text) => handle.appendFile(text), screen);
+  });
+  return `${file} holds ${held}`;
 }
 
 async function writeLines(source: Source, write: Write, screen: Screen): Promise<string> {
@@ -48,14 +44,14 @@ async function writeLines(source: Source, write: Write, screen: Screen): Promise
   await write(headLine(summary));
   let done = 0;
   progress(done, total);
-  for (const collection of COLLECTIONS) {
-    for await (const { lines, count } of recordLines(source, collection.shape, typeOf(collection))) {
+  for (const resource of RESOURCES) {
+    for await (const { lines, count } of recordLines(source, resource)) {
       await write(lines);
       done += count;
       progress(done, total);
     }
   }
-  // A cluster is not read at one moment.
+  // Others may have written to a cluster meanwhile: it is not read in one transaction.
   if (done !== total || !isDeepStrictEqual(await summaryOf(source), summary)) {
     throw new DatabaseUnusable('records came or went meanwhile: run it again');
   }
@@ -64,5 +60,5 @@ async function writeLines(source: Source, write: Write, screen: Screen): Promise
 }
 
 async function summaryOf(source: Source) {
-  return { counts: await countsOf(source, TABLES), lastIds: await lastIdsOf(source) };
+  return { counts: await countsOf(source, RESOURCES), lastIds: await lastIdsOf(source) };
 }

@@ -1,30 +1,30 @@
-// The command that reads JSON lines, as `export` writes them, into a database.
+// The command `import`: reads an export into a database.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { typeOf } from '../resources/resource.ts';
 import { type Database, DatabaseUnusable } from '../storage/database.ts';
-import { lastIdsOf, PAGE } from '../storage/id-pages.ts';
 import { openTarget, type StorageOptions } from '../storage/open.ts';
-import { compareWith, type Import, importInto } from '../storage/records.ts';
-import { TABLES } from './collections.ts';
-import { type Head, isEnd, LINE_LIMIT_BYTES, readHead, totalIn } from './line-format.ts';
-import { linesOf } from './lines.ts';
+import { totalOfHead } from './export-format.ts';
+import { ExportReader, type RecordPage } from './export-reader.ts';
 import { createProgress, inDigits, type Screen } from './progress.ts';
-import { type RecordLine, readLine, readRecord } from './record-line.ts';
+import { compare, type Import, importInto } from './records.ts';
+import { lastIdsOf } from './walk.ts';
 
-/** The longer the pieces that a file is read in, the fewer trips. */
+/** Larger chunks need fewer reads. */
 const CHUNK_BYTES = 262_144;
 
-/** As many as a whole number of JavaScript takes. */
-const NUMBER_BYTES = 6;
+/** 48 bits fit a safe integer. */
+const FINGERPRINT_BYTES = 6;
 
-const NAMES = TABLES.map(({ name }) => name);
+/** Called with the number of records done and their total. */
+type OnProgress = (done: number, total: number) => void;
 
 /**
- * Adds what `file`, or `input` without one, holds to what `to` names; resolves with a line that says what was added. Records
- * that are there already are left. Rejects with {@link DatabaseUnusable}, which names the line where something is wrong with
- * one; what was added until then stays, and the next call with all lines goes on from there. Into a database that holds
- * something nothing is added of a file with such a line, except for a record whose parent is missing.
+ * Adds the records in `file`, or in `input` without a file, to the database `to`; resolves with a line that says how
+ * many were added. Identical records that exist already are skipped. Rejects with {@link DatabaseUnusable}, which names
+ * the faulty line, if any. What has been added stays, and the next run with the same export continues. A fault in a
+ * regular file for a database that is not empty is found before anything is added, except for a missing owner.
  */
 export async function importLines(
   file: string | undefined,
@@ -32,120 +32,85 @@ export async function importLines(
   to: StorageOptions,
   screen: Screen,
 ): Promise<string> {
-  let target: Database | undefined;
-  const opened = async () => {
-    target ??= await openTarget(to, 'import');
-    return target;
-  };
-  const read = () => (file === undefined ? input : createReadStream(file, { highWaterMark: CHUNK_BYTES }));
+  const from = file ?? 'the input';
   try {
-    // What comes through a pipe cannot be read twice.
-    if (file !== undefined && (await stat(file)).isFile()) {
-      const compare = async () => ((await isEmpty(await opened())) ? undefined : compareWith(await opened()));
-      await addLines(read(), compare, createProgress(screen, 'compared'));
+    const open = () => ExportReader.open(file === undefined ? input : openFile(file));
+    // A pipe cannot be read twice.
+    const isRepeatable = file !== undefined && (await stat(file)).isFile();
+    await using reader = await open();
+    await using target = await openTarget(to, 'import');
+    if (isRepeatable && !(await isEmpty(target))) {
+      await using rehearsal = await open();
+      await compareAll(rehearsal, target, createProgress(screen, 'compared'));
     }
-    const add = async (lines: number) => importInto(await opened(), lines);
-    const { records, added } = await addLines(read(), add, createProgress(screen, 'imported'));
-    return `${to.db} holds the ${inDigits(records)} records of ${file ?? 'the input'}; ${inDigits(added)} were not there before`;
+    const added = await addAll(reader, target, createProgress(screen, 'imported'));
+    const records = inDigits(totalOfHead(reader.head));
+    return `${to.db.name} holds the ${records} records of ${from}; ${inDigits(added)} were not there before`;
   } catch (error) {
-    const from = file ?? 'the input';
     throw new DatabaseUnusable(`cannot import ${from}: ${(error as Error).message}`, { cause: error });
-  } finally {
-    await target?.close();
   }
+}
+
+function openFile(file: string): AsyncIterable<Buffer> {
+  return createReadStream(file, { highWaterMark: CHUNK_BYTES });
 }
 
 async function isEmpty(target: Database): Promise<boolean> {
   return Object.keys(await lastIdsOf(target)).length === 0;
 }
 
-/**
- * Adds all lines to what `begin` resolves with, once the first has been read, whose number it is given; if that is nothing the
- * others are left unread.
- */
-async function addLines(
-  chunks: AsyncIterable<Buffer>,
-  begin: (lines: number) => Promise<Import | undefined>,
-  progress: (done: number, total: number) => void,
-): Promise<{ records: number; added: number }> {
-  const lastOf = new Map<string, number>();
-  let begun: { readonly head: Head; readonly into: Import } | undefined;
-  let isOver = false;
-  let number = 0;
-  let records = 0;
+/** Rejects if a line is malformed, or if an id belongs to another record. Owners may be among the records to add. */
+async function compareAll(reader: ExportReader, target: Database, onProgress: OnProgress): Promise<void> {
+  await forEachPage(reader, onProgress, async (page) => {
+    const { taken } = await compare(target, page.resource, page.records);
+    if (taken !== undefined) throw takenError(page, taken);
+  });
+}
+
+/** Adds all records and finishes the import; resolves with how many were added. */
+async function addAll(reader: ExportReader, target: Database, onProgress: OnProgress): Promise<number> {
+  const into = importInto(target, fingerprintOf(reader.headBytes));
   let added = 0;
-  let page: RecordLine[] = [];
-  let pageBytes = 0;
-
-  /** Takes a line after the first; returns the record in it, if it is one. */
-  function take(line: Buffer, head: Head): RecordLine | undefined {
-    if (isOver) throw new Error('it stands after the last one');
-    const value = readLine(line);
-    isOver = isEnd(value, records, head);
-    if (isOver) return undefined;
-    const record = readRecord(value);
-    const [id] = record.values;
-    if (id <= (lastOf.get(record.type) ?? 0)) throw new Error(`the ids of each type must rise, and ${id} does not`);
-    lastOf.set(record.type, id);
-    records += 1;
-    return record;
-  }
-
-  /** Adds the records of the page, which stand in the lines before `next`. */
-  async function addPage(next: number): Promise<void> {
-    const [first] = page;
-    if (!first || !begun) return;
-    const { head, into } = begun;
-    const became = await into.add(
-      first.table,
-      page.map(({ values }) => values),
-    );
-    const lineOf = (id: number) => next - page.length + page.findIndex(({ values }) => values[0] === id);
-    if ('taken' in became) {
-      throw new Error(`line ${lineOf(became.taken)}: another ${first.type} has the id ${became.taken} already`);
-    }
-    if ('orphan' in became)
-      throw new Error(`line ${lineOf(became.orphan)}: ${first.table.parent?.column} names nothing`);
-    added += became.added;
-    progress(records, totalIn(head));
-    [page, pageBytes] = [[], 0];
-  }
-
-  for await (const lines of linesOf(chunks, LINE_LIMIT_BYTES)) {
-    for (const line of lines) {
-      number += 1;
-      if (!begun) {
-        const head = atLine(number, () => readHead(readLine(line), NAMES));
-        const into = await begin(numberOf(line));
-        if (!into) return { records, added };
-        begun = { head, into };
-        progress(0, totalIn(head));
-        continue;
-      }
-      const { head } = begun;
-      const record = atLine(number, () => take(line, head));
-      const isFull = page.length >= PAGE.records || pageBytes + line.length > PAGE.bytes;
-      if (isFull || record?.type !== page[0]?.type) await addPage(number);
-      if (record) page.push(record);
-      pageBytes += line.length;
-    }
-  }
-  if (!begun) throw new Error('there is nothing in it');
-  if (!isOver) throw new Error(`the last line is missing: it was cut off after line ${number}`);
-  await begun.into.finish(begun.head.lastIds);
-  return { records, added };
+  await forEachPage(reader, onProgress, async (page) => {
+    added += await addPage(into, page);
+  });
+  await into.finish(reader.head.lastIds);
+  return added;
 }
 
-/** A number by which an import is known again that is run once more. */
-function numberOf(firstLine: Buffer): number {
-  return createHash('sha256').update(firstLine).digest().readUIntBE(0, NUMBER_BYTES);
+async function forEachPage(
+  reader: ExportReader,
+  onProgress: OnProgress,
+  handle: (page: RecordPage) => Promise<void>,
+): Promise<void> {
+  const total = totalOfHead(reader.head);
+  let done = 0;
+  onProgress(done, total);
+  for await (const page of reader.pages()) {
+    await handle(page);
+    done += page.records.length;
+    onProgress(done, total);
+  }
 }
 
-/** Does `work`, and says of what it throws in which line that was. */
-function atLine<Result>(number: number, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    throw new Error(`line ${number}: ${(error as Error).message}`, { cause: error });
+async function addPage(into: Import, page: RecordPage): Promise<number> {
+  const result = await into.add(page.resource, page.records);
+  if ('taken' in result) throw takenError(page, result.taken);
+  if ('orphan' in result) {
+    throw new Error(`line ${lineOf(page, result.orphan)}: ${page.resource.owner?.column} names nothing`);
   }
+  return result.added;
+}
+
+function takenError(page: RecordPage, id: number): Error {
+  return new Error(`line ${lineOf(page, id)}: another ${typeOf(page.resource)} has the id ${id} already`);
+}
+
+function lineOf({ records, firstLine }: RecordPage, id: number): number {
+  return firstLine + records.findIndex(([each]) => each === id);
+}
+
+/** Returns a number that identifies the export when its import is run again. */
+function fingerprintOf(firstLine: Buffer): number {
+  return createHash('sha256').update(firstLine).digest().readUIntBE(0, FINGERPRINT_BYTES);
 }

@@ -1,41 +1,57 @@
-// A stream of bytes, cut into lines, with no more of it in memory than a chunk and a line.
+// Splits a stream of bytes into lines. At most one chunk and one line are in memory.
 
 const LINE_FEED = 0x0a;
 
 /**
- * Returns the lines of `chunks`, without their ends, as many at a time as are there. The last one may lack its end. Throws for a
- * line of more than `limit` bytes, before all of it has been read.
+ * Returns the lines of `chunks` without their line feeds, as many at a time as are available. The last one may lack its
+ * line feed. Throws for a line of more than `limitBytes`, before it has been read to its end.
  */
-export async function* linesOf(chunks: AsyncIterable<Buffer>, limit: number): AsyncGenerator<readonly Buffer[]> {
-  let begun: Buffer[] = [];
-  let size = 0;
-  let number = 1;
-
-  function add(part: Buffer): void {
-    size += part.length;
-    if (size > limit) throw new Error(`line ${number}: it has more than ${limit} bytes`);
-    if (part.length > 0) begun.push(part);
-  }
-
-  function ended(): Buffer {
-    const [only, ...others] = begun;
-    const line = only && others.length === 0 ? only : Buffer.concat(begun);
-    begun = [];
-    size = 0;
-    number += 1;
-    return line;
-  }
-
+export async function* linesOf(chunks: AsyncIterable<Buffer>, limitBytes: number): AsyncGenerator<readonly Buffer[]> {
+  const line = new PartialLine(limitBytes);
   for await (const chunk of chunks) {
     const lines: Buffer[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      add(chunk.subarray(start, end));
-      lines.push(ended());
+      line.add(chunk.subarray(start, end));
+      lines.push(line.finish());
       start = end + 1;
     }
     if (lines.length > 0) yield lines;
-    add(chunk.subarray(start));
+    line.add(chunk.subarray(start));
   }
-  if (size > 0) yield [ended()];
+  if (!line.isEmpty) yield [line.finish()];
+}
+
+/** The line whose end has not been found yet. */
+class PartialLine {
+  readonly #limitBytes: number;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #number = 1;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0;
+  }
+
+  add(part: Buffer): void {
+    this.#bytes += part.length;
+    if (this.#bytes > this.#limitBytes) {
+      throw new Error(`line ${this.#number}: it has more than ${this.#limitBytes} bytes`);
+    }
+    if (part.length > 0) this.#parts.push(part);
+  }
+
+  /** Returns the line and begins the next one. */
+  finish(): Buffer {
+    const [only, ...others] = this.#parts;
+    const line = only && others.length === 0 ? only : Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#number += 1;
+    return line;
+  }
 }

@@ -1,21 +1,23 @@
-// How far a long piece of work is, for the person who waits for it: a bar that moves on a terminal, else a line now and then.
+// Shows the progress of a command: a moving bar on a terminal, otherwise a line for each tenth.
 
-/** Where progress is told. */
+/** Where progress is shown. */
 export interface Screen {
   readonly isTerminal: boolean;
   write(text: string): void;
 }
 
-/** So that all fits the 80 columns of a terminal, of the largest numbers that are likely. */
+/** A line with the largest likely numbers fits 80 columns. */
 const BAR_WIDTH = 12;
 
-/** A bar moves so often at most; and elsewhere a line is written for each step. In milliseconds and in parts of the whole. */
+/** The least time between two moves of a bar. */
 const MOVE_MS = 100;
+
+/** How many lines are written where there is no bar. */
 const STEPS = 10;
 
 /**
- * Returns what is told how much of `total` is done, first that nothing is, and writes it to `screen` as that of `label`, with
- * the rate since then and the time that is left if it stays so. Told of the whole, it ends the line. `unit` follows the numbers.
+ * Returns a function to be called with how much of the total is done, first with 0. It writes `label`, the share, the
+ * rate and the time left to `screen`, and ends the line when all is done. `unit` follows the numbers.
  */
 export function createProgress(screen: Screen, label: string, { unit = '', now = () => performance.now() } = {}) {
   let begun = Number.NaN;
@@ -40,7 +42,7 @@ export function createProgress(screen: Screen, label: string, { unit = '', now =
     if (screen.isTerminal) {
       if (!ended && now() - moved < MOVE_MS) return;
       moved = now();
-      // To the first column, and away with what stood there.
+      // Move to the first column and erase the line.
       screen.write(`\r\u001b[K${text(done, total)}${ended ? '\n' : ''}`);
       return;
     }
@@ -51,7 +53,7 @@ export function createProgress(screen: Screen, label: string, { unit = '', now =
   };
 }
 
-/** A whole number with commas. */
+/** Returns a rounded number with commas. */
 export function inDigits(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }

@@ -1,5 +1,5 @@
-// POST /counter/increment: threads add to one number. Reading it, adding one and writing it back are three steps; only
-// the lock around them keeps two threads from writing back the same number.
+// POST /counter/increment: threads increment one number. An increment reads, adds and writes;
+// without a mutex around the three steps, two threads could write the same number.
 import type { Demonstration } from './demonstration.ts';
 import { mutexCells, openMutex, sharedCells } from './sync.ts';
 
@@ -16,7 +16,7 @@ interface Input {
 
 const VALUE = 0;
 
-/** The demonstration of a mutex. Specification, section 4.6: all increments go through a lock. */
+/** The demonstration of a mutex. */
 export const counter: Demonstration<Request, Input, void> = {
   prepare({ workers, count }) {
     const input: Input = { lock: mutexCells(), counter: sharedCells(1), count };
@@ -35,7 +35,7 @@ export const counter: Demonstration<Request, Input, void> = {
     const mutex = openMutex(lock);
     for (let round = 0; round < count; round += 1) {
       mutex.lock();
-      // No Atomics here: it is the mutex that makes this right.
+      // Not atomic: the mutex makes it safe.
       counter[VALUE] = (counter[VALUE] ?? 0) + 1;
       mutex.unlock();
     }

@@ -1,7 +1,7 @@
-// What a demonstration is: work for a crew of threads, and what is made of it before and after. Each stands in a file of
-// its own, which the threads load too: such a file imports nothing but the primitives.
+// What a demonstration is: work for threads of the pool, with its preparation and its answer. Each
+// has a file of its own. The threads load it too, so it imports nothing but the primitives.
 
-/** Where a demonstration is to be had. */
+/** The path of a demonstration. */
 export type DemonstrationPath =
   | '/counter/increment'
   | '/semaphore/run'
@@ -10,20 +10,20 @@ export type DemonstrationPath =
   | '/producer-consumer/run'
   | '/thread-local/run';
 
-/** A demonstration. `work` runs in the threads, all else in the main thread. */
+/** A demonstration. `work` runs in the threads, the rest in the main thread. */
 export interface Demonstration<Request, Input, Result> {
-  /** Prepares a run for a request that fits the contract. */
+  /** Prepares a run for a validated request. */
   prepare(request: Request): Run<Input, Result>;
-  /** What each thread of the crew does; `index` counts them from 0. */
+  /** Does the work of thread `index`, counted from 0. */
   work(input: Input, index: number): Result;
 }
 
 /** One run of a demonstration, with the memory that its threads share. */
 export interface Run<Input, Result> {
-  /** How many threads it takes. */
+  /** How many threads it needs. */
   readonly size: number;
-  /** What thread `index` is given: structured-cloneable, shared memory stays shared. */
+  /** Returns the input of thread `index`. It is cloned, but shared memory stays shared. */
   inputFor(index: number): Input;
-  /** Returns the answer, as JSON text, from what the threads returned and left in the shared memory. */
+  /** Returns the answer as JSON text. `results` are those of the threads, by index. */
   answer(results: readonly Result[]): string;
 }

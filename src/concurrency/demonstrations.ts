@@ -1,24 +1,13 @@
-// The six demonstrations of specification section 4.6: real threads that work together on shared memory. All of it but
-// these routes is loaded with the first demonstration that is asked for: a service that only keeps notes pays nothing.
+// The routes of the six demonstrations. Everything else is loaded with the first request: a service that only keeps notes
+// pays nothing for them.
 import { endpoint } from '../contract/endpoint.ts';
-import type { Route } from '../http/dispatch.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
-import type { Crews } from './crew.ts';
+import type { Route } from '../http/route.ts';
 import type { DemonstrationPath } from './demonstration.ts';
+import type { ThreadCounts, ThreadPool } from './thread-pool.ts';
 
-/** The demonstrations. */
-export interface Demonstrations {
-  readonly routes: readonly Route[];
-  /** Refuses with service-unavailable who waits for threads and whoever comes; what is at work goes on. */
-  shutDown(): Promise<void>;
-  /** How many threads there are. */
-  threads(): Promise<ReturnType<Crews['threads']>>;
-  /** Ends what is at work as well; resolves when all threads are gone. */
-  close(): Promise<void>;
-}
-
-/** The paths, and the member of the request that lists what is to be done, where there is one: it must not be empty. */
+/** The member of each request that lists work and must not be empty, if there is one. */
 const LISTS: Readonly<Record<DemonstrationPath, 'items' | 'task_ids' | undefined>> = {
   '/counter/increment': undefined,
   '/semaphore/run': 'task_ids',
@@ -30,41 +19,55 @@ const LISTS: Readonly<Record<DemonstrationPath, 'items' | 'task_ids' | undefined
 
 const TASKS = new URL('tasks.js', import.meta.url);
 
-/** Returns the demonstrations, with at most `maxThreads` threads at one time and none before the first is needed. */
-export function createDemonstrations(maxThreads: number): Demonstrations {
-  let loaded: ReturnType<typeof load> | undefined;
-  let closing = false;
+/** The demonstrations and their threads. */
+export class Demonstrations {
+  readonly #maxThreads: number;
+  #loaded: Promise<{ pool: ThreadPool; tasks: typeof import('./tasks.ts') }> | undefined;
+  #isShutDown = false;
 
-  async function load() {
-    const [{ createCrews }, { DEMONSTRATIONS }] = await Promise.all([import('./crew.ts'), import('./tasks.ts')]);
-    const crews = createCrews({ tasks: TASKS, maxThreads });
-    if (closing) crews.shutDown();
-    return { crews, demonstrations: DEMONSTRATIONS };
+  /** `maxThreads` is how many threads may be alive at one time; none is before the first request. */
+  constructor(maxThreads: number) {
+    this.#maxThreads = maxThreads;
   }
 
-  function routeOf(path: DemonstrationPath): Route {
+  /** Returns one route for each demonstration. */
+  routes(): Route[] {
+    return Object.keys(LISTS).map((path) => this.#route(path as DemonstrationPath));
+  }
+
+  /** Rejects waiting and new requests with NoThreads; running ones continue. */
+  async shutDown(): Promise<void> {
+    this.#isShutDown = true;
+    (await this.#loaded)?.pool.shutDown();
+  }
+
+  /** Resolves with how many threads there are. */
+  async threads(): Promise<ThreadCounts> {
+    return (await this.#loaded)?.pool.counts() ?? { alive: 0, idle: 0, waiting: 0 };
+  }
+
+  /** Ends running requests too. Resolves when all threads have ended. */
+  async close(): Promise<void> {
+    await (await this.#loaded)?.pool.close();
+  }
+
+  #route(path: DemonstrationPath): Route {
     const list = LISTS[path];
     return endpoint<unknown, Readonly<Record<string, unknown>>>('POST', path, async ({ body, call }) => {
       if (list && (body[list] as readonly unknown[]).length === 0) {
         throw new Problem('bad-request', `${list} must not be empty`);
       }
-      loaded ??= load();
-      const { crews, demonstrations } = await loaded;
-      const { size, inputFor, answer } = demonstrations[path].prepare(body);
-      return jsonReply(200, answer(await crews.withCrew(size, path, inputFor, call.signal())));
+      this.#loaded ??= this.#load();
+      const { pool, tasks } = await this.#loaded;
+      const { size, inputFor, answer } = tasks.DEMONSTRATIONS[path].prepare(body);
+      return jsonReply(200, answer(await pool.run(size, path, inputFor, call.signal())));
     });
   }
 
-  return {
-    routes: Object.keys(LISTS).map((path) => routeOf(path as DemonstrationPath)),
-
-    async shutDown() {
-      closing = true;
-      (await loaded)?.crews.shutDown();
-    },
-
-    threads: async () => (await loaded)?.crews.threads() ?? { alive: 0, parked: 0, waiting: 0 },
-
-    close: async () => (await loaded)?.crews.close(),
-  };
+  async #load() {
+    const [{ ThreadPool }, tasks] = await Promise.all([import('./thread-pool.ts'), import('./tasks.ts')]);
+    const pool = new ThreadPool({ tasks: TASKS, maxThreads: this.#maxThreads });
+    if (this.#isShutDown) pool.shutDown();
+    return { pool, tasks };
+  }
 }

@@ -1,5 +1,5 @@
-// POST /event/sync: a producer and a consumer shake hands with two events, and a text goes from one to the other through
-// shared memory.
+// POST /event/sync: a producer hands a text to a consumer through shared memory. One event says
+// that the text is ready, another that it has been read.
 import type { Demonstration } from './demonstration.ts';
 import { readText, textMemory, writeText } from './shared-text.ts';
 import { eventCells, openEvent } from './sync.ts';
@@ -12,21 +12,21 @@ interface Input {
   readonly ready: Int32Array;
   readonly done: Int32Array;
   readonly text: Uint16Array;
-  /** What is to be handed over: only the producer is given it. */
+  /** The text to hand over; only the producer has it. */
   readonly payload: string | undefined;
 }
 
-/** What the consumer read, or that the producer saw it done. */
+/** The text that the consumer read, or whether the producer saw the second event. */
 type Result =
   | { readonly payload: string; readonly length: number; readonly ready: boolean }
   | { readonly done: boolean };
 
-/** The demonstration of events. Specification, section 4.6. */
+/** The demonstration of events. */
 export const event: Demonstration<Request, Input, Result> = {
   prepare({ payload }) {
     const shared = { ready: eventCells(), done: eventCells(), text: textMemory(payload.length) };
     return {
-      // The producer is thread 0, the consumer thread 1.
+      // Thread 0 is the producer, thread 1 the consumer.
       size: 2,
       inputFor: (index) => ({ ...shared, payload: index === 0 ? payload : undefined }),
       answer: ([produced, consumed]) => JSON.stringify({ ...consumed, ...produced }),
@@ -40,7 +40,7 @@ export const event: Demonstration<Request, Input, Result> = {
 
 function produce(ready: Int32Array, done: Int32Array, text: Uint16Array, payload: string): Result {
   writeText(text, payload);
-  // Whoever sees the event sees what was written before it was set.
+  // A thread that sees the event also sees everything that was written before it was set.
   openEvent(ready).set();
   const read = openEvent(done);
   read.wait();

@@ -1,4 +1,5 @@
-// POST /pool/run: a pool of threads takes items one by one and hashes them. One that fails takes no other along.
+// POST /pool/run: the threads of a pool take items one by one and hash them. A failing item does
+// not stop the others.
 import { createHash } from 'node:crypto';
 import type { Demonstration } from './demonstration.ts';
 import { sharedCells } from './sync.ts';
@@ -14,13 +15,13 @@ interface Input {
   readonly handedOut: Int32Array;
 }
 
-/** What became of the item at a place of the request. */
-type Outcome = { readonly place: number; readonly result: string } | { readonly place: number; readonly error: string };
+/** The result or the error of the item at `index` of the request. */
+type Outcome = { readonly index: number; readonly result: string } | { readonly index: number; readonly error: string };
 
-/** The bound of the pool itself, whatever was checked before. Specification, section 8. */
-const TASKS_MOST = 100;
+/** The limit of the pool itself, whatever the contract allows. */
+const MAX_TASKS = 100;
 
-/** The demonstration of a pool. Specification, section 4.6: a failing task does not abort the others. */
+/** The demonstration of a pool. */
 export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
   prepare({ items, max_workers }) {
     const input: Input = { items, handedOut: sharedCells(1) };
@@ -28,12 +29,12 @@ export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
       size: Math.min(items.length, max_workers),
       inputFor: () => input,
       answer(results) {
-        const outcomes = results.flat().sort((one, other) => one.place - other.place);
+        const outcomes = results.flat().sort((one, other) => one.index - other.index);
         const succeeded = outcomes.flatMap((each) =>
-          'result' in each ? [{ item: items[each.place], result: each.result }] : [],
+          'result' in each ? [{ item: items[each.index], result: each.result }] : [],
         );
         const failed = outcomes.flatMap((each) =>
-          'error' in each ? [{ item: items[each.place], error: each.error }] : [],
+          'error' in each ? [{ item: items[each.index], error: each.error }] : [],
         );
         return JSON.stringify({ total: items.length, max_workers, succeeded, failed });
       },
@@ -41,18 +42,18 @@ export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
   },
 
   work({ items, handedOut }) {
-    if (items.length > TASKS_MOST) throw new Error(`a pool runs at most ${TASKS_MOST} tasks`);
+    if (items.length > MAX_TASKS) throw new Error(`a pool runs at most ${MAX_TASKS} tasks`);
     const outcomes: Outcome[] = [];
     for (;;) {
-      const place = Atomics.add(handedOut, 0, 1);
-      const item = items[place];
+      const index = Atomics.add(handedOut, 0, 1);
+      const item = items[index];
       if (item === undefined) return outcomes;
-      outcomes.push({ place, ...outcomeOf(item) });
+      outcomes.push({ index, ...tryHash(item) });
     }
   },
 };
 
-function outcomeOf(item: string): { result: string } | { error: string } {
+function tryHash(item: string): { result: string } | { error: string } {
   try {
     return { result: hash(item) };
   } catch (error) {

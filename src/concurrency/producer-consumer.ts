@@ -1,5 +1,5 @@
-// POST /producer-consumer/run: one thread puts items into a bounded queue, others take them out. The texts lie in shared
-// memory, and their numbers travel through the queue.
+// POST /producer-consumer/run: one thread adds items to a bounded queue, others take them. The
+// texts are in shared memory; the queue carries their indexes.
 import type { Demonstration } from './demonstration.ts';
 import { readText, textMemory, writeText } from './shared-text.ts';
 import { END, openQueue, queueCells } from './sync.ts';
@@ -16,21 +16,24 @@ interface Input {
   readonly consumers: number;
 }
 
-/** An item and its place in the request. */
+/** An item and its index in the request. */
 interface Consumed {
-  readonly place: number;
+  readonly index: number;
   readonly item: string;
 }
 
-/** What the producer has put in and the most that were in the queue at one time, or what a consumer took out. */
+/**
+ * How many items the producer added and the largest depth of the queue, or the items that a
+ * consumer took.
+ */
 type Result = { readonly produced: number; readonly maxDepth: number } | readonly Consumed[];
 
 /** The demonstration of a bounded queue. */
 export const producerConsumer: Demonstration<Request, Input, Result> = {
   prepare({ items, num_consumers, queue_size }) {
-    const input: Input = { queue: queueCells(queue_size), texts: items.map(sharedText), consumers: num_consumers };
+    const input: Input = { queue: queueCells(queue_size), texts: items.map(shareText), consumers: num_consumers };
     return {
-      // The producer is thread 0, so the consumers count from one.
+      // Thread 0 is the producer, so the consumers are numbered from 1.
       size: num_consumers + 1,
       inputFor: () => input,
       answer(threads) {
@@ -38,7 +41,7 @@ export const producerConsumer: Demonstration<Request, Input, Result> = {
         const consumed = threads.flatMap((taken, consumer) =>
           Array.isArray(taken) ? (taken as Consumed[]).map((each) => ({ ...each, consumer })) : [],
         );
-        consumed.sort((one, other) => one.place - other.place);
+        consumed.sort((one, other) => one.index - other.index);
         const results = consumed.map(({ item, consumer }) => ({ item, consumer }));
         return JSON.stringify({ produced, consumed: consumed.length, num_consumers, queue_size, max_depth, results });
       },
@@ -53,7 +56,7 @@ export const producerConsumer: Demonstration<Request, Input, Result> = {
 function produce({ queue: cells, texts, consumers }: Input): Result {
   const queue = openQueue(cells);
   let maxDepth = 0;
-  for (const place of texts.keys()) maxDepth = Math.max(maxDepth, queue.put(place));
+  for (const index of texts.keys()) maxDepth = Math.max(maxDepth, queue.put(index));
   for (let consumer = 0; consumer < consumers; consumer += 1) queue.put(END);
   return { produced: texts.length, maxDepth };
 }
@@ -61,14 +64,14 @@ function produce({ queue: cells, texts, consumers }: Input): Result {
 function consume({ queue: cells, texts }: Input): Result {
   const queue = openQueue(cells);
   const consumed: Consumed[] = [];
-  for (let place = queue.take(); place !== END; place = queue.take()) {
-    const text = texts[place];
-    if (text) consumed.push({ place, item: readText(text) });
+  for (let index = queue.take(); index !== END; index = queue.take()) {
+    const text = texts[index];
+    if (text) consumed.push({ index, item: readText(text) });
   }
   return consumed;
 }
 
-function sharedText(text: string): Uint16Array {
+function shareText(text: string): Uint16Array {
   const memory = textMemory(text.length);
   writeText(memory, text);
   return memory;

@@ -1,4 +1,5 @@
-// POST /semaphore/run: more threads than permits run tasks, and a semaphore lets only so many of them run at one time.
+// POST /semaphore/run: threads run tasks, and a semaphore with fewer permits than threads limits
+// how many of them run at once.
 import type { Demonstration } from './demonstration.ts';
 import { barrierCells, openBarrier, openSemaphore, semaphoreCells, sharedCells } from './sync.ts';
 
@@ -9,32 +10,33 @@ interface Request {
 
 interface Input {
   readonly permits: Int32Array;
-  /** Where those wait who took the first permits, until all of them are taken. */
-  readonly full: Int32Array;
+  /** The barrier at which the first tasks wait until all permits are taken. */
+  readonly allTaken: Int32Array;
+  /** The counters below. */
   readonly progress: Int32Array;
-  /** The tasks by their place in the request, in the order in which they finish. */
+  /** The indexes of the tasks, in the order in which they finish. */
   readonly finished: Int32Array;
   readonly limit: number;
 }
 
-/** Threads for each permit: with twice as many, half of them have to wait. */
+/** With two threads for each permit, half of them have to wait. */
 const THREADS_PER_PERMIT = 2;
 
-// The cells of `progress`: how many tasks have been handed out, were let in, run now, ran at once at most, have finished.
+// The cells of `progress`. PEAK is the largest value of RUNNING.
 const HANDED_OUT = 0;
 const ENTERED = 1;
 const RUNNING = 2;
 const PEAK = 3;
 const FINISHED = 4;
 
-/** The demonstration of a semaphore. Specification, section 4.6: at most `concurrency_limit` tasks run at one time. */
+/** The demonstration of a semaphore. */
 export const semaphore: Demonstration<Request, Input, void> = {
   prepare({ task_ids, concurrency_limit }) {
     const total = task_ids.length;
     const limit = Math.min(total, concurrency_limit);
     const input: Input = {
       permits: semaphoreCells(concurrency_limit),
-      full: barrierCells(limit),
+      allTaken: barrierCells(limit),
       progress: sharedCells(FINISHED + 1),
       finished: sharedCells(total),
       limit,
@@ -44,21 +46,22 @@ export const semaphore: Demonstration<Request, Input, void> = {
       inputFor: () => input,
       answer() {
         const peak_concurrency = Atomics.load(input.progress, PEAK);
-        const completed = Array.from(input.finished, (place) => task_ids[place]);
+        const completed = Array.from(input.finished, (index) => task_ids[index]);
         return JSON.stringify({ total, concurrency_limit, peak_concurrency, completed });
       },
     };
   },
 
-  work({ permits, full, progress, finished, limit }) {
+  work({ permits, allTaken, progress, finished, limit }) {
     const semaphore = openSemaphore(permits);
-    const allTaken = openBarrier(full);
+    const barrier = openBarrier(allTaken);
     const next = () => Atomics.add(progress, HANDED_OUT, 1);
     for (let task = next(); task < finished.length; task = next()) {
       semaphore.acquire();
       raise(progress, PEAK, Atomics.add(progress, RUNNING, 1) + 1);
-      // Tasks as short as these could all be over before a second thread wakes up; so the first ones wait for each other.
-      if (Atomics.add(progress, ENTERED, 1) < limit) allTaken.arrive();
+      // The tasks are so short that all could end before a second thread wakes up: the first ones
+      // meet here.
+      if (Atomics.add(progress, ENTERED, 1) < limit) barrier.arrive();
       finished[Atomics.add(progress, FINISHED, 1)] = task;
       Atomics.sub(progress, RUNNING, 1);
       semaphore.release();
@@ -66,7 +69,7 @@ export const semaphore: Demonstration<Request, Input, void> = {
   },
 };
 
-/** Makes a cell hold the largest value it was ever raised to. */
+/** Sets the cell to the maximum of its value and `value`. */
 function raise(cells: Int32Array, cell: number, value: number): void {
   let seen = Atomics.load(cells, cell);
   while (seen < value) {

@@ -1,16 +1,16 @@
-// Texts in shared memory, as the UTF-16 code units that JavaScript makes them of: whatever goes in comes out.
+// Texts in shared memory, as UTF-16 code units, so that lone surrogates survive too.
 
-/** Returns shared memory for a text of `length` code units. */
+/** Allocates shared memory for a text of `length` code units. */
 export function textMemory(length: number): Uint16Array {
   return new Uint16Array(new SharedArrayBuffer(length * Uint16Array.BYTES_PER_ELEMENT));
 }
 
-/** Writes `text` to shared memory of its length or more. */
+/** Writes `text` to memory that is at least as long. */
 export function writeText(memory: Uint16Array, text: string): void {
   bytesOf(memory).write(text, 'utf16le');
 }
 
-/** Reads the text that fills the memory. */
+/** Reads the text that fills `memory`. */
 export function readText(memory: Uint16Array): string {
   return bytesOf(memory).toString('utf16le');
 }

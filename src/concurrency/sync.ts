@@ -1,50 +1,45 @@
-// The primitives by which threads coordinate, on shared memory and nothing but Atomics. The state of each is a few int32
-// cells on a SharedArrayBuffer: `...Cells` makes them, a message carries them to other threads, and `open...` gives
-// either side the same primitive. They block their thread, so the event loop of the service must not call them.
+// Synchronization primitives for threads, built on Atomics alone. The state of each is a few int32
+// cells in shared memory: `...Cells` allocates them, and `open...` opens the primitive in each
+// thread. They block the calling thread, so the main thread must not use them.
 
-// What holds for all of them:
-// - No wake-up is lost. Atomics.wait looks at the cell and goes to sleep in one step, and whoever ends the wait changes
-//   the cell before notifying: a thread that comes too late to be woken sees the change and does not sleep.
-// - Waking up proves nothing (another thread may have been quicker: barging), so every wait stands in a loop that looks
-//   again. Nobody is served in turn; that a thread gets there in the end is what the time-outs watch over.
+// Two rules hold for all of them:
+// - No wake-up is lost. Atomics.wait compares the cell and goes to sleep in one atomic step, and
+//   the thread that ends the wait changes the cell before it notifies. A thread that is too late to
+//   be woken sees the change and does not sleep.
+// - A wake-up proves nothing, because another thread may have been faster (barging). So every wait
+//   is in a loop that checks again. The order is not fair; a time-out reports a starved thread.
 
-/**
- * How long a wait may last unless its caller says otherwise: whatever would end a longer one is stuck or gone. It is
- * longer than a crew has for its job, and so the last resort.
- */
+/** The default limit of a wait. It exceeds the time limit of a job, so it is the last resort. */
 export const WAIT_LIMIT_MS = 60_000;
 
-/** How often a lock is looked at before its thread goes to sleep: a holder is quicker than two changes of threads. */
+/** Attempts to take a lock before sleeping: a holder is usually faster than a context switch. */
 const SPINS = 100;
 
-/** A wait lasted longer than it may. What was waited for has not been had. */
+/** A wait took too long. The thread has not acquired what it waited for. */
 export class WaitTimeout extends Error {
   override readonly name = 'WaitTimeout';
 }
 
-/** Mutual exclusion: at most one thread is between `lock` and `unlock`, and sees all that its predecessors wrote. */
+/** Mutual exclusion: one thread holds the lock and sees everything that earlier holders wrote. */
 export interface Mutex {
-  /** Returns once the calling thread holds the lock; throws {@link WaitTimeout}. It is not reentrant. */
+  /** Takes the lock; throws {@link WaitTimeout}. Not reentrant. */
   lock(limitMs?: number): void;
-  /** Gives the lock back; throws if nobody holds it. */
+  /** Releases the lock; throws if no thread holds it. */
   unlock(): void;
 }
 
 const LOCK = 0;
 const FREE = 0;
 const HELD = 1;
-/** Held, and someone may sleep: only then has `unlock` to call the system. */
+/** Held, and other threads may sleep: only then `unlock` has to notify. */
 const CONTENDED = 2;
 
-/** Returns the cells of a free mutex. */
+/** Allocates the cells of a free mutex. */
 export function mutexCells(): Int32Array {
   return sharedCells(1);
 }
 
-/**
- * Opens a mutex with the three states of a futex lock (U. Drepper, "Futexes Are Tricky", mutex 2): nobody calls the
- * system as long as nobody competes.
- */
+/** Opens a futex lock (U. Drepper, "Futexes Are Tricky", mutex 2): no system call without contention. */
 export function openMutex(cells: Int32Array): Mutex {
   return {
     lock(limitMs = WAIT_LIMIT_MS) {
@@ -52,24 +47,24 @@ export function openMutex(cells: Int32Array): Mutex {
         if (Atomics.compareExchange(cells, LOCK, FREE, HELD) === FREE) return;
       }
       const deadline = performance.now() + limitMs;
-      // It is taken as contended, although perhaps nobody else sleeps: this thread cannot know, and a notify too many is
-      // harmless where one too few would leave somebody asleep.
+      // This thread cannot know whether others sleep, so it takes the lock as contended: an
+      // unnecessary notify is harmless, but a missing one would leave a thread asleep.
       while (Atomics.exchange(cells, LOCK, CONTENDED) !== FREE) sleep(cells, LOCK, CONTENDED, deadline);
     },
 
     unlock() {
       const state = Atomics.exchange(cells, LOCK, FREE);
       if (state === CONTENDED) Atomics.notify(cells, LOCK, 1);
-      if (state === FREE) throw new Error('a mutex was unlocked that nobody held');
+      if (state === FREE) throw new Error('unlocked a mutex that nobody held');
     },
   };
 }
 
-/** A number of permits: `acquire` takes one and waits while there is none, `release` adds one. */
+/** A counting semaphore: `acquire` takes a permit or waits for one, `release` adds one. */
 export interface Semaphore {
   /** Takes a permit; throws {@link WaitTimeout}. */
   acquire(limitMs?: number): void;
-  /** Adds a permit, whoever had taken one. */
+  /** Adds a permit; any thread may do so. */
   release(): void;
 }
 
@@ -77,12 +72,12 @@ const PERMITS = 0;
 const SLEEPERS = 1;
 const SEMAPHORE_CELLS = 2;
 
-/** Returns the cells of a semaphore with this many permits. */
+/** Allocates the cells of a semaphore with this many permits. */
 export function semaphoreCells(permits: number): Int32Array {
   return sharedCells(SEMAPHORE_CELLS, { [PERMITS]: permits });
 }
 
-/** Opens a counting semaphore. The permits are never negative: a thread takes one only by replacing n > 0 with n - 1. */
+/** Opens a semaphore. The permits never become negative: taking one replaces n > 0 with n - 1. */
 export function openSemaphore(cells: Int32Array): Semaphore {
   function takePermit(): boolean {
     for (let permits = Atomics.load(cells, PERMITS); permits > 0; permits = Atomics.load(cells, PERMITS)) {
@@ -95,7 +90,8 @@ export function openSemaphore(cells: Int32Array): Semaphore {
     acquire(limitMs = WAIT_LIMIT_MS) {
       if (takePermit()) return;
       const deadline = performance.now() + limitMs;
-      // Counted before it looks again: who releases either sees the sleeper, or has released before this look.
+      // Counted before the next check: a release either sees this sleeper, or came before the
+      // check.
       Atomics.add(cells, SLEEPERS, 1);
       try {
         while (!takePermit()) sleep(cells, PERMITS, 0, deadline);
@@ -111,9 +107,9 @@ export function openSemaphore(cells: Int32Array): Semaphore {
   };
 }
 
-/** A manual-reset event: once set it lets everybody pass, until it is reset. */
+/** A manual-reset event: while it is set, no thread waits for it. */
 export interface Event {
-  /** Sets the event and wakes all who wait. */
+  /** Sets the event and wakes all waiting threads. */
   set(): void;
   reset(): void;
   isSet(): boolean;
@@ -121,17 +117,18 @@ export interface Event {
   wait(limitMs?: number): void;
 }
 
-/** How often it was set or reset in turn: odd while the event is set. */
+/** The number of changes; odd while the event is set. */
 const CHANGES = 0;
 
-/** Returns the cells of an event that is not set. */
+/** Allocates the cells of an event that is not set. */
 export function eventCells(): Int32Array {
   return sharedCells(1);
 }
 
 /**
- * Opens an event. It counts its changes: who waits, waits for another change, and so is let through as well when the event
- * was set and reset before it ran again. An exchange that fails was made by somebody else in the meantime.
+ * Opens an event. It counts its changes, and a thread waits for the count to change: thus it also
+ * wakes up if the event was set and reset before the thread ran again. If a compareExchange fails,
+ * another thread has made the same change.
  */
 export function openEvent(cells: Int32Array): Event {
   const changes = () => Atomics.load(cells, CHANGES);
@@ -156,9 +153,9 @@ export function openEvent(cells: Int32Array): Event {
   };
 }
 
-/** A meeting point for a fixed number of threads, which may meet there again and again. */
+/** A meeting point for a fixed number of threads. It can be used again and again. */
 export interface Barrier {
-  /** Returns once all have arrived; throws {@link WaitTimeout}, and then the barrier is broken: all others throw it too. */
+  /** Waits until all have arrived. If one throws {@link WaitTimeout}, all others throw it too. */
   arrive(limitMs?: number): void;
 }
 
@@ -167,19 +164,20 @@ const ARRIVED = 1;
 const GENERATION = 2;
 const BARRIER_CELLS = 3;
 
-/** What the generation is once a thread has waited too long, and what it is at most before it starts anew. */
+/** The generation of a broken barrier, and the one that 0 follows. */
 const BROKEN = -1;
-const GENERATION_MOST = 0x7fff_ffff;
+const MAX_GENERATION = 0x7fff_ffff;
 
-/** Returns the cells of a barrier for this many threads. */
+/** Allocates the cells of a barrier for this many threads. */
 export function barrierCells(parties: number): Int32Array {
   return sharedCells(BARRIER_CELLS, { [PARTIES]: parties });
 }
 
 /**
- * Opens a barrier. Each meeting is a generation; who waits, waits for the generation to change. A thread reads it before
- * it says that it is there: afterwards the meeting may be over, and the thread would wait for the next. The last to come
- * and the first whose time is over may be two: only one of them changes it.
+ * Opens a barrier. Each meeting is a generation, and a thread waits for the generation to change.
+ * It reads the generation before it arrives: afterwards the meeting may be over, and it would wait
+ * for the next one. The last thread to arrive may compete with one that times out; compareExchange
+ * lets one of them win.
  */
 export function openBarrier(cells: Int32Array): Barrier {
   const current = () => Atomics.load(cells, GENERATION);
@@ -191,9 +189,9 @@ export function openBarrier(cells: Int32Array): Barrier {
 
   function meet(generation: number, limitMs: number): void {
     if (Atomics.add(cells, ARRIVED, 1) + 1 === Atomics.load(cells, PARTIES)) {
-      // Before the generation changes, for then the first may arrive at the next meeting.
+      // Reset before the generation changes, because then threads may arrive at the next meeting.
       Atomics.store(cells, ARRIVED, 0);
-      end(generation, (generation + 1) & GENERATION_MOST);
+      end(generation, (generation + 1) & MAX_GENERATION);
       return;
     }
     const deadline = performance.now() + limitMs;
@@ -208,23 +206,23 @@ export function openBarrier(cells: Int32Array): Barrier {
     arrive(limitMs = WAIT_LIMIT_MS) {
       const generation = current();
       if (generation !== BROKEN) meet(generation, limitMs);
-      if (current() === BROKEN) throw new WaitTimeout('not all have come to the barrier');
+      if (current() === BROKEN) throw new WaitTimeout('not all threads have reached the barrier');
     },
   };
 }
 
-/** A bounded queue of integers, first in, first out, for any number of producers and consumers. */
+/** A bounded FIFO queue of integers, for any number of producers and consumers. */
 export interface BoundedQueue {
   /**
-   * Adds a value (an int32), waiting while the queue is full, and returns how many values it holds then. Throws
-   * {@link WaitTimeout}, and nothing was added.
+   * Adds an int32, waiting while the queue is full; returns the number of values in the queue. Adds
+   * nothing if it throws {@link WaitTimeout}.
    */
   put(value: number, limitMs?: number): number;
-  /** Takes the oldest value, waiting while there is none; throws {@link WaitTimeout}, and nothing was taken. */
+  /** Takes the oldest value or waits for one. Takes nothing if it throws {@link WaitTimeout}. */
   take(limitMs?: number): number;
 }
 
-/** The sentinel: a producer puts one for each consumer, which ends when it takes one. Not to be used as a value. */
+/** A sentinel: the producer adds one for each consumer, which ends when it takes it. */
 export const END = -1;
 
 const HEAD = 0;
@@ -234,14 +232,14 @@ const ROOM = 3;
 const FILLED = ROOM + SEMAPHORE_CELLS;
 const SLOTS = FILLED + SEMAPHORE_CELLS;
 
-/** Returns the cells of an empty queue for this many values. */
+/** Allocates the cells of an empty queue for this many values. */
 export function queueCells(capacity: number): Int32Array {
   return sharedCells(SLOTS + capacity, { [ROOM + PERMITS]: capacity });
 }
 
 /**
- * Opens a queue made of the primitives above: a semaphore counts the room, another the values, and a mutex guards the
- * ring. Room and values together never exceed the capacity, so nothing is overwritten and nothing read twice.
+ * Opens a queue. One semaphore counts the free slots, another the values, and a mutex protects the
+ * ring. Free slots and values never exceed the capacity, so no value is overwritten or read twice.
  */
 export function openQueue(cells: Int32Array): BoundedQueue {
   const mutex = openMutex(cells.subarray(QUEUE_LOCK, ROOM));
@@ -284,15 +282,16 @@ export function openQueue(cells: Int32Array): BoundedQueue {
   };
 }
 
-/** Returns `count` cells of shared memory, all zero but for `values`. */
+/** Allocates `count` cells of shared memory. A cell is zero unless `values` has it. */
 export function sharedCells(count: number, values: Readonly<Record<number, number>> = {}): Int32Array {
   const cells = new Int32Array(new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT));
   for (const [cell, value] of Object.entries(values)) cells[Number(cell)] = value;
   return cells;
 }
 
-/** Returns at once if the cell is not `value`, otherwise sleeps until notified. Throws when the deadline has passed. */
+/** Sleeps until notified, or not at all if the cell is not `value`. Throws at the deadline. */
 function sleep(cells: Int32Array, cell: number, value: number, deadline: number): void {
   const left = deadline - performance.now();
-  if (left <= 0 || Atomics.wait(cells, cell, value, left) === 'timed-out') throw new WaitTimeout('waited in vain');
+  if (left <= 0 || Atomics.wait(cells, cell, value, left) === 'timed-out')
+    throw new WaitTimeout('the wait took too long');
 }

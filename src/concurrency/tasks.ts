@@ -1,4 +1,4 @@
-// What the threads can do: the work of all demonstrations.
+// The tasks of the pool's threads: the work of all demonstrations.
 import { counter } from './counter.ts';
 import type { Demonstration, DemonstrationPath } from './demonstration.ts';
 import { event } from './event.ts';
@@ -23,10 +23,10 @@ export const tasks: TaskModule['tasks'] = Object.fromEntries(
   Object.entries(DEMONSTRATIONS).map(([path, { work }]) => [path, work]),
 );
 
-const REHEARSED_COUNT = 1_000;
+const WARM_UP_COUNT = 1_000;
 
-/** The counter on memory of its own. */
-export function rehearsal(): Job {
-  const input = counter.prepare({ workers: 1, count: REHEARSED_COUNT }).inputFor(0);
+/** Returns a job of the counter on its own memory. */
+export function warmUp(): Job {
+  const input = counter.prepare({ workers: 1, count: WARM_UP_COUNT }).inputFor(0);
   return { task: '/counter/increment' satisfies DemonstrationPath, index: 0, input };
 }

@@ -1,5 +1,5 @@
-// POST /thread-local/run: every thread keeps a context of its own under the same key. No lock is needed where nothing is
-// shared; a barrier makes sure that all have written before anyone reads.
+// POST /thread-local/run: each thread keeps its own value under the same key. Nothing is shared, so
+// no lock is needed; a barrier ensures that all threads have written before one of them reads.
 import type { Demonstration } from './demonstration.ts';
 import { barrierCells, openBarrier } from './sync.ts';
 
@@ -12,7 +12,7 @@ interface Input {
   readonly key: string;
   /** The thread's share of the items. */
   readonly items: readonly string[];
-  /** As many as the largest share, so that all threads come to the barrier as often. */
+  /** The size of the largest share, so that all threads use the barrier equally often. */
   readonly rounds: number;
   readonly allSet: Int32Array;
 }
@@ -23,19 +23,19 @@ interface Result {
   readonly isolated: boolean;
 }
 
-const THREADS_MOST = 8;
+const MAX_THREADS = 8;
 
-/** How many times the threads wait for each other, so that all have written before anyone reads: each costs a sleep. */
-const MEETINGS_MOST = 64;
+/** How often the threads meet at the barrier; each meeting costs a sleep. */
+const MAX_MEETINGS = 64;
 
-/** Thread-local by where it stands: each thread loads this module for itself. */
+/** Thread-local, because each thread loads this module separately. */
 const context = new Map<string, string>();
 
 /** The demonstration of thread-local storage. */
 export const threadLocal: Demonstration<Request, Input, Result> = {
   prepare({ items, context_key }) {
     const total = items.length;
-    const workers = Math.min(total, THREADS_MOST);
+    const workers = Math.min(total, MAX_THREADS);
     const allSet = barrierCells(workers);
     const rounds = Math.ceil(total / workers);
     const startOf = (index: number) => Math.floor((total * index) / workers);
@@ -50,7 +50,7 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
       answer(threads) {
         const isolated = threads.every((thread) => thread.isolated);
         const head = JSON.stringify({ context_key, total, workers, isolated });
-        // There may be hundreds of thousands of results: the threads have written their parts themselves.
+        // There may be hundreds of thousands of results, so the threads write their parts as JSON.
         return `${head.slice(0, -1)},"results":[${threads.map(({ results }) => results).join(',')}]}`;
       },
     };
@@ -63,7 +63,7 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
     for (let round = 0; round < rounds; round += 1) {
       const item = items[round];
       if (item !== undefined) context.set(key, item);
-      if (round < MEETINGS_MOST) barrier.arrive();
+      if (round < MAX_MEETINGS) barrier.arrive();
       if (item === undefined) continue;
       const value = context.get(key);
       isolated &&= value === item;

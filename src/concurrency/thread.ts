@@ -1,73 +1,74 @@
-// A thread of a crew: loads what there is to do, rehearses, parks, does the one job it is called for, and parks again until
-// it is let go. Nothing here waits on an event loop: what a thread waits for are its cells.
+// A thread of the pool, from inside. It loads the tasks, warms up, waits, does the one job it is called for, and waits
+// again to be dismissed. It waits on shared memory and never on an event loop.
 import { MessageChannel, type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 
-/** What a thread can be asked to do, by name. Tasks are synchronous: they block their thread and no other. */
+/** What threads can do. */
 export interface TaskModule {
+  /** The tasks by name. They are synchronous: each blocks its own thread only. */
   readonly tasks: Readonly<Record<string, Task>>;
-  /** Returns a job that one thread can do alone, time and again: by that it warms its code up before the first real one. */
-  readonly rehearsal: () => Job;
+  /** Returns a job that one thread can do alone, any number of times, to compile its hot code. */
+  readonly warmUp: () => Job;
 }
 
-/** Does the share of thread `index` (from 0) in a job; input and result are structured-cloneable. */
+/** Does the share of thread `index` (from 0) in a job. Input and result are structured-cloneable. */
 export type Task = (input: never, index: number) => unknown;
 
 /** What a thread is given when it starts. */
 export interface ThreadData {
-  /** One cell, which says what the thread is to do. */
+  /** One cell, at {@link STATE}. */
   readonly control: Int32Array;
   /** The URL of a {@link TaskModule}. */
   readonly tasks: string;
 }
 
-/** A job, as it is sent to a thread that is then called. */
+/** A job. It is sent to a thread before the thread is called. */
 export interface Job {
   readonly task: string;
   readonly index: number;
   readonly input: unknown;
 }
 
-/** What a thread says: that it is parked, and later that its job is done. What it throws ends it instead. */
-export type Report = { readonly kind: 'parked' } | { readonly kind: 'done'; readonly result: unknown };
+/** What a thread reports: that it is idle, and later that its job is done. An error ends the thread instead. */
+export type Report = { readonly kind: 'idle' } | { readonly kind: 'done'; readonly result: unknown };
 
 /** The cell of `control`. */
 export const STATE = 0;
 
-/** The thread is to wait. */
-export const PARKED = 0;
+/** The thread waits. */
+export const IDLE = 0;
 
-/** The thread is to do the job that has been sent to it. */
+/** The thread does the job that was sent to it, and waits. */
 export const CALLED = 1;
 
-/** The thread is to end. */
+/** The thread ends. */
 export const DISMISSED = 2;
 
-/** With fewer the lock of the counter would be compiled by the optimizing compiler in the middle of a job. */
-const REHEARSALS = 12;
+/** Enough rounds for V8 to optimize the lock before the first real job. */
+const WARM_UP_ROUNDS = 12;
 
 async function live(port: MessagePort, { control, tasks: url }: ThreadData): Promise<void> {
-  const { tasks, rehearsal }: TaskModule = await import(url);
-  rehearse(tasks, rehearsal());
-  say(port, { kind: 'parked' });
-  waitWhile(control, PARKED);
+  const { tasks, warmUp }: TaskModule = await import(url);
+  repeat(tasks, warmUp());
+  report(port, { kind: 'idle' });
+  waitWhile(control, IDLE);
   if (Atomics.load(control, STATE) === DISMISSED) return;
-  say(port, { kind: 'done', result: perform(tasks, received(port)) });
-  // Not before the answer has been sent: a thread that ends takes time from those that still work.
+  report(port, { kind: 'done', result: perform(tasks, receive(port)) });
+  // Ending a thread slows down those that still work, so it ends only when it is told to.
   waitWhile(control, CALLED);
 }
 
-/** Does a job as it will be done, from the message on, often enough to have the hot code compiled. */
-function rehearse(tasks: TaskModule['tasks'], job: Job): void {
+/** Does a job several times in the way a real job is done, messages included. */
+function repeat(tasks: TaskModule['tasks'], job: Job): void {
   const { port1, port2 } = new MessageChannel();
-  for (let round = 0; round < REHEARSALS; round += 1) {
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
     port1.postMessage(job);
-    perform(tasks, received(port2));
+    perform(tasks, receive(port2));
   }
   port1.close();
 }
 
-/** The job that was sent before: as a thread is called only afterwards, it is there. */
-function received(port: MessagePort): Job {
+/** Returns the job that was sent before the call. */
+function receive(port: MessagePort): Job {
   return receiveMessageOnPort(port)?.message;
 }
 
@@ -79,9 +80,9 @@ function waitWhile(control: Int32Array, state: number): void {
   while (Atomics.load(control, STATE) === state) Atomics.wait(control, STATE, state);
 }
 
-function say(port: MessagePort, report: Report): void {
-  port.postMessage(report);
+function report(port: MessagePort, message: Report): void {
+  port.postMessage(message);
 }
 
-// In the main thread, where this module is imported for its types and cells, there is no such port.
+// The main thread imports this module for its types and cells; it has no such port.
 if (parentPort) await live(parentPort, workerData);

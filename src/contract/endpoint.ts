@@ -1,11 +1,12 @@
-// Between HTTP and a handler: validates a request against its operation in the contract, so that handlers see only
-// input that fits. Everything that is wrong is told at once, in one 422.
-import type { Call, Route } from '../http/dispatch.ts';
+// Connects HTTP and handlers: validates each request against its operation in the contract, so that
+// handlers see only valid input. One 422 reports all violations.
+
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
+import type { Call, Route } from '../http/route.ts';
 import { type Operation, operations, type Parameter } from './generated.js';
 import { parsePathInteger, parseQueryInteger } from './parameters.ts';
-import { explain, inWords, violationsOf } from './violations.ts';
+import { describeRule, describeViolations, findViolations } from './violations.ts';
 
 /** A validated request: parameters by name, integers as numbers, defaults filled in. */
 export interface Input<Parameters, Content> {
@@ -17,12 +18,12 @@ export interface Input<Parameters, Content> {
 /** Handles a validated request. */
 export type Handler<Parameters, Content> = (input: Input<Parameters, Content>) => Reply | Promise<Reply>;
 
-/** How many violations a 422 lists: enough to mend a request, too few to make a large answer of a small request. */
-const ERRORS_SHOWN = 20;
+/** How many violations a 422 lists; more would let a small request cause a large answer. */
+const MAX_ERRORS = 20;
 
 /**
- * Returns the route for the operation at `method` and `template`. `Parameters` and `Content` say what its schemas
- * guarantee. Throws if the contract has no such operation.
+ * Returns the route of the operation at `method` and `template`. `Parameters` and `Content` are the
+ * types that its schemas guarantee. Throws if the contract has no such operation.
  */
 export function endpoint<Parameters = unknown, Content = unknown>(
   method: Operation['method'],
@@ -40,14 +41,15 @@ export function endpoint<Parameters = unknown, Content = unknown>(
     handle(call) {
       const violations: Violation[] = [];
       const parameters = checkParameters(operation, call, violations);
-      if (body && !body.first(call.body)) violations.push(...violationsOf(body, call.body));
-      if (violations.length > 0) throw refusal(violations);
+      if (body && !body.first(call.body)) violations.push(...findViolations(body, call.body));
+      if (violations.length > 0) throw validationFailed(violations);
       const content = body ? { ...body.defaults, ...(call.body as object) } : undefined;
       return handle({ parameters: parameters as Parameters, body: content as Content, call });
     },
   };
 }
 
+/** Returns the values of all parameters and adds what is wrong with them to `violations`. */
 function checkParameters({ parameters }: Operation, call: Call, violations: Violation[]): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
@@ -62,21 +64,22 @@ function checkParameters({ parameters }: Operation, call: Call, violations: Viol
 function checkParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]): unknown {
   const [text] = sent;
   if (text === undefined) return parameter.default;
-  const place = { field: parameter.name, in: parameter.in };
+  const location = { field: parameter.name, in: parameter.in };
   if (sent.length > 1) {
-    violations.push({ ...place, code: 'maxItems', detail: 'must be given only once' });
+    violations.push({ ...location, code: 'maxItems', detail: 'must be given only once' });
     return undefined;
   }
   const parse = parameter.in === 'path' ? parsePathInteger : parseQueryInteger;
   const value = parameter.isInteger ? parse(text) : text;
   if (!parameter.validate(value)) {
     for (const error of parameter.validate.errors ?? []) {
-      violations.push({ ...place, code: error.keyword, detail: explain(error) });
+      violations.push({ ...location, code: error.keyword, detail: describeRule(error) });
     }
   }
   return value;
 }
 
-function refusal(violations: readonly Violation[]): Problem {
-  return new Problem('validation-failed', inWords(violations), { errors: violations.slice(0, ERRORS_SHOWN) });
+function validationFailed(violations: readonly Violation[]): Problem {
+  const errors = violations.slice(0, MAX_ERRORS);
+  return new Problem('validation-failed', describeViolations(violations), { errors });
 }

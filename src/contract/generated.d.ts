@@ -1,6 +1,6 @@
-// The types of generated.js, which the build makes from schemas/openapi.json (see compile.ts).
+// The types of generated.js, which src/build/contract.ts generates from schemas/openapi.json.
 
-/** A compiled schema. After a call that returned false, `errors` says what was wrong. */
+/** A compiled schema. `errors` belongs to the last call that returned false. */
 export interface Validate {
   (value: unknown): boolean;
   errors?: readonly SchemaError[] | null;
@@ -18,7 +18,7 @@ export interface SchemaError {
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
-  /** Integers are parsed by the strict grammar of parameters.ts before they are validated; other types are text. */
+  /** Whether parameters.ts parses the text before it is validated. */
   readonly isInteger: boolean;
   readonly default?: number;
   readonly validate: Validate;
@@ -26,11 +26,11 @@ export interface Parameter {
 
 /** The body of an operation. */
 export interface Body {
-  /** Stops at the first violation: what every request pays. */
+  /** Stops at the first violation. Every request is validated with it. */
   readonly first: Validate;
-  /** Collects all violations: what only a refused request pays. */
+  /** Collects all violations of a request that was refused. */
   readonly all: Validate;
-  /** The defaults of the members that may be left out. */
+  /** The defaults of optional members. */
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 

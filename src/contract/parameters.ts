@@ -1,8 +1,9 @@
-// Integers as paths and queries carry them: ASCII digits and nothing else counts.
+// Parses the integers of paths and queries. Only ASCII digits count, unlike in `Number`.
 
 /**
- * Parses the integer of a path segment: digits, with a minus sign or not. One beyond what a double holds exactly comes
- * back as 0, which names nothing either. Returns undefined for anything else.
+ * Parses the integer of a path segment: digits with an optional minus sign. An integer that a
+ * double cannot hold exactly becomes 0, which is no id either. Returns undefined for any other
+ * text.
  */
 export function parsePathInteger(text: string): number | undefined {
   if (!/^-?[0-9]+$/.test(text)) return undefined;
@@ -11,8 +12,8 @@ export function parsePathInteger(text: string): number | undefined {
 }
 
 /**
- * Parses the integer of a query value: digits. A negative number is parsed as well, so that its range and not its
- * form is named as the fault, but "-0" is none. Returns undefined for anything else.
+ * Parses the integer of a query value: digits. A negative number is accepted too, so that its range
+ * is reported and not its form, but "-0" is not. Returns undefined for any other text.
  */
 export function parseQueryInteger(text: string): number | undefined {
   return /^(?:[0-9]+|-0*[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;

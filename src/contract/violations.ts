@@ -1,33 +1,38 @@
-// What a schema finds wrong, told to those who sent it.
+// Turns the errors of the compiled schemas into the violations that a 422 reports.
 import type { Violation } from '../http/problem.ts';
 import type { Body, SchemaError } from './generated.js';
 
-/** How much of an array is looked at for the list of violations; a refused array may have half a million members. */
-const MEMBERS_LISTED = 100;
+/**
+ * How many members of an array are checked for the list of violations; an array may have half a
+ * million.
+ */
+const MAX_MEMBERS = 100;
 
-/** How many violations are told in words. */
-const TOLD = 3;
+/** How many violations a sentence describes. */
+const MAX_DESCRIBED = 3;
 
-/** Returns the first of the violations, and how many more there are, as a sentence. */
-export function inWords(violations: readonly Violation[]): string {
-  const told = violations.slice(0, TOLD).map((each) => `${each.field || 'The body'} ${each.detail}`);
-  const rest = violations.length - told.length;
-  return `${[...told, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
+/** Returns a sentence with the first violations and the number of the others. */
+export function describeViolations(violations: readonly Violation[]): string {
+  const shown = violations.slice(0, MAX_DESCRIBED).map((each) => `${each.field || 'The body'} ${each.detail}`);
+  const rest = violations.length - shown.length;
+  return `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
 }
 
-/** Returns everything that `value` violates of what a body must be. */
-export function violationsOf(body: Body, value: unknown): Violation[] {
-  const found = body.all(shortened(value)) ? [] : body.all.errors;
-  // What is wrong may stand beyond the part that was looked at.
-  return (found?.length ? found : (body.first.errors ?? [])).map(toViolation);
+/** Returns the violations of `value`, which `body.first` has just refused. */
+export function findViolations(body: Body, value: unknown): Violation[] {
+  const errors = body.all(shorten(value)) ? [] : body.all.errors;
+  // The violation may be in a part that was cut off.
+  return (errors?.length ? errors : (body.first.errors ?? [])).map(toViolation);
 }
 
-/** `value` with its long arrays cut: collecting every violation of an unbounded input is a denial of service. */
-function shortened(value: unknown): unknown {
+/**
+ * Cuts long arrays: collecting every violation of an unbounded input would be a denial of service.
+ */
+function shorten(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const members = Object.entries(value).map(([name, member]) => [
     name,
-    Array.isArray(member) ? member.slice(0, MEMBERS_LISTED) : member,
+    Array.isArray(member) ? member.slice(0, MAX_MEMBERS) : member,
   ]);
   return Object.fromEntries(members);
 }
@@ -40,13 +45,15 @@ function toViolation(error: SchemaError): Violation {
     in: 'body',
     pointer: `#${path}`,
     code: error.keyword,
-    detail: explain(error),
+    detail: describeRule(error),
   };
 }
 
-/** Returns what a violated rule asks for, as the end of a sentence. */
-export function explain({ keyword, params, message = 'is not valid' }: SchemaError): string {
+/** Returns what the violated rule requires, as the end of a sentence: `must be ...`. */
+export function describeRule({ keyword, params, message = 'is not valid' }: SchemaError): string {
   if (keyword === 'pattern' && params.pattern === '\\S') return 'must not be blank';
-  if (keyword === 'format' && params.format === 'well-formed') return 'must be valid Unicode, without lone surrogates';
+  if (keyword === 'format' && params.format === 'well-formed') {
+    return 'must be valid Unicode, without lone surrogates';
+  }
   return message;
 }

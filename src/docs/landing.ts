@@ -1,46 +1,55 @@
-// The content of /docs. What tells people what this is, and lets them make a first call, is here and needs no script;
-// Swagger UI puts the list of operations in the place of a line that says where they are without it.
+// The content of /docs. The introduction and the first call need no script; Swagger UI replaces the
+// paragraph inside #swagger-ui.
+import { renderGuideList } from './guides.ts';
 import { escapeHtml } from './page.ts';
-import { problemList } from './problem-list.ts';
+import { renderProblemList } from './problem-list.ts';
 
-/** What the content of /docs says of the service; no slash at the end of `baseUrl`. */
+/** What the content of /docs says about the service; `baseUrl` has no slash at its end. */
 export interface LandingParts {
   readonly version: string;
   readonly baseUrl: string;
 }
 
 /** Returns the HTML of the content of /docs. */
-export function landing({ version, baseUrl }: LandingParts): string {
+export function renderLanding({ version, baseUrl }: LandingParts): string {
   return `<h1>notes-server <span class="version">${escapeHtml(version)}</span></h1>
-<p class="lead">A service that keeps notes, tags and comments, over HTTP and in JSON. It is strict about what it takes,
-gives back every text exactly as it was sent, and confirms a write only when it is stored. Six demonstrations show
-threads at work.</p>
-<h2 id="first-call">Make your first note</h2>
+<p class="lead">A service that keeps notes, tags and comments, over HTTP and in JSON. It validates
+strictly, returns every text exactly as it was sent, and confirms a write only when it is stored.
+Six demonstrations show threads at work.</p>
+<h2 id="first-call">Create your first note</h2>
 <div class="command">
 <pre><code>${firstCall(baseUrl)}</code></pre>
-<button type="button" class="copy" hidden>Copy<span class="for-ears"> the command</span></button>
+<button type="button" class="copy" hidden>Copy<span class="visually-hidden"> the command</span>
+</button>
 </div>
-<p class="told soft" role="status"></p>
-<p class="soft">A service that was given keys asks for one: add <code>-H 'authorization: Bearer KEY'</code>.
+<p class="copy-status soft" role="status"></p>
+<p class="soft">If the service requires a key, add <code>-H 'authorization: Bearer KEY'</code>.
 The whole contract, with every bound, is <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
 <div id="swagger-ui">
-<p>The list of operations, where each can be tried, is loaded by a script. Without it,
+<p>The list of operations, where you can try each of them, needs a script. Without it,
 <a href="openapi.json">openapi.json</a> describes all of them.</p>
 </div>
 </section>
+<section id="guides" aria-labelledby="guides-title">
+<h2 id="guides-title">Guides</h2>
+${renderGuideList('')}
+</section>
 <section id="problems" aria-labelledby="problems-title">
 <h2 id="problems-title">Problems</h2>
-<p>What goes wrong is told as problem details (RFC 9457). The <code>type</code> of each leads to its page, which says what
-it means and what to do.</p>
-${problemList('')}
+<p>Error responses are problem details (RFC 9457). The <code>type</code> of each leads to its page,
+which says what it means and what to do.</p>
+${renderProblemList('')}
 </section>`;
 }
 
-/** A call that old versions of curl understand too. The address is marked, for a script may know a better one. */
+/**
+ * Returns a command that old versions of curl understand too. A script may replace the marked
+ * address.
+ */
 function firstCall(baseUrl: string): string {
-  // In single quotes a shell takes everything for itself, but a single quote.
+  // Between single quotes, a shell interprets nothing but a single quote.
   const base = escapeHtml(baseUrl.replaceAll("'", '%27'));
   return `curl -H 'content-type: application/json' \\
   -d '{"title":"Shopping list","body":"Milk, bread, apples"}' \\

@@ -1,6 +1,7 @@
-// The frame of the pages that people see: /docs and /problems/{slug} share their head, their bar and their look.
+// The frame that all pages share: /docs, the guides and the problems have the same head, bar and
+// look.
 
-/** What a browser may do on these pages: load what this server has, and nothing else. */
+/** What a browser may do on these pages: load from this server, and nothing else. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -12,13 +13,16 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the answers with pages and their files say of security, flat. */
+/** The security headers of pages and their files, flat. */
 export const SECURITY_HEADERS = ['content-security-policy', POLICY, 'referrer-policy', 'no-referrer'];
 
 /** The headers of every page, flat. */
 export const PAGE_HEADERS = ['content-type', 'text/html; charset=utf-8', ...SECURITY_HEADERS];
 
-/** A page: `main` is the HTML of its content, `root` the relative path from the page to the service's base, as in `../`. */
+/**
+ * The parts of a page. `main` is the HTML of its content, `head` that of further elements of the
+ * head. `root` leads from the page to the service's base, as in `../`.
+ */
 export interface PageParts {
   readonly title: string;
   readonly root: string;
@@ -27,7 +31,7 @@ export interface PageParts {
 }
 
 /** Returns the HTML of a page. Only `title` is escaped. */
-export function htmlPage({ title, root, head = '', main }: PageParts): string {
+export function renderPage({ title, root, head = '', main }: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -45,6 +49,7 @@ ${head}</head>
 <a class="home" href="${root}docs"><img src="${root}docs/favicon.svg" alt="" width="28" height="28">notes-server</a>
 <nav aria-label="Documentation">
 <a href="${root}docs#operations">Operations</a>
+<a href="${root}docs#guides">Guides</a>
 <a href="${root}docs#problems">Problems</a>
 <a href="${root}openapi.json">OpenAPI</a>
 </nav>
@@ -58,7 +63,7 @@ ${main}
 `;
 }
 
-/** Returns `text` so that it stands for itself in HTML, in an attribute too. */
+/** Escapes `text` for HTML, in attributes too. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,16 +1,20 @@
-// The list of all problem types, as the pages show it.
+// The list of all problem types, as pages show it.
 import { type ProblemSlug, problemTitle, problemTypes } from '../http/problem.ts';
 import { escapeHtml } from './page.ts';
 
 /** All problem types, in the order of their status. */
 export const PROBLEM_SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
-/** Returns the HTML of links to the pages of all problem types; `root` leads to the service's base, `current` is the page. */
-export function problemList(root: string, current?: ProblemSlug): string {
+/**
+ * Returns the HTML of links to the pages of all problem types; `root` leads to the service's base,
+ * `current` is the problem of the page.
+ */
+export function renderProblemList(root: string, current?: ProblemSlug): string {
   const items = PROBLEM_SLUGS.map((slug) => {
     const here = slug === current ? ' aria-current="page"' : '';
-    const name = `<span class="status">${problemTypes[slug].status}</span> ${escapeHtml(problemTitle(slug))}`;
-    return `<li><a href="${root}problems/${slug}"${here}>${name}</a></li>`;
+    const status = `<span class="status">${problemTypes[slug].status}</span>`;
+    const title = escapeHtml(problemTitle(slug));
+    return `<li><a href="${root}problems/${slug}"${here}>${status} ${title}</a></li>`;
   });
   return `<ul class="problem-list">\n${items.join('\n')}\n</ul>`;
 }

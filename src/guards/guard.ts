@@ -1,18 +1,16 @@
-// Who may come in, and how often: what is looked at before a request is routed, in the order of interface section 4 (403,
-// 401, 429).
+// Decides who may use the service and how often, before a request is routed: origin and host (403), keys (401), rate
+// (429), in this order.
 import type { IncomingMessage } from 'node:http';
-import type { Guard } from '../http/dispatch.ts';
 import { Problem } from '../http/problem.ts';
+import type { Admission, Guard } from '../http/route.ts';
 import { clientAddress } from './client-address.ts';
 import type { Keys } from './keys.ts';
-import { checkHost, checkWrite, corsHeaders, preflightReply } from './origin.ts';
+import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
-type MaybePromise<Value> = Value | Promise<Value>;
-
-/** What is asked of requests. */
+/** What a guard asks of requests. */
 export interface GuardOptions {
-  /** Undefined: everybody may come in. */
+  /** Undefined: no key is required. */
   readonly keys: Keys | undefined;
   /** Requests that a client may make in {@link WINDOW_S} seconds; undefined: any number. */
   readonly rateLimit: number | undefined;
@@ -21,27 +19,29 @@ export interface GuardOptions {
   readonly corsOrigins: readonly string[];
   /** Where clients reach the service. */
   readonly baseUrl: string;
-  /** Whether only this machine reaches it. */
+  /** Whether the service listens on a loopback address. */
   readonly loopback: boolean;
-  /** Makes the limiters, which have names. */
   readonly createLimiter: (name: string, quota: number) => RateLimiter;
 }
 
-/** Who asks how the service is needs no key, and may ask as often as they like. */
+/** The first segment of paths that never require a key nor count towards a rate. */
 const NEVER_LIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 
-/** What is open to everybody: that, the entrance and the description, and two with all that is below. */
+/** The first segment of paths that never require a key: alone, and with everything below. */
 const OPEN: ReadonlySet<string> = new Set([...NEVER_LIMITED, '', 'openapi.json']);
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
-/** What the limiters are called, in the answers as well. */
+/** The names of the limiters, which answers show. */
 const DEFAULT = 'default';
 const WRONG_KEYS = 'wrong-keys';
 
-/** How many wrong keys an address may send in {@link WINDOW_S} seconds. */
-const WRONG_KEYS_MOST = 10;
+/** Wrong keys that an address may send in {@link WINDOW_S} seconds. */
+const MAX_WRONG_KEYS = 10;
 
-/** Returns the guard that `options` ask for. */
+/** The client that sent a request, by its key or address, or why it is refused. */
+type Identity = { readonly client: string } | { readonly refusal: Problem; readonly headers: readonly string[] };
+
+/** Returns the guard for `options`. */
 export function createGuard(options: GuardOptions): Guard {
   const { keys, rateLimit, trustProxy, corsOrigins, baseUrl, loopback, createLimiter } = options;
   const { origin, hostname } = new URL(baseUrl);
@@ -49,65 +49,64 @@ export function createGuard(options: GuardOptions): Guard {
   const sites = new Set(corsOrigins);
   const writers = new Set([...corsOrigins, origin]);
   const limiter = rateLimit === undefined ? undefined : createLimiter(DEFAULT, rateLimit);
-  const wrongKeys = createLimiter(WRONG_KEYS, WRONG_KEYS_MOST);
+  const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
-  /** The client by its key; throws unauthorized, or too-many-requests if its address has sent too many wrong ones. */
-  function holderOf(message: IncomingMessage, { holderOf }: Keys, headers: string[]): MaybePromise<string> {
-    const holder = holderOf(message.headers);
-    if (holder === 'none') throw unauthorized('This service asks for a key: send "authorization: Bearer KEY".');
+  async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Identity> {
+    const holder = keys.holderOf(message.headers);
+    if (holder === 'none') {
+      return refuse(unauthorized('This service asks for a key: send "authorization: Bearer KEY".'));
+    }
     const address = clientAddress(message, trustProxy);
-    // Whoever has used them up is told nothing of further keys, not even of a right one: it may be the next guess.
-    return after(holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.look(address), (quota) => {
-      if (!quota.allowed) {
-        headers.push(...quotaHeaders(WRONG_KEYS, WRONG_KEYS_MOST, quota));
-        throw tooMany('Too many wrong keys.', quota);
-      }
-      if (holder === 'wrong') throw unauthorized('This key is not known.');
-      return holder.key;
-    });
+    const quota = await (holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.look(address));
+    // Beyond the limit even a right key is refused: the answer must not tell whether a guess was right.
+    if (!quota.allowed) {
+      return refuse(tooMany('Too many wrong keys.', quota), quotaHeaders(WRONG_KEYS, MAX_WRONG_KEYS, quota));
+    }
+    if (holder === 'wrong') return refuse(unauthorized('This key is not known.'));
+    return { client: holder.key };
   }
 
-  function countRequest(
-    client: string,
-    quota: number,
-    limiter: RateLimiter,
-    headers: string[],
-  ): MaybePromise<undefined> {
-    return after(limiter.take(client), (left) => {
-      headers.push(...quotaHeaders(DEFAULT, quota, left));
-      if (!left.allowed) throw tooMany('Too many requests.', left);
-      return undefined;
-    });
+  function identify(message: IncomingMessage, needsKey: boolean): Identity | Promise<Identity> {
+    if (keys && needsKey) return identifyByKey(message, keys);
+    return { client: limiter ? clientAddress(message, trustProxy) : '' };
   }
 
-  return (message, path, headers) => {
+  async function countRequest(client: string): Promise<Omit<Admission, 'reply'>> {
+    if (!limiter || rateLimit === undefined) return { headers: [] };
+    const quota = await limiter.take(client);
+    const headers = quotaHeaders(DEFAULT, rateLimit, quota);
+    return quota.allowed ? { headers } : refuse(tooMany('Too many requests.', quota), headers);
+  }
+
+  return async (message, path) => {
     if (loopback) checkHost(message, hosts);
-    if (sites.size > 0) headers.push(...corsHeaders(message, sites));
-    checkWrite(message, writers);
+    const cors = sites.size > 0 ? corsHeaders(message, sites) : [];
+    if (isForeignWrite(message, writers)) {
+      return { headers: cors, refusal: new Problem('forbidden', 'Writes from other sites are not allowed.') };
+    }
     const preflight = preflightReply(message, sites);
-    if (preflight) return preflight;
+    if (preflight) return { headers: cors, reply: preflight };
     const [first = ''] = path;
     const isWhole = path.length === 1;
     const isOpen = (isWhole && OPEN.has(first)) || OPEN_BELOW.has(first);
-    const isLimited = !(isWhole && NEVER_LIMITED.has(first));
-    return after(keys && !isOpen ? holderOf(message, keys, headers) : undefined, (holder) => {
-      if (rateLimit === undefined || !limiter || !isLimited) return undefined;
-      return countRequest(holder ?? clientAddress(message, trustProxy), rateLimit, limiter, headers);
-    });
+    const identity = await identify(message, !isOpen);
+    if ('refusal' in identity) return { ...identity, headers: [...cors, ...identity.headers] };
+    if (!limiter || (isWhole && NEVER_LIMITED.has(first))) return { headers: cors };
+    const counted = await countRequest(identity.client);
+    return { ...counted, headers: [...cors, ...counted.headers] };
   };
 }
 
-/** Goes on at once where there is nothing to wait for: a promise more would cost each request a turn. */
-function after<Value, Result>(
-  value: MaybePromise<Value>,
-  next: (value: Value) => MaybePromise<Result>,
-): MaybePromise<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
+function refuse(refusal: Problem, headers: readonly string[] = []) {
+  return { refusal, headers };
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what remains (`r`) and until when (`t`). */
-function quotaHeaders(name: string, most: number, { remaining, resetS }: Quota): string[] {
-  const policy = `"${name}";q=${most};w=${WINDOW_S}`;
+/**
+ * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what remains
+ * (`r`) and until when (`t`).
+ */
+function quotaHeaders(name: string, quota: number, { remaining, resetS }: Quota): string[] {
+  const policy = `"${name}";q=${quota};w=${WINDOW_S}`;
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${resetS}`];
 }
 

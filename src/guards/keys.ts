@@ -1,66 +1,76 @@
-// The keys that let clients in. They are kept as digests of equal length, and a sent one is compared with all of them in
-// constant time: how long it takes says nothing about how nearly it was right.
+// The keys that clients may use. Only digests of equal length are kept, and a sent key is compared
+// with all of them in constant time, so the time of an answer reveals nothing about the keys.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** How many keys there may be: each sent key is compared with all of them. */
-const KEYS_MOST = 512;
+/** Each sent key is compared with all keys. */
+const MAX_KEYS = 512;
 
-/** Visible ASCII: what a header can carry and a list can part. */
+/** Visible ASCII without commas, so that a key fits into a header and into a list. */
 const KEY = /^[!-+\--~]+$/;
 
-/** Who sent a request: the holder of a key (a name for it that is not the key), nobody, or somebody with a wrong key. */
+/**
+ * Who sent a request: the holder of a key, by the digest of the key; a client with no key or a
+ * wrong one.
+ */
 export type Holder = { readonly key: string } | 'none' | 'wrong';
-
-/** The keys that are in force. */
-export interface Keys {
-  /** Says whose key the headers carry: as `authorization: Bearer KEY` (RFC 6750), else as `x-api-key: KEY`. */
-  holderOf(headers: IncomingHttpHeaders): Holder;
-  /** Reads the file again; rejects, and nothing changes, if it cannot be read or holds no key. Returns how many there are. */
-  reload(): Promise<number>;
-}
 
 /** Where keys come from. */
 export interface KeySource {
   readonly texts: readonly string[];
-  /** A file with one key a line; empty lines and those that begin with `#` are skipped. */
+  /** A file with one key per line; empty lines and lines that begin with `#` are skipped. */
   readonly file: string | undefined;
 }
 
-/** Returns the keys of `source`. Rejects with an Error, whose message is one line for a person, as `reload` does. */
-export async function loadKeys({ texts, file }: KeySource): Promise<Keys> {
-  let digests: readonly Buffer[] = [];
-  let loading = Promise.resolve(0);
+/** The keys of a source; none before the first {@link Keys.reload}. */
+export class Keys {
+  readonly #source: KeySource;
+  #digests: readonly Buffer[] = [];
+  #lastReload = Promise.resolve(0);
 
-  async function load(): Promise<number> {
-    const listed = file === undefined ? [] : keysIn(await read(file), file);
+  constructor(source: KeySource) {
+    this.#source = source;
+  }
+
+  /**
+   * Returns the holder of the key in `authorization: Bearer KEY` (RFC 6750), or else in `x-api-key:
+   * KEY`.
+   */
+  holderOf(headers: IncomingHttpHeaders): Holder {
+    const sent = sentKey(headers);
+    if (sent === undefined) return 'none';
+    const sentDigest = digest(sent);
+    // `filter` compares with all digests; `some` would stop at a match.
+    const equal = this.#digests.filter((each) => timingSafeEqual(each, sentDigest));
+    return equal.length > 0 ? { key: sentDigest.toString('base64') } : 'wrong';
+  }
+
+  /**
+   * Reads the file again; resolves with the number of keys. Rejects, and keeps the old keys, if the
+   * file cannot be read or has no valid keys. The message of the Error is one line for a person.
+   */
+  reload(): Promise<number> {
+    // One after the other, so that a slow reload cannot restore keys that a later one has replaced.
+    this.#lastReload = this.#lastReload.catch(() => 0).then(() => this.#load());
+    return this.#lastReload;
+  }
+
+  async #load(): Promise<number> {
+    const { texts, file } = this.#source;
+    const listed = file === undefined ? [] : parseKeys(await readKeyFile(file), file);
     const keys = [...new Set([...texts, ...listed])];
-    if (keys.length > KEYS_MOST) throw new Error(`there are ${keys.length} keys, and ${KEYS_MOST} are the most`);
-    digests = keys.map(digest);
+    if (keys.length > MAX_KEYS) throw new Error(`there are ${keys.length} keys; at most ${MAX_KEYS} are allowed`);
+    this.#digests = keys.map(digest);
     return keys.length;
   }
+}
 
-  /** One after the other: a slow one must not bring back what a later one has changed. */
-  function reload(): Promise<number> {
-    loading = loading.catch(() => 0).then(load);
-    return loading;
-  }
-
-  await reload();
-
-  return {
-    holderOf(headers) {
-      const sent = sentKey(headers);
-      if (sent === undefined) return 'none';
-      const found = digest(sent);
-      // All of them are compared, whichever it is.
-      const equal = digests.filter((each) => timingSafeEqual(each, found));
-      return equal.length > 0 ? { key: found.toString('base64') } : 'wrong';
-    },
-
-    reload,
-  };
+/** Resolves with the keys of `source`, loaded. Rejects as {@link Keys.reload} does. */
+export async function loadKeys(source: KeySource): Promise<Keys> {
+  const keys = new Keys(source);
+  await keys.reload();
+  return keys;
 }
 
 /** Whether a text can be a key. */
@@ -73,7 +83,7 @@ function sentKey(headers: IncomingHttpHeaders): string | undefined {
   return bearer ?? (String(headers['x-api-key'] ?? '') || undefined);
 }
 
-async function read(file: string): Promise<string> {
+async function readKeyFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
@@ -81,12 +91,12 @@ async function read(file: string): Promise<string> {
   }
 }
 
-function keysIn(text: string, file: string): string[] {
+function parseKeys(text: string, file: string): string[] {
   const lines = text.split(/\r?\n/).map((line, index) => ({ key: line.trim(), number: index + 1 }));
   const entries = lines.filter(({ key }) => key !== '' && !key.startsWith('#'));
   const wrong = entries.find(({ key }) => !isKey(key));
-  if (wrong) throw new Error(`line ${wrong.number} of ${file} is no key: a key is visible ASCII without commas`);
-  if (entries.length === 0) throw new Error(`${file} holds no key`);
+  if (wrong) throw new Error(`line ${wrong.number} of ${file} is not a key: a key is visible ASCII without commas`);
+  if (entries.length === 0) throw new Error(`${file} contains no key`);
   return entries.map(({ key }) => key);
 }
 

@@ -1,5 +1,5 @@
-// What browsers do on behalf of other sites (interface, section 6): their writes are refused, a loopback service is not
-// reached by a name that somebody pointed to it (DNS rebinding), and sites that are allowed may read the answers (CORS).
+// Requests that browsers send on behalf of other sites. Writes are refused, foreign host names
+// cannot reach a loopback service (DNS rebinding), and allowed origins may read the answers (CORS).
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
@@ -10,10 +10,10 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** How long a browser may remember what a preflight allowed: as long as the most patient one does. */
+/** How long a browser may cache a preflight, in seconds; Chromium caps it at this. */
 const PREFLIGHT_S = 7_200;
 
-/** What a script of another site may read of an answer beside its body (Fetch Standard, "CORS-safelisted response-header"). */
+/** The headers of an answer that scripts of other origins may read. */
 const EXPOSED =
   'accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
 
@@ -23,7 +23,9 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 
-/** Throws forbidden if the host is no name of this machine, nor one of `hosts` (without port). One that is not sent passes. */
+/**
+ * Throws forbidden unless the host is a loopback name, one of `hosts` (without port), or missing.
+ */
 export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
   const name = hostOf(message)
     .replace(/\.?(?::\d*)?$/, '')
@@ -33,20 +35,18 @@ export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>):
   }
 }
 
-/** Throws forbidden if a browser sends the write on behalf of a site that is none of `origins`. */
-export function checkWrite(message: IncomingMessage, origins: ReadonlySet<string>): void {
+/** Whether a browser sends this write on behalf of a site that `origins` does not allow. */
+export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<string>): boolean {
   const { method, headers } = message;
-  if (SAFE_METHODS.has(method)) return;
+  if (SAFE_METHODS.has(method)) return false;
   const { origin } = headers;
   const site = headers['sec-fetch-site'];
-  if (origin === undefined && site === undefined) return;
-  if (origin !== undefined && origins.has(origin)) return;
-  const foreign =
-    site === undefined ? !isOriginOf(hostOf(message), origin) : site === 'cross-site' || site === 'same-site';
-  if (foreign) throw new Problem('forbidden', 'Writes from other sites are not allowed.');
+  if (origin === undefined && site === undefined) return false;
+  if (origin !== undefined && origins.has(origin)) return false;
+  return site === undefined ? !isOriginOf(hostOf(message), origin) : site === 'cross-site' || site === 'same-site';
 }
 
-/** Returns the headers by which a browser lets a site of `origins` read the answer. */
+/** Returns the headers that allow a page of `origins` to read the answer. */
 export function corsHeaders({ headers }: IncomingMessage, origins: ReadonlySet<string>): readonly string[] {
   const { origin } = headers;
   const allowed = origin !== undefined && origins.has(origin);
@@ -54,14 +54,16 @@ export function corsHeaders({ headers }: IncomingMessage, origins: ReadonlySet<s
   return allowed ? ['access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED, ...vary] : vary;
 }
 
-/** Returns the answer to a browser that asks what a site of `origins` may do; undefined if the request is none of these. */
+/**
+ * Returns the reply to a CORS preflight of a page of `origins`; undefined for any other request.
+ */
 export function preflightReply({ method, headers }: IncomingMessage, origins: ReadonlySet<string>): Reply | undefined {
-  const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-  if (!asks || headers.origin === undefined || !origins.has(headers.origin)) return undefined;
+  const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+  if (!isPreflight || headers.origin === undefined || !origins.has(headers.origin)) return undefined;
   return { status: 204, headers: PREFLIGHT_HEADERS };
 }
 
-/** The host that a request is for: that of an absolute target comes before the header (RFC 9112, section 3.2.2). */
+/** The host of an absolute target takes precedence over the header (RFC 9112, section 3.2.2). */
 function hostOf({ url = '', headers }: IncomingMessage): string {
   return ABSOLUTE.exec(url)?.[1] ?? headers.host ?? '';
 }

@@ -1,72 +1,90 @@
-// How often a client may ask: the generic cell rate algorithm (GCRA), which needs one number for each client. A client that
-// has been quiet may spend its whole quota at once and gets it back evenly over the window.
+// Rate limits by the generic cell rate algorithm (GCRA), which needs one number per client. A
+// client may use its whole quota at once and regains it evenly over the window.
 
 /** The window of a quota, in seconds. */
 export const WINDOW_S = 60;
 
 const WINDOW_MS = WINDOW_S * 1_000;
 
-/** How many clients are remembered; whoever was heard of least recently is forgotten first, and begins anew. */
-const CLIENTS_MOST = 65_536;
+/**
+ * How many clients are remembered. The one that was quiet for longest is forgotten and starts
+ * afresh.
+ */
+const MAX_CLIENTS = 65_536;
 
-/** What is due within this part of an interval counts as due: a clock has only so many decimals. */
+/** The tolerance of comparisons, as a part of an interval, because clocks are rounded. */
 const ROUNDING = 0.000_1;
 
-/** What is left of a client's quota. */
+/** What a client may still do. */
 export interface Quota {
   readonly allowed: boolean;
   /** How many more requests are allowed now. */
   readonly remaining: number;
-  /** Whole seconds until the next request is allowed, if this one is not, and until the quota is full again; 1 or more. */
+  /** Seconds until the next request is allowed, if this one is not; a whole number from 1. */
   readonly retryAfterS: number;
+  /** Seconds until the whole quota is available again; a whole number from 1. */
   readonly resetS: number;
 }
 
-/** Counts requests of clients, each of which has a quota of its own; maybe elsewhere. */
-export interface RateLimiter<Answer = Quota | Promise<Quota>> {
-  /** Counts a request and says whether it is allowed; one that is not costs nothing. `now` is in milliseconds. */
-  take(client: string, now?: number): Answer;
-  /** Says what `take` would, and counts nothing. */
-  look(client: string, now?: number): Answer;
+/** Limits the requests of each client. The counts may be kept in another process. */
+export interface RateLimiter {
+  /** Counts a request, unless it is refused, and returns the quota after it. */
+  take(client: string): Quota | Promise<Quota>;
+  /** Returns what `take` would return, without counting. */
+  look(client: string): Quota | Promise<Quota>;
 }
 
-/** Returns a limiter that allows each client `quota` requests in {@link WINDOW_S} seconds. Its memory is bounded. */
-export function createRateLimiter(quota: number): RateLimiter<Quota> {
-  const intervalMs = WINDOW_MS / quota;
-  /** When each client's quota will be full again, counted in intervals: so that adding one is exact, however often. */
-  const fullAt = new Map<string, number>();
-  /** Goes over the clients in their order, each of which it forgets: what it comes to next is the oldest. */
-  const oldest = fullAt.keys();
+/**
+ * A limiter that allows each client `quota` requests in {@link WINDOW_S} seconds. Its memory is
+ * bounded.
+ */
+export class LocalRateLimiter implements RateLimiter {
+  readonly #quota: number;
+  readonly #intervalMs: number;
+  /**
+   * When the quota of a client is complete again, in intervals: whole steps add up without
+   * rounding.
+   */
+  readonly #fullAt = new Map<string, number>();
+  /** One live iterator over the clients: its next one is always the oldest that is left. */
+  readonly #oldest = this.#fullAt.keys();
 
-  function judge(client: string, now: number): Quota & { readonly nextFullAt: number } {
-    const time = now / intervalMs;
-    const before = Math.max(fullAt.get(client) ?? 0, time);
-    const wait = before + 1 - time - quota;
+  constructor(quota: number) {
+    this.#quota = quota;
+    this.#intervalMs = WINDOW_MS / quota;
+  }
+
+  /** Counts a request, unless it is refused. `now` is in milliseconds. */
+  take(client: string, now = performance.now()): Quota {
+    const decision = this.#decide(client, now);
+    // A map is in the order of insertion, so this makes the client the latest one.
+    this.#fullAt.delete(client);
+    this.#fullAt.set(client, decision.nextFullAt);
+    if (this.#fullAt.size > MAX_CLIENTS) this.#fullAt.delete(this.#oldest.next().value ?? client);
+    return decision;
+  }
+
+  /** Returns what `take` would return, without counting. */
+  look(client: string, now = performance.now()): Quota {
+    return this.#decide(client, now);
+  }
+
+  #decide(client: string, now: number): Quota & { readonly nextFullAt: number } {
+    const time = now / this.#intervalMs;
+    const before = Math.max(this.#fullAt.get(client) ?? 0, time);
+    const wait = before + 1 - time - this.#quota;
     const allowed = wait <= ROUNDING;
     const nextFullAt = allowed ? before + 1 : before;
     return {
       allowed,
       nextFullAt,
-      remaining: Math.max(0, Math.floor(quota - (nextFullAt - time) + ROUNDING)),
-      retryAfterS: seconds(wait * intervalMs),
-      resetS: seconds((nextFullAt - time) * intervalMs),
+      remaining: Math.max(0, Math.floor(this.#quota - (nextFullAt - time) + ROUNDING)),
+      retryAfterS: toSeconds(wait * this.#intervalMs),
+      resetS: toSeconds((nextFullAt - time) * this.#intervalMs),
     };
   }
-
-  return {
-    look: (client, now = performance.now()) => judge(client, now),
-
-    take(client, now = performance.now()) {
-      const quotaLeft = judge(client, now);
-      // A map keeps the order of insertion: taken out and put in again, the client is the latest.
-      fullAt.delete(client);
-      fullAt.set(client, quotaLeft.nextFullAt);
-      if (fullAt.size > CLIENTS_MOST) fullAt.delete(oldest.next().value ?? client);
-      return quotaLeft;
-    },
-  };
 }
 
-function seconds(ms: number): number {
+function toSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
 }

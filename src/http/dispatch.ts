@@ -1,164 +1,222 @@
-// The way of a request: target, guard, route, body, handler, answer, log line. The order in which faults are found is the
-// order of the interface: guard (403, 401, 429), path (404), method (405), media type (415), size (413), JSON (400), and
-// then the handler's. What the service cannot take on (503) is told before a body is read.
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { ClientGone, checkDeclaredLength, drain, hasBody, readBody } from './body.ts';
-import { createInbox, type Inbox } from './inbox.ts';
+// The path of a well-formed request. `respond` is the whole of it: its steps stand in the order in which their faults
+// are reported.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { parseJson } from './json.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
+import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
-import { type Reply, replyHeaders, sendReply } from './reply.ts';
+import { type Reply, sendReply, sendReplyAndClose } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
-import type { Router } from './router.ts';
-import type { RequestListener } from './server.ts';
+import type { Call, Guard, Outcome, Route } from './route.ts';
+import type { Match, Router } from './router.ts';
 import { parseTarget, type Target } from './target.ts';
 
-/** A request as a handler sees it: strictly parsed, nothing validated. */
-export interface Call {
-  /** The values of the path's parameters, percent-decoded, in the order of the template. */
-  readonly path: readonly string[];
-  /** The query without its question mark, as it was sent. */
-  readonly query: string;
-  /** The JSON value of the body; undefined where the route takes none. */
-  readonly body: unknown;
-  readonly headers: IncomingHttpHeaders;
-  /**
-   * Throws where a large answer would be in vain: {@link ClientGone} if the client has gone, service-unavailable while
-   * those that are on their way leave no room for another.
-   */
-  readonly ensureWanted: () => void;
-  /** Returns a signal that is aborted, with {@link ClientGone}, when the client goes before it has its answer. */
-  readonly signal: () => AbortSignal;
-}
-
-/** Something the service does at a method and a path. `handle` may throw a {@link Problem}. */
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly template: string;
-  readonly takesBody: boolean;
-  readonly handle: (call: Call) => Reply | Promise<Reply>;
-}
-
-/** What became of a request, for the log. */
-export interface Outcome {
-  readonly requestId: string;
-  readonly method: string;
-  /** The template of the path, if there is something at it. */
-  readonly template: string | undefined;
-  /** Undefined where the client had gone before the answer. */
-  readonly status: number | undefined;
-  readonly milliseconds: number;
-  /** What went wrong inside, where the answer is a 5xx. */
-  readonly error: unknown;
-  /** What the client was told, where it was not let in or the answer is a 5xx although nothing went wrong. */
-  readonly reason: string | undefined;
-}
-
-/**
- * Looks at a request before it is routed: throws the {@link Problem} that refuses it, or returns the answer to one that
- * needs no route; maybe later. `path` are the segments of its path. What it adds to `headers` goes out with the answer,
- * whatever that is.
- */
-export type Guard = (
-  message: IncomingMessage,
-  path: readonly string[],
-  headers: string[],
-) => Reply | undefined | Promise<Reply | undefined>;
-
-/** What dispatching needs to know. */
+/** What dispatching depends on. */
 export interface DispatchOptions {
   readonly router: Router<Route>;
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
   readonly onOutcome: (outcome: Outcome) => void;
-  /** The problem that answers what a handler threw; undefined for what is unexpected, which is a 500. */
+  /** Returns the problem for an error that a handler threw; undefined for an unexpected one, which is a 500. */
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
 
-/** One request on its way, and what has been learnt of it. */
+/** One request and what is known of it so far. */
 interface Exchange {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
-  readonly requestId: string;
-  /** The client sends its body only after it was told to. */
+  /** The client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
-  /** What the guard adds to the answer. */
-  readonly headers: string[];
+  /** The headers of the guard, for every answer. */
+  headers: readonly string[];
   template: string | undefined;
 }
 
-/** What bounds the large bodies and the large answers of all exchanges together. */
-interface Boxes {
-  readonly inbox: Inbox;
-  readonly outbox: Outbox;
-}
-
-/** How a request ended: the reply, unless the client has gone, and what the log is to say of it. */
+/** How a request ended: without a reply if the client has disconnected. */
 interface Settled {
   readonly reply?: Reply;
   readonly error?: unknown;
   readonly reason?: string;
 }
 
-/** How long a refusal is held back, on average. */
-export const DISPATCH_LIMITS = { heldBackMs: 1_000 };
+/** The refusals whose detail may be logged: it never quotes the request. */
+const LOGGED_DETAIL: ReadonlySet<ProblemSlug> = new Set(['unauthorized', 'forbidden', 'too-many-requests']);
 
-/** The problems of clients that are not let in: what they are told quotes nothing that they sent. */
-const TELLING: ReadonlySet<ProblemSlug> = new Set(['unauthorized', 'forbidden', 'too-many-requests']);
+/** The reply to `OPTIONS *`. */
+const SERVER_OPTIONS: Reply = { status: 204, headers: ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'] };
 
-/** What `OPTIONS *` asks for: nothing in particular. */
-const NO_TARGET: Target = { segments: [], query: '' };
-const SERVER_WIDE = ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'];
+/** Answers well-formed requests and reports what became of them. */
+export class Dispatcher {
+  readonly #options: DispatchOptions;
+  readonly #bodies = new ByteBudget(DISPATCH_LIMITS.bodiesBytes, 'Too many large bodies come in at one time.');
+  readonly #replies = new ByteBudget(
+    DISPATCH_LIMITS.repliesBytes,
+    'Too many large answers wait for clients that read slowly.',
+  );
+  /** Resolves when the last large body that arrived may be parsed. */
+  #lastTurn: Promise<void> = Promise.resolve();
 
-/** Returns the listener that answers every well-formed request, and tells `onOutcome` what became of it. */
-export function createDispatcher(options: DispatchOptions): RequestListener {
-  const boxes = { inbox: createInbox(), outbox: createOutbox() };
-  return async (message, response, requestId, awaitsContinue) => {
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+  }
+
+  /** Answers one request under `requestId`. Never rejects. */
+  async dispatch(
+    message: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    awaitsContinue: boolean,
+  ): Promise<void> {
     const started = performance.now();
-    const exchange: Exchange = { message, response, requestId, awaitsContinue, headers: [], template: undefined };
-    let settled: Settled;
-    try {
-      settled = { reply: boxes.outbox.admit(await answer(exchange, boxes, options), response) };
-    } catch (thrown) {
-      // Not before the parser has read on: what is wrong with the end of a request comes before what it asks for.
-      await undefined;
-      const problem = problemOf(thrown, options);
-      // The handler is over, and holds on to nothing of the request any more.
-      if (problem?.heldBack && !response.destroyed) await heldBack(response);
-      settled = problem ? failure(problem, options) : {};
-    }
-    const { reply, error, reason } = settled;
-    const sent = reply && !response.destroyed ? reply : undefined;
-    if (sent) send(exchange, withHeaders(sent, exchange.headers), options.bodyLimitBytes);
-    options.onOutcome({
+    const exchange: Exchange = { message, response, awaitsContinue, headers: [], template: undefined };
+    const { reply, error, reason } = await this.#settle(exchange);
+    const isSent = reply !== undefined && !response.destroyed;
+    if (isSent) this.#send(exchange, reply, requestId);
+    this.#options.onOutcome({
       requestId,
       method: message.method ?? '',
       template: exchange.template,
-      status: sent?.status,
+      status: isSent ? reply.status : undefined,
       milliseconds: performance.now() - started,
       error,
       reason,
     });
-  };
+  }
+
+  /** Answers one request. May throw anything; a {@link Problem} says what is wrong. */
+  async #respond(exchange: Exchange): Promise<Reply> {
+    const { message } = exchange;
+    checkMessage(message); // 505, 431, 400, 501, 417
+    const target = parseTarget(message); // 400
+    const admission = await this.#options.guard(message, target.segments); // 403
+    exchange.headers = admission.headers;
+    if (admission.refusal) throw admission.refusal; // 401, 429
+    if (admission.reply) return admission.reply;
+    if (target.isServer) return SERVER_OPTIONS;
+    const match = this.#options.router(target.segments);
+    if (!match) throw new Problem('not-found', 'There is nothing at this path.'); // 404
+    exchange.template = match.place.template;
+    if (message.method === 'OPTIONS') return { status: 204, headers: ['allow', match.place.allow] };
+    const route = routeOf(match, message); // 405
+    const body = await this.#readInput(exchange, route); // 415, 413, 400
+    return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
+  }
+
+  async #settle(exchange: Exchange): Promise<Settled> {
+    const { response } = exchange;
+    try {
+      return { reply: this.#admit(await this.#respond(exchange), response) };
+    } catch (thrown) {
+      await parserCaughtUp();
+      const problem = this.#problemOf(thrown);
+      if (problem?.heldBack && !response.destroyed) await holdBack(response);
+      return problem ? this.#failure(problem) : {};
+    }
+  }
+
+  /** Reads the body. A write waits for its whole request, even for a body that its route does not take. */
+  async #readInput({ message, response, awaitsContinue }: Exchange, route: Route): Promise<unknown> {
+    const { bodyLimitBytes } = this.#options;
+    if (route.takesBody) checkMediaType(message);
+    checkDeclaredLength(message, bodyLimitBytes);
+    const mustWait = route.method !== 'GET' && hasBody(message) && !awaitsContinue;
+    if (!route.takesBody && !mustWait) return undefined;
+    const onReceived = this.#bodyCounter(message, response);
+    if (awaitsContinue) response.writeContinue();
+    const bytes = await readBody(message, bodyLimitBytes, onReceived);
+    if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#turn();
+    return route.takesBody ? parseJson(bytes) : undefined;
+  }
+
+  /** Returns a function that counts the received bytes of a large body and throws when there is no room for them. */
+  #bodyCounter({ headers }: IncomingMessage, response: ServerResponse): (received: number) => void {
+    if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes) this.#bodies.ensureRoom();
+    const take = this.#bodies.account(response);
+    let counted = 0;
+    return (received) => {
+      if (received < DISPATCH_LIMITS.largeBodyBytes) return;
+      this.#bodies.ensureRoom(received - counted);
+      take(received - counted);
+      counted = received;
+    };
+  }
+
+  /** Resolves in a turn of the event loop in which no other large body is parsed. */
+  #turn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => nextTurn());
+    return this.#lastTurn;
+  }
+
+  #callOf({ message, response }: Exchange, match: Match<Route>, target: Target, body: unknown): Call {
+    return {
+      path: match.values,
+      query: target.query,
+      body,
+      headers: message.headers,
+      ensureWanted: () => {
+        if (response.destroyed) throw clientGone();
+        this.#replies.ensureRoom();
+      },
+      signal: () => disconnectSignal(response),
+    };
+  }
+
+  /** Counts a large reply. It becomes bytes, because Node would keep its text in memory beside them. */
+  #admit(reply: Reply, response: ServerResponse): Reply {
+    const { body = '' } = reply;
+    if (body.length < DISPATCH_LIMITS.largeReplyCharacters || response.destroyed) return reply;
+    this.#replies.ensureRoom();
+    const bytes = Buffer.from(body);
+    this.#replies.account(response)(bytes.length);
+    return { ...reply, body: bytes };
+  }
+
+  /** Returns the problem to answer with; undefined if the client has disconnected. */
+  #problemOf(thrown: unknown): Problem | undefined {
+    if (thrown instanceof ClientGone) return undefined;
+    return thrown instanceof Problem ? thrown : (this.#options.toProblem(thrown) ?? unexpected(thrown));
+  }
+
+  #failure(problem: Problem): Settled {
+    const reply = problemReply(problem, this.#options.problemBase);
+    if (LOGGED_DETAIL.has(problem.slug)) return { reply, reason: problem.message };
+    // The cause of a 4xx may quote the request, so it is not logged.
+    if (reply.status < 500) return { reply };
+    return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
+  }
+
+  #send({ message, response, awaitsContinue, headers }: Exchange, reply: Reply, requestId: string): void {
+    const complete = headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
+    const closes = reply.status === 413 || this.#leavesBodyUnread(message, awaitsContinue);
+    if (closes) sendReplyAndClose(message, response, complete, requestId);
+    else sendReply(response, complete, requestId);
+  }
+
+  /** Whether more of the body is to come than Node should discard to keep the connection. */
+  #leavesBodyUnread(message: IncomingMessage, awaitsContinue: boolean): boolean {
+    if (message.complete || !hasBody(message)) return false;
+    const declared = message.headers['content-length'];
+    return awaitsContinue || declared === undefined || Number(declared) > this.#options.bodyLimitBytes;
+  }
 }
 
-/** The problem to answer with, none where the client has gone. */
-function problemOf(thrown: unknown, { toProblem }: DispatchOptions): Problem | undefined {
-  if (thrown instanceof ClientGone) return undefined;
-  return thrown instanceof Problem ? thrown : (toProblem(thrown) ?? unexpected(thrown));
+function routeOf({ place }: Match<Route>, { method = '' }: IncomingMessage): Route {
+  const { allow, methods } = place;
+  const route = methods.get(method);
+  if (route) return route;
+  throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers: ['allow', allow] });
 }
 
-function failure(problem: Problem, { problemBase }: DispatchOptions): Settled {
-  const reply = problemReply(problem, problemBase);
-  // The cause of a 4xx may quote what the client sent, which has no place in a log.
-  if (TELLING.has(problem.slug)) return { reply, reason: problem.message };
-  if (reply.status < 500) return { reply };
-  return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
+/** Yields once, so that a parse error later in the same packet takes precedence. */
+async function parserCaughtUp(): Promise<void> {
+  await undefined;
 }
 
-/** Resolves after a while, and not with all the others that are held back, else they would come back together. */
-function heldBack(response: ServerResponse): Promise<void> {
+/** Waits a random time around `heldBackMs`, so that refused clients do not retry in step. */
+function holdBack(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random()));
     response.once('close', () => {
@@ -168,65 +226,7 @@ function heldBack(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Not async, for each such layer costs every request a promise and a turn of the microtasks. */
-function answer(exchange: Exchange, boxes: Boxes, options: DispatchOptions): Reply | Promise<Reply> {
-  const { message, headers } = exchange;
-  checkMessage(message);
-  const target = isServerWide(message) ? NO_TARGET : parseTarget(message.url ?? '');
-  const guarded = options.guard(message, target.segments, headers);
-  if (guarded instanceof Promise) return guarded.then((reply) => reply ?? routed(exchange, target, boxes, options));
-  return guarded ?? routed(exchange, target, boxes, options);
-}
-
-function isServerWide({ method, url }: IncomingMessage): boolean {
-  return method === 'OPTIONS' && url === '*';
-}
-
-/** The answer of what is at the target, to a request that the guard has let in. */
-function routed(
-  exchange: Exchange,
-  { segments, query }: Target,
-  boxes: Boxes,
-  options: DispatchOptions,
-): Reply | Promise<Reply> {
-  const { message } = exchange;
-  const { method = '' } = message;
-  if (isServerWide(message)) return { status: 204, headers: SERVER_WIDE };
-  const match = options.router(segments);
-  if (!match) throw new Problem('not-found', 'There is nothing at this path.');
-  const { template, methods, allow } = match.place;
-  exchange.template = template;
-  if (method === 'OPTIONS') return { status: 204, headers: ['allow', allow] };
-  const route = methods.get(method);
-  if (!route) {
-    throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers: ['allow', allow] });
-  }
-  if (route.takesBody) checkMediaType(message);
-  checkDeclaredLength(message, options.bodyLimitBytes);
-  const handle = (body: unknown) => route.handle(callOf(exchange, boxes.outbox, match.values, query, body));
-  // A change is made only when all of its request has come, a body that nobody asked for included.
-  const unasked = route.method !== 'GET' && hasBody(message) && !exchange.awaitsContinue;
-  if (!route.takesBody && !unasked) return handle(undefined);
-  return received(exchange, boxes.inbox, options.bodyLimitBytes, (bytes) =>
-    handle(route.takesBody ? parseJson(bytes) : undefined),
-  );
-}
-
-function callOf(
-  { message, response }: Exchange,
-  outbox: Outbox,
-  path: readonly string[],
-  query: string,
-  body: unknown,
-): Call {
-  const ensureWanted = () => {
-    if (response.destroyed) throw clientGone();
-    outbox.ensureRoom();
-  };
-  return { path, query, body, headers: message.headers, ensureWanted, signal: () => departureOf(response) };
-}
-
-function departureOf(response: ServerResponse): AbortSignal {
+function disconnectSignal(response: ServerResponse): AbortSignal {
   if (response.destroyed) return AbortSignal.abort(clientGone());
   const controller = new AbortController();
   response.once('close', () => response.writableEnded || controller.abort(clientGone()));
@@ -235,46 +235,6 @@ function departureOf(response: ServerResponse): AbortSignal {
 
 function clientGone(): ClientGone {
   return new ClientGone('the connection was closed before the answer');
-}
-
-/** Calls `use` with the body once all of it has come, and a large one has its turn. */
-async function received(
-  { message, response, awaitsContinue }: Exchange,
-  inbox: Inbox,
-  bodyLimitBytes: number,
-  use: (bytes: Buffer) => Reply | Promise<Reply>,
-): Promise<Reply> {
-  const onReceived = inbox.open(message, response);
-  if (awaitsContinue) response.writeContinue();
-  const bytes = await readBody(message, bodyLimitBytes, onReceived);
-  const turn = inbox.turn(bytes.length);
-  if (turn) await turn;
-  return use(bytes);
-}
-
-function send({ message, response, requestId, awaitsContinue }: Exchange, reply: Reply, bodyLimitBytes: number): void {
-  // A body that is too large ends the connection even when all of it has come in the meantime.
-  if (reply.status !== 413 && !leavesBodyUnread(message, awaitsContinue, bodyLimitBytes)) {
-    sendReply(response, reply, requestId);
-    return;
-  }
-  response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
-  // Node would keep an answer to HEAD back until its end.
-  response.flushHeaders();
-  if (reply.body !== undefined) response.write(reply.body);
-  // Node closes the connection once the response ends: that waits until the client has stopped sending.
-  drain(message, () => response.end());
-}
-
-function withHeaders(reply: Reply, headers: readonly string[]): Reply {
-  return headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
-}
-
-/** Whether more of the body is to come than Node should read away to keep the connection. */
-function leavesBodyUnread(message: IncomingMessage, awaitsContinue: boolean, bodyLimitBytes: number): boolean {
-  if (message.complete || !hasBody(message)) return false;
-  const declared = message.headers['content-length'];
-  return awaitsContinue || declared === undefined || Number(declared) > bodyLimitBytes;
 }
 
 function unexpected(cause: unknown): Problem {

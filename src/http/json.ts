@@ -1,40 +1,41 @@
-// Strict JSON (RFC 8259) from bytes: what `JSON.parse` is too kind to tell apart is settled on the text itself.
+// Strict JSON (RFC 8259). `JSON.parse` accepts any depth of nesting and cannot tell `4.0` from `4`,
+// so the text itself is checked first.
 import { isUtf8 } from 'node:buffer';
 import { Problem } from './problem.ts';
 
-/** Arrays and objects may stand inside each other this deep; a parser must set some limit (RFC 8259, section 9). */
+/** How deeply arrays and objects may be nested (RFC 8259, section 9 allows a limit). */
 export const MAX_NESTING_LEVELS = 1_000;
 
 /**
- * Parses the bytes of a JSON text. A number written as a float whose value is an integer (`4.0`, `4e0`) comes back as
- * null, so that no schema takes it for an integer: JavaScript has one type for both. All else is as in `JSON.parse`.
- * Throws a bad-request {@link Problem} if the bytes are not UTF-8, not JSON, or nested too deep.
+ * Parses the bytes of a JSON text. An integer that is written as a float (`4.0`, `4e0`) becomes
+ * null, so that no schema accepts it as an integer; the rest is as in `JSON.parse`. Throws a
+ * bad-request {@link Problem} if the bytes are not UTF-8, not JSON, or nested too deeply.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new Problem('bad-request', 'The body is empty; a JSON text is expected.');
   if (!isUtf8(bytes)) throw new Problem('bad-request', 'The body is not valid UTF-8.');
   const text = bytes.toString('utf8');
-  const looked = needsLook(text) ? lookAtTokens(text) : text;
+  const checked = needsCheck(text) ? checkTokens(text) : text;
   try {
-    return JSON.parse(looked);
+    return JSON.parse(checked);
   } catch (cause) {
-    // The parser's message quotes the input; it stays inside.
+    // The parser's message quotes the body, so it is not sent.
     throw new Problem('bad-request', 'The body is not valid JSON.', { cause });
   }
 }
 
-/** Most bodies are short and hold nothing that looks like a float: they need no second look. */
-function needsLook(text: string): boolean {
+/** Whether a text may be nested too deeply or contain a float; most bodies cannot. */
+function needsCheck(text: string): boolean {
   return text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
 }
 
 /**
- * Walks over the tokens outside strings: bounds the nesting, and replaces integers that are written as floats. What it
- * matches is a whole JSON number and what it puts there a whole token, so no bad text becomes good or the reverse.
+ * Limits the nesting and replaces integers that are written as floats. It replaces one whole token
+ * with another, so an invalid text stays invalid and a valid one valid.
  */
-function lookAtTokens(text: string): string {
+function checkTokens(text: string): string {
   const token = /["[\]{}]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-  let looked = '';
+  let checked = '';
   let copied = 0;
   let depth = 0;
   for (let match = token.exec(text); match; match = token.exec(text)) {
@@ -43,18 +44,26 @@ function lookAtTokens(text: string): string {
       token.lastIndex = endOfString(text, match.index + 1);
     } else if (found === '[' || found === '{') {
       depth += 1;
-      if (depth > MAX_NESTING_LEVELS) throw new Problem('bad-request', 'The body is nested too deep.');
+      if (depth > MAX_NESTING_LEVELS) throw new Problem('bad-request', 'The body is nested too deeply.');
     } else if (found === ']' || found === '}') {
       depth -= 1;
-    } else if (/[.eE]/.test(found) && (Number.isInteger(Number(found)) || !Number.isFinite(Number(found)))) {
-      looked += `${text.slice(copied, match.index)}null`;
+    } else if (isIntegralFloat(found)) {
+      checked += `${text.slice(copied, match.index)}null`;
       copied = token.lastIndex;
     }
   }
-  return copied === 0 ? text : looked + text.slice(copied);
+  return copied === 0 ? text : checked + text.slice(copied);
 }
 
-/** The index after the quote that ends the string whose content starts at `start`; the text's end if there is none. */
+/** Whether a number is written as a float but has an integer or no finite value. */
+function isIntegralFloat(number: string): boolean {
+  return /[.eE]/.test(number) && (Number.isInteger(Number(number)) || !Number.isFinite(Number(number)));
+}
+
+/**
+ * Returns the index after the closing quote of the string that begins at `start`, or the end of the
+ * text.
+ */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;

@@ -1,6 +1,10 @@
-// Media types as requests carry them (RFC 9110, section 8.3.1): case-insensitive, with parameters.
+// Media types as requests carry them: in content-type (RFC 9110, section 8.3.1), and in the
+// weighted lists of content negotiation such as `text/html, application/json;q=0.5` (section
+// 12.4.2).
 
-/** A parsed media type: `type/subtype` and the parameters' names in lower case, values unquoted. */
+/**
+ * A parsed media type. The essence and the parameter names are in lower case, the values unquoted.
+ */
 export interface MediaType {
   readonly essence: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -10,7 +14,7 @@ const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const ESSENCE = new RegExp(`^[ \\t]*(${TOKEN}/${TOKEN})[ \\t]*`);
 const PARAMETER = new RegExp(`;[ \\t]*(?:(${TOKEN})=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)"))?[ \\t]*`, 'y');
 
-/** Returns the parsed media type, or undefined if `text` is none. */
+/** Parses a media type; returns undefined if `text` is not one. */
 export function parseMediaType(text: string): MediaType | undefined {
   const essence = ESSENCE.exec(text);
   if (!essence?.[1]) return undefined;
@@ -25,10 +29,26 @@ export function parseMediaType(text: string): MediaType | undefined {
   return { essence: essence[1].toLowerCase(), parameters };
 }
 
-/** Whether a body of this content-type is JSON in UTF-8: `application/json` or `application/*+json`. */
+/** Whether `contentType` means JSON in UTF-8: `application/json` or `application/*+json`. */
 export function isJson(contentType: string): boolean {
   const parsed = parseMediaType(contentType);
   if (!parsed) return false;
   const charset = parsed.parameters.get('charset')?.toLowerCase() ?? 'utf-8';
-  return /^application\/(?:json|[^/]+\+json)$/.test(parsed.essence) && (charset === 'utf-8' || charset === 'utf8');
+  return /^application\/(?:json|[^/]+\+json)$/.test(parsed.essence) && /^utf-?8$/.test(charset);
+}
+
+/**
+ * Parses an `accept` or `accept-encoding` field. Returns the weight of each item, by its name in
+ * lower case: 1 if the field gives none, 0 if the item is not acceptable.
+ */
+export function parseWeights(field: string | readonly string[] | undefined): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  for (const item of String(field ?? '')
+    .toLowerCase()
+    .split(',')) {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const weight = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
+    if (name !== '') weights.set(name, Number.isNaN(weight) ? 0 : weight);
+  }
+  return weights;
 }

@@ -1,112 +1,115 @@
-// Everything that goes wrong is a Problem (RFC 9457): one table of their types, one error that carries one, and one
-// function that turns it into an answer.
+// Problems (RFC 9457): the table of their types, the error that carries one, and the function that
+// turns it into a reply.
 import { STATUS_CODES } from 'node:http';
 import type { Reply } from './reply.ts';
 
 /**
- * The types of problems: the slug that ends the `type` URI, its status, what it means, and what one can do.
- * Specification, section 7.
+ * The problem types by slug, the last segment of their `type` URI: status, meaning and remedy. The
+ * documentation quotes these sentences.
  */
 export const problemTypes = {
   'bad-request': {
     status: 400,
-    meaning: 'The request is malformed: its HTTP or its JSON cannot be read, or a list of work to do is empty.',
-    remedy: 'Read the detail, mend the request and send it again. As it is, it will be refused again.',
+    meaning: 'The request is malformed: its HTTP or its JSON cannot be parsed, or a list of work is empty.',
+    remedy: 'Correct what the detail names and send the request again. Without a change it will be refused again.',
   },
   unauthorized: {
     status: 401,
-    meaning: 'This path asks for a key, and none or a wrong one was sent.',
-    remedy: 'Send a key that the service was given, as authorization: Bearer KEY or as x-api-key: KEY.',
+    meaning: 'This path requires a key, and the request has none or a wrong one.',
+    remedy: 'Send one of the keys of this service, as authorization: Bearer KEY or as x-api-key: KEY.',
   },
   forbidden: {
     status: 403,
-    meaning: 'A browser sent this write on behalf of another site, or to another host name.',
+    meaning: 'A browser sent a write on behalf of another site, or the request names a foreign host.',
     remedy:
-      'Use the service by its own name, or from its own pages. Who runs it can let in the pages of other origins with ' +
-      '--cors-origin, and its public name with --base-url.',
+      'Use the service under its own host name or from its own pages. The operator can ' +
+      'allow the pages of other origins with --cors-origin, and a public host name with ' +
+      '--base-url.',
   },
   'not-found': {
     status: 404,
     meaning: 'There is nothing at this path, or no record with this id.',
     remedy:
-      'Look at the path: one slash too many at its end makes it another one. A record may have been deleted; the list ' +
-      'shows those that are there.',
+      'Check the path: a slash at its end makes it a different path. The record may have ' +
+      'been deleted; the list shows the existing ones.',
   },
   'method-not-allowed': {
     status: 405,
-    meaning: 'The path exists, but not for this method.',
-    remedy: 'Use one of the methods that the allow header lists.',
+    meaning: 'The path exists, but it does not support this method.',
+    remedy: 'Use one of the methods in the allow header.',
   },
   'request-timeout': {
     status: 408,
     meaning: 'The request did not arrive completely in time. Nothing of it was used.',
-    remedy: 'Send it again, over a quicker connection if there is one.',
+    remedy: 'Send it again, over a faster connection if possible.',
   },
   'payload-too-large': {
     status: 413,
     meaning: 'The body is larger than this service accepts. Nothing of it was used, and the connection is closed.',
-    remedy: 'Send less at one time. Who runs the service can allow more with --body-limit.',
+    remedy: 'Send a smaller body. The operator can raise the limit with --body-limit.',
   },
   'unsupported-media-type': {
     status: 415,
-    meaning: 'The body is not declared as JSON.',
+    meaning: 'The body is not declared as JSON in UTF-8, or it has a content coding.',
     remedy:
-      'Send content-type: application/json in UTF-8, without a content-encoding. ' +
-      'With curl: curl --json, or -H "content-type: application/json" beside --data.',
+      'Send content-type: application/json in UTF-8, without a content-encoding. With curl: ' +
+      'curl --json, or -H "content-type: application/json" beside --data.',
   },
   'expectation-failed': {
     status: 417,
-    meaning: 'The request expects something that this service does not know.',
-    remedy: 'Leave the expect header away: the only expectation that is understood is expect: 100-continue.',
+    meaning: 'The request has an expectation that this service does not support.',
+    remedy: 'Remove the expect header. The only supported expectation is expect: 100-continue.',
   },
   'validation-failed': {
     status: 422,
-    meaning:
-      'The request can be read, but a path parameter, a query parameter or the body breaks a rule on types or ranges.',
+    meaning: 'The request is well-formed, but a path parameter, a query parameter or the body violates the contract.',
     remedy:
-      'The member errors has an entry for each rule that is violated: where it is, which rule, and what it asks for. ' +
-      'Mend these and send the request again.',
+      'The member errors has an entry for each violated rule: its location, the rule, and ' +
+      'what it requires. Correct these and send the request again.',
   },
   'too-many-requests': {
     status: 429,
-    meaning: 'This client has sent more requests than it may.',
-    remedy: 'Wait as many seconds as the retry-after header says, and then send more slowly.',
+    meaning: 'This client has sent more requests than its rate limit allows.',
+    remedy: 'Wait for the number of seconds in the retry-after header, then send more slowly.',
   },
   'request-header-fields-too-large': {
     status: 431,
     meaning:
-      'The request line and the headers together are larger than this service accepts, or there are too many headers.',
-    remedy: 'Send fewer or shorter headers; in a browser, delete the cookies of this site.',
+      'The request line and headers together are larger than this service accepts, or there are too many headers.',
+    remedy: 'Send fewer or shorter headers. In a browser, delete the cookies of this site.',
   },
   'internal-server-error': {
     status: 500,
-    meaning: 'Something unexpected happened, and it is not the fault of the request.',
-    remedy:
-      'Tell whoever runs the service, with the id in x-request-id: the log of the service has the reason under it.',
+    meaning: 'Something unexpected happened. The request is not the cause.',
+    remedy: 'Report the id in x-request-id to the operator: the log of the service has the reason under this id.',
   },
   'not-implemented': {
     status: 501,
-    meaning: 'The request needs something that this service does not do.',
-    remedy: 'Send the body with a content-length, or with the transfer coding chunked and no other.',
+    meaning: 'The body has a transfer coding that this service does not support.',
+    remedy: 'Send the body with a content-length or with transfer-encoding: chunked.',
   },
   'service-unavailable': {
     status: 503,
     meaning:
-      'The service cannot do this right now: the database is busy or gone, or too much work is waiting. Nothing was ' +
-      'stored, unless the detail says that it may have been.',
-    remedy: 'The retry-after header says after how many seconds another try makes sense.',
+      'The service cannot handle this request now: the database is busy or unavailable, or ' +
+      'too much work is waiting. Nothing was stored, unless the detail says that it may ' +
+      'have been.',
+    remedy: 'Try again after the number of seconds in the retry-after header.',
   },
   'http-version-not-supported': {
     status: 505,
-    meaning: 'The request is not HTTP/1.1 or HTTP/1.0.',
-    remedy: 'Let the client speak HTTP/1.1.',
+    meaning: 'The request is neither HTTP/1.1 nor HTTP/1.0.',
+    remedy: 'Use HTTP/1.1.',
   },
 } as const satisfies Record<string, { status: number; meaning: string; remedy: string }>;
 
-/** The last segment of a problem's `type` URI. */
+/** The name of a problem type. */
 export type ProblemSlug = keyof typeof problemTypes;
 
-/** One violated rule of a 422: where it is (`pointer` for bodies only) and which JSON Schema keyword it breaks. */
+/**
+ * One violated rule of a 422. `pointer` is a JSON Pointer into the body; `code` is the JSON Schema
+ * keyword.
+ */
 export interface Violation {
   readonly field: string;
   readonly in: 'body' | 'query' | 'path';
@@ -115,20 +118,23 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** What a problem may carry beside its detail. `headers` is flat: name, value, name, value. */
+/** What a problem may have beside its detail. `headers` is flat: name, value, name, value. */
 export interface ProblemExtras {
   readonly headers?: readonly string[];
   readonly errors?: readonly Violation[];
   /**
-   * Whether the answer is to be held back for a while: who is refused because there is too much to do, and asks again at
-   * once, would take more of the service's time with refusals than others with answers.
+   * Whether the answer is held back for a while. Otherwise, an overloaded service would spend its
+   * time on refusing clients that retry at once.
    */
   readonly heldBack?: boolean;
-  /** What went wrong inside; it goes to the log and never to the client. */
+  /** The internal cause. It is logged, never sent. */
   readonly cause?: unknown;
 }
 
-/** Throw it anywhere in the handling of a request, and it becomes the answer. `detail` is sent: nothing of the inside. */
+/**
+ * An error that becomes the answer to a request. Its `detail` is sent, so it must not contain
+ * internals.
+ */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly slug: ProblemSlug;
@@ -149,20 +155,23 @@ export class Problem extends Error {
   }
 }
 
-/** Seconds after which a client that got a 503 is asked to try again. */
+/** The `retry-after` of a 503, in seconds. */
 const RETRY_AFTER_S = 1;
 
-/** The problem of a service that cannot do this now and may soon. */
+/** Returns a 503 for what the service cannot do now but may do soon. */
 export function unavailable(detail: string, extras?: Pick<ProblemExtras, 'cause' | 'heldBack'>): Problem {
   return new Problem('service-unavailable', detail, { headers: ['retry-after', String(RETRY_AFTER_S)], ...extras });
 }
 
-/** The name of a problem's status, as in "Not Found": its `title`. */
+/** Returns the `title` of a problem, which is the name of its status, such as "Not Found". */
 export function problemTitle(slug: ProblemSlug): string {
   return STATUS_CODES[problemTypes[slug].status] ?? slug;
 }
 
-/** The one writer of errors: the answer for `problem`, its type below `problemBase` (RFC 9457, section 3.1). */
+/**
+ * Returns the reply for a problem (RFC 9457, section 3.1). Its `type` URI begins with
+ * `problemBase`.
+ */
 export function problemReply(problem: Problem, problemBase: string): Reply {
   const { status } = problemTypes[problem.slug];
   return {

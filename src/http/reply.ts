@@ -1,7 +1,8 @@
-// An answer as a value: handlers return it, and one function puts it on the wire.
-import type { ServerResponse } from 'node:http';
+// A reply as a value. Handlers return it, and the functions below send it.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { drain } from './body.ts';
 
-/** An answer. `headers` is flat (name, value, name, value), in lower case, without content-length. */
+/** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
 export interface Reply {
   readonly status: number;
   readonly headers?: readonly string[];
@@ -11,25 +12,41 @@ export interface Reply {
 const JSON_HEADERS = ['content-type', 'application/json'];
 const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
 
-/** The answer with `text`, which is JSON already. */
-export function jsonReply(status: number, text: string, headers?: readonly string[]): Reply {
-  return { status, headers: headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS, body: text };
+/** Returns a reply whose body is `json`, a JSON text. */
+export function jsonReply(status: number, json: string, headers?: readonly string[]): Reply {
+  return { status, headers: headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS, body: json };
 }
 
-/** The answer with `text`, which is plain. */
+/** Returns a reply whose body is plain text. */
 export function textReply(status: number, text: string, headers: readonly string[]): Reply {
   return { status, headers: [...TEXT_HEADERS, ...headers], body: text };
 }
 
-/** All headers of an answer: its own, and those that every answer carries. */
+/** Returns all headers of a reply: its own and those of every reply. */
 export function replyHeaders({ status, headers = [], body = '' }: Reply, requestId: string): string[] {
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
   if (status !== 204 && status !== 304) all.push('content-length', String(Buffer.byteLength(body)));
   return all;
 }
 
-/** Sends `reply` and ends the response. Node leaves the body out where the request was HEAD. */
+/** Sends `reply` and ends the response. Node omits the body of a reply to HEAD. */
 export function sendReply(response: ServerResponse, reply: Reply, requestId: string): void {
   response.writeHead(reply.status, replyHeaders(reply, requestId));
   response.end(reply.body);
+}
+
+/**
+ * Sends `reply`, discards the rest of the request's body within limits, and closes the connection.
+ */
+export function sendReplyAndClose(
+  message: IncomingMessage,
+  response: ServerResponse,
+  reply: Reply,
+  requestId: string,
+): void {
+  response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
+  // Without this, Node would hold back the reply to a HEAD until `end`.
+  response.flushHeaders();
+  if (reply.body !== undefined) response.write(reply.body);
+  drain(message, () => response.end());
 }

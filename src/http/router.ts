@@ -1,25 +1,28 @@
-// Finds the route for a path: a tree of segments, in which fixed ones come before parameters.
+// Finds what exists at a path. The routes form a tree of segments; a fixed segment precedes a
+// parameter.
 
-/** What the router needs of a route: its method and its path template, as in `/notes/{note_id}`. */
+/** What the router needs to know of a route. A template is a path such as `/notes/{note_id}`. */
 export interface Routable {
   readonly method: string;
   readonly template: string;
 }
 
-/** What exists at a path: its template, its routes by method (HEAD wherever GET is), and its `allow` header. */
+/** What exists at a path: the routes by method (HEAD is added to GET), and the value of `allow`. */
 export interface Place<Route> {
   readonly template: string;
   readonly methods: ReadonlyMap<string, Route>;
   readonly allow: string;
 }
 
-/** A place and the values of its parameters, decoded, in the order of the template. */
+/** A place and the values of its path parameters, in the order of the template. */
 export interface Match<Route> {
   readonly place: Place<Route>;
   readonly values: readonly string[];
 }
 
-/** Returns what exists at a path, given as its decoded segments, or undefined (404). */
+/**
+ * Returns what exists at a path, which is given as decoded segments; undefined if there is nothing.
+ */
 export type Router<Route> = (segments: readonly string[]) => Match<Route> | undefined;
 
 interface Node<Route> {
@@ -28,11 +31,11 @@ interface Node<Route> {
   place: Place<Route> | undefined;
 }
 
-/** Returns the router for `routes`. Throws if two of them share a method and a path. */
+/** Returns the router of `routes`. Throws if two of them have the same method and path. */
 export function createRouter<Route extends Routable>(routes: readonly Route[]): Router<Route> {
   const root = emptyNode<Route>();
   for (const route of routes) {
-    const node = segmentsOf(route.template).reduce(child<Route>, root);
+    const node = segmentsOf(route.template).reduce(childOf<Route>, root);
     const methods = new Map(node.place?.methods);
     if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.template}`);
     methods.set(route.method, route);
@@ -47,6 +50,7 @@ export function createRouter<Route extends Routable>(routes: readonly Route[]): 
   };
 }
 
+/** Returns the place below `node` and collects the values of parameters on the way. */
 function find<Route>(
   node: Node<Route>,
   segments: readonly string[],
@@ -64,7 +68,8 @@ function find<Route>(
   return below;
 }
 
-function child<Route>(node: Node<Route>, segment: string): Node<Route> {
+/** Returns the child of `node` for a segment; adds it if it is missing. */
+function childOf<Route>(node: Node<Route>, segment: string): Node<Route> {
   if (isParameter(segment)) {
     node.parameter ??= emptyNode();
     return node.parameter;

@@ -1,47 +1,67 @@
-// Files that are read once at the start and served from memory with their headers ready: no path ever meets the disk.
+// Serves files from memory. They are read once at the start, so no request reaches the file system.
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { weights } from './accept.ts';
+import { parseWeights } from './media-type.ts';
 import type { Reply } from './reply.ts';
 
-/** A file in memory: its bytes as they are, and compressed where that pays. */
+/** A file in memory: its bytes, and its compressed forms where they are smaller. */
 export interface Asset {
   readonly bytes: Buffer;
   readonly brotli?: Buffer | undefined;
   readonly gzip?: Buffer | undefined;
 }
 
-/** Answers a request with these headers for an asset. */
+/** Returns the reply to a request for an asset with these request headers. */
 export type AssetServer = (request: IncomingHttpHeaders) => Reply;
 
-/** Returns the function that answers requests for `asset` with `headers` (flat), 304 where the client has it already. */
+/** One encoding of an asset, with its headers. */
+interface Variant {
+  readonly coding: string;
+  readonly bytes: Buffer;
+  readonly etag: string;
+  readonly headers: readonly string[];
+}
+
+/**
+ * Returns the server of `asset`. It sends `headers` (flat), and 304 if the client's copy is
+ * current.
+ */
 export function serveAsset(asset: Asset, headers: readonly string[]): AssetServer {
   const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
-  const variants = [
+  const plain = createVariant('identity', asset.bytes, hash, headers);
+  const compressed = [
     { coding: 'br', bytes: asset.brotli },
     { coding: 'gzip', bytes: asset.gzip },
-  ].flatMap(({ coding, bytes }) => (bytes ? [variant(coding, bytes)] : []));
-  const plain = variant('identity', asset.bytes);
-
-  function variant(coding: string, bytes: Buffer) {
-    // Each coding is a representation of its own, with a strong validator of its own (RFC 9110, section 8.8.3.3).
-    const etag = coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`;
-    const all = [...headers, 'etag', etag, 'vary', 'accept-encoding'];
-    return { coding, bytes, etag, headers: coding === 'identity' ? all : [...all, 'content-encoding', coding] };
-  }
+  ].flatMap(({ coding, bytes }) => (bytes ? [createVariant(coding, bytes, hash, headers)] : []));
 
   return (request) => {
-    const accepted = weights(request['accept-encoding']);
-    const weightOf = ({ coding }: { coding: string }) => accepted.get(coding) ?? 0;
-    const [best] = [...variants].sort((one, other) => weightOf(other) - weightOf(one));
+    const weights = parseWeights(request['accept-encoding']);
+    const weightOf = ({ coding }: Variant) => weights.get(coding) ?? 0;
+    const [best] = [...compressed].sort((one, other) => weightOf(other) - weightOf(one));
     const chosen = best && weightOf(best) > 0 ? best : plain;
-    if (isKnown(request['if-none-match'], chosen.etag)) return { status: 304, headers: chosen.headers };
+    if (matchesEtag(request['if-none-match'], chosen.etag)) {
+      return { status: 304, headers: chosen.headers };
+    }
     return { status: 200, headers: chosen.headers, body: chosen.bytes };
   };
 }
 
-/** If-None-Match compares weakly and may list several validators, or `*` for any (RFC 9110, section 13.1.2). */
-function isKnown(field: string | undefined, etag: string): boolean {
+/**
+ * Each coding is a separate representation with its own strong validator (RFC 9110, section
+ * 8.8.3.3).
+ */
+function createVariant(coding: string, bytes: Buffer, hash: string, headers: readonly string[]): Variant {
+  const isPlain = coding === 'identity';
+  const etag = isPlain ? `"${hash}"` : `"${hash}-${coding}"`;
+  const all = [...headers, 'etag', etag, 'vary', 'accept-encoding'];
+  return { coding, bytes, etag, headers: isPlain ? all : [...all, 'content-encoding', coding] };
+}
+
+/**
+ * If-None-Match compares weakly and may list several validators, or `*` for any (RFC 9110, section
+ * 13.1.2).
+ */
+function matchesEtag(field: string | undefined, etag: string): boolean {
   if (field === undefined) return false;
   return field.split(',').some((sent) => sent.trim() === '*' || sent.trim().replace(/^W\//, '') === etag);
 }

@@ -1,30 +1,42 @@
-// The request target (RFC 9112, section 3.2) taken apart by hand: `new URL` would let `//evil/x` choose the host.
+// Parses the request target (RFC 9112, section 3.2). `new URL` would take `//evil/x` for a host
+// name.
+import type { IncomingMessage } from 'node:http';
 import { Problem } from './problem.ts';
 
-/** A request target: the decoded segments of its path (`/notes/7` has two) and its query without the question mark. */
+/**
+ * A request target: the decoded segments of its path (`/notes/7` has two), and its query without
+ * the `?`.
+ */
 export interface Target {
   readonly segments: readonly string[];
   readonly query: string;
+  /** Whether the target is the `*` of OPTIONS, which means the whole server. */
+  readonly isServer: boolean;
 }
 
 /**
- * Takes apart an origin-form (`/notes?limit=5`) or absolute-form (`http://host/notes`) target. Segments are
- * percent-decoded one by one, so an encoded slash does not part them. Throws bad-request for anything else, for a user
- * or a fragment, and where the percent-encoding is none of UTF-8.
+ * Parses an origin-form (`/notes?limit=5`) or absolute-form (`http://host/notes`) target, or the
+ * `*` of OPTIONS. Each segment is percent-decoded by itself, so an encoded slash does not separate
+ * segments. Throws bad-request for any other form, a user, a fragment, or percent-encoding that is
+ * not UTF-8.
  */
-export function parseTarget(text: string): Target {
-  const origin = text.startsWith('/') ? text : originForm(text);
-  if (origin === undefined || text.includes('#')) throw new Problem('bad-request', 'The request target is not a path.');
+export function parseTarget({ method, url: text = '' }: Pick<IncomingMessage, 'method' | 'url'>): Target {
+  if (method === 'OPTIONS' && text === '*') return { segments: [], query: '', isServer: true };
+  const origin = text.startsWith('/') ? text : toOriginForm(text);
+  if (origin === undefined || text.includes('#')) {
+    throw new Problem('bad-request', 'The request target is not a path.');
+  }
   const questionMark = origin.indexOf('?');
   const path = questionMark === -1 ? origin : origin.slice(0, questionMark);
   const segments = path.split('/').slice(1);
   return {
     segments: path.includes('%') ? segments.map(decodeSegment) : segments,
     query: questionMark === -1 ? '' : origin.slice(questionMark + 1),
+    isServer: false,
   };
 }
 
-function originForm(absolute: string): string | undefined {
+function toOriginForm(absolute: string): string | undefined {
   const rest = /^https?:\/\/[^/?#@]+(|[/?#].*)$/is.exec(absolute)?.[1];
   return rest === undefined || rest.startsWith('/') ? rest : `/${rest}`;
 }

@@ -1,17 +1,20 @@
-// A line of the log as programs read it.
+// Log lines for programs: JSON.
 import { inspect } from 'node:util';
 
-/** The members of a line: its time, level and message, and whatever else there is to tell. */
+/** The members of a line: time, level, message and any others. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Returns the line as JSON, without a line break. An Error is told with its message, code, stack and cause. Never throws. */
+/**
+ * Returns the line as JSON, without a line break. An Error becomes its message, code, stack and
+ * cause. Never throws.
+ */
 export function jsonLine(fields: LogFields): string {
   try {
-    // Told only where there may be one: to be asked for each member makes a line twice as slow.
+    // A replacer is slow, so it is used only if a member may be an Error.
     const mayHoldError = Object.values(fields).some((value) => typeof value === 'object');
     return JSON.stringify(fields, mayHoldError ? describeErrors : undefined);
   } catch {
-    // A cycle or a BigInt has no JSON. Anything may be thrown, and telling it must not end the service.
+    // A cycle or a BigInt has no JSON, and anything may be thrown.
     const { time, level, message, request_id } = fields;
     return JSON.stringify({ time, level, message, request_id, fields: inspect(fields) });
   }

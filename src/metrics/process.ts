@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { type Aggregator, Counter, Gauge, Registry } from 'prom-client';
-import type { Snapshot } from './together.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** How often the event loop is asked how late it is: by a timer, for which a service at rest wakes up. */
 const RESOLUTION_MS = 20;

@@ -1,113 +1,124 @@
-// Calls between the processes of one service: each end offers functions by name, and calls those of the other end, over
-// the channel that Node opens to a process it has started.
+// Remote calls between the processes of one service. Each end offers functions by name and calls
+// those of the other end over Node's IPC channel.
 
-/** What Node sends with: `process` in the process that was started, its `Worker` of node:cluster in the one that did. */
+/**
+ * What Node sends with: `process` in a started process, its `Worker` of node:cluster in the one
+ * that started it.
+ */
 export interface Port {
   send?(message: object, handle: undefined, options: undefined, sent: (error: Error | null) => void): boolean;
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/** The functions of one end: of one argument at most, which JSON can carry as it can the result. */
+/**
+ * The functions of one end. Their argument, if any, and their results must be representable in
+ * JSON.
+ */
 export type Functions = Readonly<Record<string, (argument: never) => unknown>>;
 
-/** The way to the functions of the other end. */
-export interface Channel<Theirs extends Functions> {
-  /**
-   * Calls one of them. Rejects with the error that it ended with (message, code, address and port), and with an error of
-   * its own when the channel closes before the answer.
-   */
-  call<Name extends keyof Theirs & string>(
-    name: Name,
-    ...argument: Parameters<Theirs[Name]>
-  ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
-  /** Calls one of them and waits for nothing. */
-  tell<Name extends keyof Theirs & string>(name: Name, ...argument: Parameters<Theirs[Name]>): void;
-  /** To be called when the other end is no more: rejects what it owes an answer to. */
-  close(): void;
-}
-
-/** A call; one without a number wants no answer. */
+/** A call. Without a number it wants no answer. */
 interface Request {
   readonly name: string;
   readonly argument: unknown;
   readonly number?: number;
 }
 
-/** The answer to the call of that number. */
+/** The answer to the call with the number `answers`. */
 interface Response {
   readonly answers: number;
   readonly result?: unknown;
-  readonly error?: Told;
+  readonly error?: SentError;
 }
 
-/** What is told of an error: what a person is to read, and what Node adds of a system call. */
-type Told = Pick<NodeJS.ErrnoException, 'message' | 'code'> & { readonly address?: string; readonly port?: number };
+/**
+ * The members of an error that are sent: the message, and what Node adds to a failed system call.
+ */
+interface SentError extends Pick<NodeJS.ErrnoException, 'message' | 'code'> {
+  readonly address?: string;
+  readonly port?: number;
+}
 
 interface Caller {
   readonly resolve: (result: never) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** Opens this end of the channel of `port`, with the functions that it offers. */
-export function openChannel<Theirs extends Functions>(port: Port, ours: Functions): Channel<Theirs> {
-  const waiting = new Map<number, Caller>();
-  let calls = 0;
-  let closed = false;
+/** One end of a channel. `Theirs` are the functions of the other end. */
+export class Channel<Theirs extends Functions> {
+  readonly #port: Port;
+  readonly #ours: Functions;
+  readonly #callers = new Map<number, Caller>();
+  #calls = 0;
+  #isClosed = false;
 
-  function send(message: Request | Response): void {
-    // Whoever cannot be reached is about to be given up: `close` tells that.
-    port.send?.(message, undefined, undefined, () => {});
+  /** Opens this end and offers the functions `ours`. */
+  constructor(port: Port, ours: Functions) {
+    this.#port = port;
+    this.#ours = ours;
+    port.on('message', (message) => {
+      if (isResponse(message)) this.#settle(message);
+      else if (isRequest(message)) this.#serve(message);
+    });
   }
 
-  port.on('message', (message) => {
-    if (isResponse(message)) settle(message);
-    else if (isRequest(message)) serve(message);
-  });
+  /**
+   * Calls a function of the other end. Rejects with the error it threw (message, code, address and
+   * port), or with an Error if the channel closes before the answer.
+   */
+  call<Name extends keyof Theirs & string>(
+    name: Name,
+    ...[argument]: Parameters<Theirs[Name]>
+  ): Promise<Awaited<ReturnType<Theirs[Name]>>> {
+    if (this.#isClosed) return Promise.reject(processEnded());
+    this.#calls += 1;
+    const number = this.#calls;
+    return new Promise((resolve, reject) => {
+      this.#callers.set(number, { resolve, reject });
+      this.#send({ name, argument, number });
+    });
+  }
 
-  function settle({ answers, result, error }: Response): void {
-    const caller = waiting.get(answers);
-    waiting.delete(answers);
+  /** Calls a function of the other end without waiting for an answer. */
+  tell<Name extends keyof Theirs & string>(name: Name, ...[argument]: Parameters<Theirs[Name]>): void {
+    this.#send({ name, argument });
+  }
+
+  /** Rejects the calls that wait for an answer. To be called when the other end has ended. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#callers.values()) reject(processEnded());
+    this.#callers.clear();
+  }
+
+  #send(message: Request | Response): void {
+    // An error means that the other process is ending, and then `close` is called.
+    this.#port.send?.(message, undefined, undefined, () => {});
+  }
+
+  #settle({ answers, result, error }: Response): void {
+    const caller = this.#callers.get(answers);
+    this.#callers.delete(answers);
     if (error) caller?.reject(Object.assign(new Error(error.message), error));
     else caller?.resolve(result as never);
   }
 
-  async function serve({ name, argument, number }: Request): Promise<void> {
+  async #serve({ name, argument, number }: Request): Promise<void> {
     try {
-      const result = await ours[name]?.(argument as never);
-      if (number !== undefined) send({ answers: number, result });
+      const result = await this.#ours[name]?.(argument as never);
+      if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
-      const { message, code, address, port } = thrown as Told;
+      const { message, code, address, port } = thrown as SentError;
       const error = { message, ...(code && { code }), ...(address && { address }), ...(port && { port }) };
-      if (number !== undefined) send({ answers: number, error });
+      if (number !== undefined) this.#send({ answers: number, error });
     }
   }
-
-  return {
-    call(name, ...[argument]) {
-      if (closed) return Promise.reject(ended());
-      calls += 1;
-      const number = calls;
-      return new Promise((resolve, reject) => {
-        waiting.set(number, { resolve, reject });
-        send({ name, argument, number });
-      });
-    },
-
-    tell: (name, ...[argument]) => send({ name, argument }),
-
-    close() {
-      closed = true;
-      for (const { reject } of waiting.values()) reject(ended());
-      waiting.clear();
-    },
-  };
 }
 
-function ended(): Error {
+function processEnded(): Error {
   return new Error('the other process has ended');
 }
 
-/** Node's own messages pass on the same way. */
+/** Node's own messages use the same channel, so the shape is checked. */
 function isRequest(message: unknown): message is Request {
   return typeof (message as Partial<Request> | null)?.name === 'string';
 }

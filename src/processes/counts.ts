@@ -1,43 +1,44 @@
-// What the processes of a service have counted, as the first of them gathers it. Counts that fall would pass for a service that
-// began anew: who is late or has died has what it told last. Nothing is loaded, nor done, until somebody asks.
+// Gathers the metrics of all processes in the supervisor. A late or dead process keeps its last
+// snapshot, because a falling counter would look like a restart. Nothing is loaded before the first
+// use.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Snapshot } from '../metrics/together.ts';
+import type { Snapshot } from '../metrics/snapshot.ts';
+import type { Child } from './child.ts';
 
-/** What members have counted. */
-export interface Counts<Member> {
-  /** Resolves with what each of `members` tells, what those told that have ended, and what there is to tell of this process. */
-  ofAll(members: Iterable<Member>): Promise<readonly Snapshot[]>;
-  /** To be called when a member is no more. */
-  ended(member: Member): void;
-}
+/** The metrics of the members and of this process. */
+export class Counts {
+  readonly #answerMs: number;
+  readonly #last = new Map<Child, Snapshot>();
+  /** The sum of the counts of all members that have ended. */
+  #ended: Promise<Snapshot> = Promise.resolve([]);
+  #own: (() => Promise<Snapshot>) | undefined;
 
-/** Returns what gathers counts by `ask`; a member has `withinMs` to answer. */
-export function createCounts<Member>(ask: (member: Member) => Promise<Snapshot>, withinMs: number): Counts<Member> {
-  const last = new Map<Member, Snapshot>();
-  let gone: Promise<Snapshot> = Promise.resolve([]);
-  let own: (() => Promise<Snapshot>) | undefined;
-
-  async function update(member: Member): Promise<void> {
-    const answer = ask(member).catch(() => undefined);
-    const told = await Promise.race([answer, delay(withinMs, undefined, { ref: false })]);
-    if (told) last.set(member, told);
+  /** A member has `answerMs` to answer. */
+  constructor(answerMs: number) {
+    this.#answerMs = answerMs;
   }
 
-  return {
-    async ofAll(members) {
-      const { snapshotsOfProcess } = await import('../metrics/process.ts');
-      own ??= snapshotsOfProcess();
-      await Promise.all([...members].map(update));
-      return [...last.values(), await gone, await own()];
-    },
+  /** Resolves with the snapshots of `members`, of those that have ended, and of this process. */
+  async ofAll(members: Iterable<Child>): Promise<readonly Snapshot[]> {
+    const { snapshotsOfProcess } = await import('../metrics/process.ts');
+    this.#own ??= snapshotsOfProcess();
+    await Promise.all([...members].map((member) => this.#update(member)));
+    return [...this.#last.values(), await this.#ended, await this.#own()];
+  }
 
-    ended(member) {
-      const told = last.get(member);
-      if (!last.delete(member) || !told) return;
-      gone = gone.then(async (before) => {
-        const { sumOfCounts } = await import('../metrics/together.ts');
-        return sumOfCounts(before, told);
-      });
-    },
-  };
+  /** Keeps the counts of a member that has ended. */
+  ended(member: Child): void {
+    const last = this.#last.get(member);
+    if (!this.#last.delete(member) || !last) return;
+    this.#ended = this.#ended.then(async (before) => {
+      const { sumOfCounts } = await import('../metrics/snapshot.ts');
+      return sumOfCounts(before, last);
+    });
+  }
+
+  async #update(member: Child): Promise<void> {
+    const answer = member.channel.call('counts').catch(() => undefined);
+    const snapshot = await Promise.race([answer, delay(this.#answerMs, undefined, { ref: false })]);
+    if (snapshot) this.#last.set(member, snapshot);
+  }
 }

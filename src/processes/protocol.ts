@@ -1,9 +1,9 @@
-// What the processes of a service ask of each other. One supervises: it starts the others, which serve, and keeps what they
-// have in common.
+// What the processes of one service ask of each other. The supervisor starts the members, which serve, and keeps what
+// they share.
 import type { Quota } from '../guards/rate-limit.ts';
-import type { Snapshot } from '../metrics/together.ts';
+import type { Snapshot } from '../metrics/snapshot.ts';
 
-/** A request that is to be counted, or only looked at, by the limiter of that name and quota. */
+/** A request to count, or only to look up, at the limiter of that name and quota. */
 export interface Count {
   readonly limiter: string;
   readonly quota: number;
@@ -13,15 +13,15 @@ export interface Count {
 
 /** What the supervisor does for a member. */
 export type SupervisorFunctions = {
-  /** The member has begun and can be called: what comes before it has, Node drops. */
+  /** The member can be called from now on: Node drops messages that are sent earlier. */
   readonly begun: () => void;
-  /** Asks for the turn at writing; resolves when it has come, with whether others wait already. */
-  readonly askTurn: () => Promise<boolean>;
-  readonly passTurn: () => void;
+  /** Requests the write lease; resolves when it is granted, with whether others wait already. */
+  readonly acquireLease: () => Promise<boolean>;
+  readonly releaseLease: () => void;
   readonly count: (counts: readonly Count[]) => readonly Quota[];
   /** Resolves when the databases of all members have answered; rejects if one does not. */
   readonly pingAll: () => Promise<void>;
-  /** Resolves with what each process has counted, so far as it has told. */
+  /** Resolves with the metrics of each process, as far as they are known. */
   readonly countsOfAll: () => Promise<readonly Snapshot[]>;
 };
 
@@ -30,11 +30,11 @@ export type MemberFunctions = {
   /** Serves on that port; resolves with the URL, and rejects as the app does. */
   readonly listen: (port: number) => Promise<string>;
   readonly reloadKeys: () => Promise<number>;
-  /** Stops serving, and ends the process. */
+  /** Stops serving and ends the process. */
   readonly close: () => void;
-  /** Another member waits for the turn. */
-  readonly turnWanted: () => void;
+  /** Another member wants the write lease. */
+  readonly leaseWanted: () => void;
   readonly ping: () => Promise<void>;
-  /** Resolves with what it has counted. */
+  /** Resolves with the metrics of this process. */
   readonly counts: () => Promise<Snapshot>;
 };

@@ -1,45 +1,36 @@
-// The engine's gear: calls that arrive while a batch is under way travel together in the next one. Nothing waits for a
-// timer: an idle service answers at once, and batches grow only with load.
+// Calls that arrive while a batch is running form the next batch. There are no timers: an idle service answers at once,
+// and batches grow only with load.
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseOverloaded, DatabaseUnavailable, DatabaseUncertain } from './database.ts';
+import { BATCH_LIMITS, BacklogLimit } from './backlog-limit.ts';
+import { DatabaseUnavailable, DatabaseUncertain } from './database.ts';
 
-/** How large a batch and its queue may grow; sizes are as `size` of the batcher's options counts them. */
-export const BATCH_LIMITS = {
-  batchItems: 512,
-  batchSize: 4_194_304,
-  queueItems: 8_192,
-  queueSize: 67_108_864,
-  /** So many items may wait at any time, and as many as go in `waitMs` or in so many batches, as it went lately. */
-  shortItems: 128,
-  waitMs: 50,
-  waitBatches: 2,
-  /** So many more are taken in now and then, for a burst is what a queue is for; one of them comes back in so many ms. */
-  burstItems: 4_096,
-  burstItemMs: 4,
-};
+/** The queue of a batcher has no room. Nothing is wrong with what runs the batches. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull';
+}
 
-/** What is told of the batches of one kind, as it happens. */
+/** Observes the batches of one kind. */
 export interface BatchMeter {
-  /** Given once by each batcher of the kind: tells how many items wait for their batch. */
+  /** Called once by each batcher, with a function that returns how many items wait. */
   watch(waiting: () => number): void;
-  /** A batch of so many items was done, in so many milliseconds. */
+  /** Called after each batch. */
   done(items: number, milliseconds: number): void;
 }
 
-/** What a batcher needs to know. */
+/** What a batcher depends on. */
 export interface BatcherOptions<Item, Outcome> {
-  /** Does the work of one batch; resolves with the outcome of each item in order. If it rejects, nothing was done. */
+  /** Runs one batch; resolves with the outcome of each item, in order. If it rejects, nothing was done. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Is waited for before a batch is put together: what arrives meanwhile travels with it. Default: nothing. */
+  /** Awaited before a batch is formed: what arrives meanwhile joins the batch. Default: nothing. */
   readonly ready?: (() => Promise<void>) | undefined;
   /** What an item adds to the size of its batch. Default: nothing. */
   readonly size?: (item: Item) => number;
-  /** Is told of an item when it has its turn; if it throws, the item is left out and rejects with the same error. */
+  /** Called with each item of a batch; an item for which it throws is left out and rejects with that error. */
   readonly check?: (item: Item) => void;
-  /** How many batches may be under way at one time. Default: one, so that items keep their order. */
+  /** How many batches may run at a time. Default: one, so that items keep their order. */
   readonly lanes?: number;
-  /** Whether the engine works beside the event loop, on another core. Default: whether there is one. */
+  /** Whether the engine runs on another core than the event loop. Default: whether there is one. */
   readonly beside?: boolean;
   readonly limits?: typeof BATCH_LIMITS;
   readonly meter?: BatchMeter | undefined;
@@ -52,82 +43,117 @@ interface Waiting<Item, Outcome> {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Returns a function that hands an item in and resolves with its outcome. Of each lane one batch is under way at a time;
- * it holds the items that have waited longest, at least one and at most what `limits` allow. One that fails is run again
- * one by one, so that an item takes no other along. Rejects with the item's own error, with {@link DatabaseOverloaded}
- * when the queue is full or too long, and with {@link DatabaseUnavailable} when a batch ahead found the database unavailable.
- */
-export function createBatcher<Item, Outcome>({
-  run,
-  ready,
-  size = () => 0,
-  check = () => {},
-  lanes = 1,
-  beside = availableParallelism() > 1,
-  limits = BATCH_LIMITS,
-  meter,
-}: BatcherOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
-  let queue: Waiting<Item, Outcome>[] = [];
-  let queuedSize = 0;
-  let busyLanes = 0;
-  /** How many at the head of the queue go one by one, for together they failed. */
-  let alone = 0;
-  /** How much went lately and how many ms that took, from batch to batch and whatever they were spent on. */
-  const lately = { items: 1, batches: 1, ms: 0 };
-  let lastDone = 0;
-  let burst = limits.burstItems;
-  let lastBurst = 0;
-  let wasShort = true;
-  meter?.watch(() => queue.length);
+/** A shared instance: capturing a stack trace for each refusal costs more than a read. */
+const QUEUE_FULL = new QueueFull('the queue of waiting calls is full');
 
-  function isFull(itemSize: number): boolean {
-    const { length } = queue;
-    if (length >= limits.queueItems || queuedSize + itemSize > limits.queueSize) return true;
-    const waitMs = Math.max(limits.waitMs, (limits.waitBatches * lately.ms) / lately.batches);
-    if (length < limits.shortItems || length * lately.ms < waitMs * lately.items) {
-      wasShort = true;
-      return false;
-    }
-    // Only where a burst begins: a queue that stays long is none, however slowly it grows.
-    if (wasShort) {
-      const now = performance.now();
-      burst = Math.min(limits.burstItems, burst + (now - lastBurst) / limits.burstItemMs);
-      lastBurst = now;
-      wasShort = false;
-    }
-    if (burst < 1) return true;
-    burst -= 1;
-    return false;
+/** Runs items in batches, each of the items that have waited longest. */
+export class Batcher<Item, Outcome> {
+  readonly #run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  readonly #ready: (() => Promise<void>) | undefined;
+  readonly #size: (item: Item) => number;
+  readonly #check: (item: Item) => void;
+  readonly #lanes: number;
+  readonly #beside: boolean;
+  readonly #limits: typeof BATCH_LIMITS;
+  readonly #meter: BatchMeter | undefined;
+  readonly #backlog: BacklogLimit;
+  #queue: Waiting<Item, Outcome>[] = [];
+  #queuedSize = 0;
+  #busyLanes = 0;
+  /** How many items at the head of the queue run one by one, because their batch failed. */
+  #alone = 0;
+
+  constructor(options: BatcherOptions<Item, Outcome>) {
+    const { run, ready, size, check, lanes, beside, limits, meter } = options;
+    this.#run = run;
+    this.#ready = ready;
+    this.#size = size ?? (() => 0);
+    this.#check = check ?? (() => {});
+    this.#lanes = lanes ?? 1;
+    this.#beside = beside ?? availableParallelism() > 1;
+    this.#limits = limits ?? BATCH_LIMITS;
+    this.#meter = meter;
+    this.#backlog = new BacklogLimit(this.#limits);
+    meter?.watch(() => this.#queue.length);
   }
 
-  function measure(since: number, items: number): void {
-    const now = performance.now();
-    lately.items += items - lately.items / 8;
-    lately.batches += 1 - lately.batches / 8;
-    lately.ms += now - Math.max(since, lastDone) - lately.ms / 8;
-    lastDone = now;
+  /**
+   * Runs an item and resolves with its outcome. A batch that fails is run again item by item, so that an
+   * item rejects with its own error only. Rejects with {@link QueueFull}, and with
+   * {@link DatabaseUnavailable} if a batch ahead found the database unavailable.
+   */
+  submit(item: Item): Promise<Outcome> {
+    const itemSize = this.#size(item);
+    if (this.#backlog.isFull(this.#queue.length, this.#queuedSize, itemSize)) return Promise.reject(QUEUE_FULL);
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, itemSize, resolve, reject });
+      this.#queuedSize += itemSize;
+      if (this.#busyLanes === this.#lanes) return;
+      this.#busyLanes += 1;
+      // After all available input has been read, so that calls which arrived together share a batch.
+      setImmediate(() => this.#work());
+    });
   }
 
-  function nextBatch(): Waiting<Item, Outcome>[] {
+  /** Works as one lane until the queue is empty. */
+  async #work(): Promise<void> {
+    let startMs = performance.now();
+    while (this.#queue.length > 0) {
+      if (this.#ready) await this.#ready();
+      const batch = this.#nextBatch().filter((each) => this.#isWanted(each));
+      if (batch.length === 0) continue;
+      try {
+        await this.#runBatch(batch, startMs);
+      } catch (error) {
+        startMs = performance.now();
+        this.#fail(batch, error);
+      }
+      // On a single core, let the answers go out first: those who get them ask again, and a larger batch costs less.
+      if (!this.#beside && batch.length > 1) await nextTurn().then(() => nextTurn());
+    }
+    this.#busyLanes -= 1;
+  }
+
+  async #runBatch(batch: readonly Waiting<Item, Outcome>[], startMs: number): Promise<void> {
+    const started = performance.now();
+    const outcomes = await this.#run(batch.map(({ item }) => item));
+    this.#meter?.done(batch.length, performance.now() - started);
+    this.#backlog.measure(startMs, batch.length);
+    for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome);
+  }
+
+  #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
+    if (error instanceof DatabaseUnavailable) {
+      rejectAll(batch, error);
+      // Those behind would only find out later, one batch after the other.
+      rejectAll(this.#takeAll(), asUnavailable(error));
+    } else if (batch.length === 1) {
+      rejectAll(batch, error);
+    } else {
+      this.#putBack(batch);
+    }
+  }
+
+  #nextBatch(): Waiting<Item, Outcome>[] {
+    const { batchItems, batchSize } = this.#limits;
+    const maxItems = this.#alone > 0 ? 1 : batchItems;
     let count = 0;
-    let batchSize = 0;
-    const most = alone > 0 ? 1 : limits.batchItems;
-    for (const { itemSize } of queue) {
-      if (count > 0 && (count === most || batchSize + itemSize > limits.batchSize)) break;
+    let size = 0;
+    for (const { itemSize } of this.#queue) {
+      if (count > 0 && (count === maxItems || size + itemSize > batchSize)) break;
       count += 1;
-      batchSize += itemSize;
+      size += itemSize;
     }
-    const batch = queue.slice(0, count);
-    queue = queue.slice(count);
-    queuedSize -= batchSize;
-    if (alone > 0) alone -= 1;
+    const batch = this.#queue.slice(0, count);
+    this.#queue = this.#queue.slice(count);
+    this.#queuedSize -= size;
+    if (this.#alone > 0) this.#alone -= 1;
     return batch;
   }
 
-  function isWanted({ item, reject }: Waiting<Item, Outcome>): boolean {
+  #isWanted({ item, reject }: Waiting<Item, Outcome>): boolean {
     try {
-      check(item);
+      this.#check(item);
       return true;
     } catch (error) {
       reject(error);
@@ -135,69 +161,23 @@ export function createBatcher<Item, Outcome>({
     }
   }
 
-  function putBack(batch: readonly Waiting<Item, Outcome>[]): void {
-    queue = [...batch, ...queue];
-    queuedSize += batch.reduce((sum, { itemSize }) => sum + itemSize, 0);
-    alone += batch.length;
+  #putBack(batch: readonly Waiting<Item, Outcome>[]): void {
+    this.#queue = [...batch, ...this.#queue];
+    this.#queuedSize += batch.reduce((sum, { itemSize }) => sum + itemSize, 0);
+    this.#alone += batch.length;
   }
 
-  function takeAll(): Waiting<Item, Outcome>[] {
-    const all = queue;
-    queue = [];
-    queuedSize = 0;
-    alone = 0;
+  #takeAll(): Waiting<Item, Outcome>[] {
+    const all = this.#queue;
+    this.#queue = [];
+    this.#queuedSize = 0;
+    this.#alone = 0;
     return all;
   }
-
-  async function work(): Promise<void> {
-    let since = performance.now();
-    while (queue.length > 0) {
-      if (ready) await ready();
-      const batch = nextBatch().filter(isWanted);
-      if (batch.length === 0) continue;
-      try {
-        const started = performance.now();
-        const outcomes = await run(batch.map(({ item }) => item));
-        meter?.done(batch.length, performance.now() - started);
-        measure(since, batch.length);
-        batch.forEach(({ resolve }, index) => {
-          resolve(outcomes[index] as Outcome);
-        });
-      } catch (error) {
-        since = performance.now();
-        // What waited behind a database that does not answer would only find that out later, one batch after the other.
-        if (error instanceof DatabaseUnavailable) {
-          rejectAll(batch, error);
-          rejectAll(takeAll(), certain(error));
-        } else if (batch.length === 1) rejectAll(batch, error);
-        else putBack(batch);
-      }
-      // On one core there is nothing to gain by going on while the answers go out: those who get them ask again, and a
-      // larger batch costs less.
-      if (!beside && batch.length > 1) await nextTurn().then(() => nextTurn());
-    }
-    busyLanes -= 1;
-  }
-
-  return (item) => {
-    const itemSize = size(item);
-    if (isFull(itemSize)) return Promise.reject(OVERLOADED);
-    return new Promise((resolve, reject) => {
-      queue.push({ item, itemSize, resolve, reject });
-      queuedSize += itemSize;
-      if (busyLanes === lanes) return;
-      busyLanes += 1;
-      // After the input that is ready now has been read, so that calls which arrived together travel together.
-      setImmediate(work);
-    });
-  };
 }
 
-/** Made once: what tells nobody where it came from need not find that out each time, which took longer than a read. */
-const OVERLOADED = new DatabaseOverloaded('the queue of waiting calls is full');
-
-/** What an error means for those whose turn had not come. */
-function certain(error: DatabaseUnavailable): DatabaseUnavailable {
+/** Returns the error for items that had not begun: about them nothing is uncertain. */
+function asUnavailable(error: DatabaseUnavailable): DatabaseUnavailable {
   return error instanceof DatabaseUncertain ? new DatabaseUnavailable(error.message, { cause: error }) : error;
 }
 

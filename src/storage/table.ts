@@ -1,143 +1,155 @@
-// A table of records: what the create/read/update/delete pattern needs of storage, generated from the table's shape.
-// Records leave here as JSON text made by SQLite, ready to be sent; nothing builds row objects on the way.
-import { type BatchMeter, createBatcher } from './batcher.ts';
+// A table of records: create, read, replace, delete and list, generated from a resource. SQLite builds the JSON text of
+// the records, which the service sends as it is.
+import { columnsOf, type FieldValue, type Resource } from '../resources/resource.ts';
+import { Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row } from './database.ts';
 import { createPages, type Page } from './pages.ts';
-import { parentExistsSql, recordSql, storedColumns, type TableShape } from './shape.ts';
+import { ownerExistsSql, recordSql } from './record-text.ts';
 import type { Values, Write, WriteKind } from './writer.ts';
 
 /**
- * The records of one table. `parent` is the id of the record they belong to; a table without parents ignores it.
- * Every call rejects with DatabaseUnavailable or DatabaseOverloaded when the database cannot serve now.
+ * The records of one table. `owner` is the id of the record that owns them; a table without owners ignores it. Every
+ * call rejects with DatabaseUnavailable or QueueFull when the database cannot serve now.
  */
 export interface Table {
-  /** Stores a record, `texts` in the order of the columns; resolves with its id, or undefined if the parent is missing. */
-  create(texts: readonly string[], parent?: number): Promise<number | undefined>;
+  /** Stores a record, `values` in the order of the fields; resolves with its id, or undefined if the owner is missing. */
+  create(values: readonly FieldValue[], owner?: number): Promise<number | undefined>;
   /** Resolves with the record as JSON text, or undefined. */
-  read(id: number, parent?: number): Promise<string | undefined>;
-  /** Replaces the texts of a record; resolves with false if there is none. */
-  replace(id: number, texts: readonly string[], parent?: number): Promise<boolean>;
-  /** Deletes a record with all that belongs to it; resolves with false if there is none. */
-  remove(id: number, parent?: number): Promise<boolean>;
+  read(id: number, owner?: number): Promise<string | undefined>;
+  /** Replaces the values of a record; resolves with false if there is none. */
+  replace(id: number, values: readonly FieldValue[], owner?: number): Promise<boolean>;
+  /** Deletes a record and everything it owns; resolves with false if there is none. */
+  remove(id: number, owner?: number): Promise<boolean>;
   /**
-   * Resolves with at most `limit` records by rising id, `offset` of them skipped; undefined if the parent is missing.
-   * `check` is called when the page has its turn; if it throws, the page is not read.
+   * Resolves with at most `limit` records by rising id, after skipping `offset`; undefined if the owner is missing.
+   * `check` is called right before the page is read; if it throws, the page is not read and the call rejects.
    */
-  page(limit: number, offset: number, parent?: number, check?: () => void): Promise<Page | undefined>;
+  page(limit: number, offset: number, owner?: number, check?: () => void): Promise<Page | undefined>;
 }
 
-/** What measures the reads of tables: single records and pages. */
+/** Observe the reads of single records and of pages. */
 export interface TableMeters {
   readonly read: BatchMeter;
   readonly page: BatchMeter;
 }
 
-/** Returns the table of `shape` in `database`, whose writes all go through `write`; its reads are measured by `meters`. */
-export function createTable(shape: TableShape, database: Database, write: Write, meters?: TableMeters): Table {
-  const sql = statementsOf(shape);
-  const readPage = createPages(shape, database, meters?.page);
-  const creation: WriteKind<number | undefined> = { ...sql.create, outcomes: createdIds };
+/** Returns the table of `resource` in `database`. All writes go through `write`; `meters` observe the reads. */
+export function createTable(resource: Resource, database: Database, write: Write, meters?: TableMeters): Table {
+  const sql = statementsOf(resource);
+  const { owner: owned } = resource;
+  const readPage = createPages(resource, database, meters?.page);
+  const reads = createReads(resource, sql.read, database, meters?.read);
+  const foundOrNot: WriteKind<boolean>['outcomes'] = (writes, rows) => found(writes, rows, owned ? 1 : 0);
+  const creation: WriteKind<number | undefined> = {
+    ...sql.create,
+    outcomes: (writes, rows) => createdIds(writes, rows, owned !== undefined),
+  };
   const replacement: WriteKind<boolean> = { ...sql.replace, outcomes: foundOrNot };
   const removal: WriteKind<boolean> = { ...sql.remove, outcomes: foundOrNot };
-
-  const readOne = createBatcher<RecordKey, string | undefined>({
-    meter: meters?.read,
-    async run(wanted) {
-      // A table without parents is asked with bare ids: to take them out of arrays is a third of the work.
-      const keys = wanted.map(({ id, parent }) => (shape.parent ? withParent([id], parent) : id));
-      const [row] = await database.read({ sql: sql.read, parameter: JSON.stringify(keys) });
-      if (typeof row?.records !== 'string') throw new Error('the engine returned no records');
-      // One line for each; JSON text holds no raw line feed.
-      const records = row.records.split('\n');
-      return wanted.map((key, place) => recordIn(records[place], beginningOf(key)));
-    },
-  });
-
-  const withParent = (values: (string | number)[], parent: number | undefined): Values =>
-    shape.parent ? [parent ?? 0, ...values] : values;
-
-  /** How the text of a record begins, as `recordSql` makes it. */
-  const beginningOf = ({ id, parent = 0 }: RecordKey) =>
-    shape.parent ? `{"id":${id},"${shape.parent.column}":${parent},` : `{"id":${id},`;
+  const withOwner = (values: readonly FieldValue[], owner = 0): Values => (owned ? [owner, ...values] : values);
 
   return {
-    create: (texts, parent) => write(creation, undefined, withParent([...texts], parent)),
-    read: (id, parent) => readOne({ id, parent }),
-    replace: (id, texts, parent) => write(replacement, id, withParent([id, ...texts], parent)),
-    remove: (id, parent) => write(removal, id, withParent([id], parent)),
-
-    page: (limit, offset, parent, check) => readPage({ limit, offset, parent, check }),
+    create: (values, owner) => write(creation, undefined, withOwner(values, owner)),
+    read: (id, owner) => reads.submit({ id, owner: owner ?? 0 }),
+    replace: (id, values, owner) => write(replacement, id, withOwner([id, ...values], owner)),
+    remove: (id, owner) => write(removal, id, withOwner([id], owner)),
+    page: (limit, offset, owner, check) => readPage({ limit, offset, owner, check }),
   };
-
-  /** Ids rise with the order of the writes; those whose parent was missing brought no row. */
-  function createdIds(writes: readonly Values[], rows: readonly Row[]): (number | undefined)[] {
-    const ids = rows.map((row) => Number(row.id)).sort((one, other) => one - other);
-    if (!shape.parent) return ids;
-    const parents = new Set(rows.map((row) => row.parent));
-    let next = 0;
-    return writes.map(([parent]) => (parents.has(parent as number) ? ids[next++] : undefined));
-  }
-
-  function foundOrNot(writes: readonly Values[], rows: readonly Row[]): boolean[] {
-    const found = new Set(rows.map((row) => row.id));
-    const position = shape.parent ? 1 : 0;
-    return writes.map((values) => found.has(values[position] as number));
-  }
 }
 
-/** Which record is wanted. */
+/** Returns the id of each created record. Ids rise with the order of the writes; a missing owner returns no row. */
+function createdIds(writes: readonly Values[], rows: readonly Row[], isOwned: boolean): (number | undefined)[] {
+  const ids = rows.map((row) => Number(row.id)).sort((one, other) => one - other);
+  if (!isOwned) return ids;
+  const owners = new Set<unknown>(rows.map((row) => row.owner));
+  let next = 0;
+  return writes.map(([owner]) => (owners.has(owner) ? ids[next++] : undefined));
+}
+
+function found(writes: readonly Values[], rows: readonly Row[], idPosition: number): boolean[] {
+  const ids = new Set<unknown>(rows.map((row) => row.id));
+  return writes.map((values) => ids.has(values[idPosition]));
+}
+
 interface RecordKey {
   readonly id: number;
-  readonly parent: number | undefined;
+  readonly owner: number;
 }
 
-/** The record in a line, undefined where there is none. Throws if it is another one: SQLite promises no order of lines. */
+/** Returns the batches that read single records with `sql`. */
+function createReads({ owner: owned }: Resource, sql: string, database: Database, meter: BatchMeter | undefined) {
+  // Bare ids where there are no owners: SQLite unpacks them faster than arrays.
+  const keyOf = ({ id, owner }: RecordKey) => (owned ? [owner, id] : id);
+  /** How the text of a record begins, as `recordSql` writes it. */
+  const beginningOf = ({ id, owner }: RecordKey) =>
+    owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
+  return new Batcher<RecordKey, string | undefined>({
+    meter,
+    async run(keys) {
+      const [row] = await database.read({ sql, parameter: JSON.stringify(keys.map(keyOf)) });
+      if (typeof row?.records !== 'string') throw new Error('the engine returned no records');
+      // JSON text contains no raw line feed.
+      const lines = row.records.split('\n');
+      return keys.map((key, index) => recordIn(lines[index], beginningOf(key)));
+    },
+  });
+}
+
+/** Returns the record in a line, undefined for an empty line. Throws if it is another one: SQLite guarantees no order. */
 function recordIn(line: string | undefined, beginning: string): string | undefined {
   if (line === '') return undefined;
   if (!line?.startsWith(beginning)) throw new Error('the engine returned the records in another order');
   return line;
 }
 
-/** The SQL of a table. Each statement takes one JSON text; values stand in the order [parent, id, ...texts], as far as there is a parent and an id. */
-function statementsOf(shape: TableShape) {
-  const { name, columns, parent } = shape;
-  const stored = storedColumns(shape);
+/**
+ * Returns the SQL of a table. The parameter is a JSON array with one element per record: [owner, ...fields] to create,
+ * [owner, id, ...fields] for the others, without `owner` where there is none.
+ */
+function statementsOf(resource: Resource) {
+  const { table: name, fields, owner } = resource;
+  const stored = columnsOf(resource);
   const value = (index: number) => `value ->> ${index}`;
-  const idAt = parent ? 1 : 0;
-  const isWanted = `${name}.id = ${value(idAt)}${parent ? ` AND ${name}.${parent.column} = ${value(0)}` : ''}`;
-  const isRead = parent ? isWanted : `${name}.id = value`;
+  const idPosition = owner ? 1 : 0;
+  const [ownerValue, idValue] = [value(0), value(idPosition)];
+  const isWanted = `${name}.id = ${idValue}${owner ? ` AND ${name}.${owner.column} = ${ownerValue}` : ''}`;
+  const isRead = owner ? isWanted : `${name}.id = value`;
   const nextId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${name}') + key + 1`;
-  const found = `(SELECT json_group_array(json_object('id', ${name}.id)) FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
+  const foundRows = `
+    (SELECT json_group_array(json_object('id', ${name}.id)) FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
   return {
-    // Ids are given explicitly (the last one ever given, plus the place in the batch), for RETURNING has no order.
+    // Explicit ids (the last one given plus the position in the batch), because RETURNING has no order.
     create: {
       sql: `
         INSERT INTO ${name} (id, ${stored.join(', ')})
         SELECT ${nextId}, ${stored.map((_, index) => value(index)).join(', ')}
-        FROM json_each(?1) WHERE ${parentExistsSql(shape, value(0))}
-        RETURNING id${parent ? `, ${parent.column} AS parent` : ''}`,
+        FROM json_each(?1) WHERE ${ownerExistsSql(resource, ownerValue)}
+        RETURNING id${owner ? `, ${owner.column} AS owner` : ''}`,
       rows: `
-        (SELECT json_group_array(json_object('id', ${nextId}${parent ? `, 'parent', ${value(0)}` : ''}))
-         FROM json_each(?1) WHERE ${parentExistsSql(shape, value(0))})`,
+        (SELECT json_group_array(json_object('id', ${nextId}${owner ? `, 'owner', ${ownerValue}` : ''}))
+         FROM json_each(?1) WHERE ${ownerExistsSql(resource, ownerValue)})`,
     },
 
     read: `
-      SELECT group_concat(CASE WHEN ${name}.id IS NULL THEN '' ELSE ${recordSql(shape)} END, char(10)) AS records
+      SELECT group_concat(CASE WHEN ${name}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
       FROM json_each(?1) LEFT JOIN ${name} ON ${isRead}`,
 
     replace: {
       sql: `
-        UPDATE ${name} SET ${columns.map((column, index) => `${column} = ${value(idAt + 1 + index)}`).join(', ')}
+        UPDATE ${name} SET ${Object.keys(fields)
+          .map((column, index) => `${column} = ${value(idPosition + 1 + index)}`)
+          .join(', ')}
         FROM json_each(?1) WHERE ${isWanted}
         RETURNING ${name}.id`,
-      rows: found,
+      rows: foundRows,
     },
 
     remove: {
-      sql: parent
-        ? `DELETE FROM ${name} WHERE (${parent.column}, id) IN (SELECT ${value(0)}, ${value(1)} FROM json_each(?1)) RETURNING id`
-        : `DELETE FROM ${name} WHERE id IN (SELECT ${value(0)} FROM json_each(?1)) RETURNING id`,
-      rows: found,
+      sql: `
+        DELETE FROM ${name}
+        WHERE ${owner ? `(${owner.column}, id)` : 'id'} IN
+          (SELECT ${owner ? `${ownerValue}, ` : ''}${idValue} FROM json_each(?1)) RETURNING id`,
+      rows: foundRows,
     },
   };
 }

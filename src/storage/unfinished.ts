@@ -1,25 +1,25 @@
-// Marks in a database that is being filled: as long as one is there its data are not all there, and no service starts on it.
+// Marks a database while an import or a copy fills it, so that no service starts on incomplete data.
 import type { Database, Statement } from './database.ts';
 
-/** A database that is read and not changed. */
+/** A database to read from. */
 export type Source = Pick<Database, 'read'>;
 
-/** What fills a database in more than one transaction. */
+/** A command that fills a database in several transactions. */
 export type Filling = 'copy' | 'import';
 
 const FILLINGS: readonly Filling[] = ['copy', 'import'];
 const TABLES = FILLINGS.map(tableOf);
 
-/** SQL that tells whether something that fills the database was begun and has not been finished. */
+/** The SQL query for whether a filling is unfinished. */
 export const UNFINISHED = `SELECT count(*) > 0 FROM sqlite_schema WHERE name IN ('${TABLES.join("', '")}')`;
 
-/** Resolves with what was begun to fill the database and has not been finished, if anything. */
+/** Resolves with the filling that is unfinished, if any. */
 export async function unfinishedIn({ read }: Source): Promise<Filling | undefined> {
   const [row] = await read({ sql: `SELECT name FROM sqlite_schema WHERE name IN ('${TABLES.join("', '")}')` });
   return FILLINGS.find((filling) => tableOf(filling) === row?.name);
 }
 
-/** Rejects where something was begun to fill the database, but `allowed`, and has not been finished. */
+/** Rejects if a filling other than `allowed` is unfinished. */
 export async function refuseUnfinished(database: Source, allowed?: Filling): Promise<void> {
   const found = await unfinishedIn(database);
   if (found && found !== allowed) {
@@ -27,28 +27,28 @@ export async function refuseUnfinished(database: Source, allowed?: Filling): Pro
   }
 }
 
-/** What marks that `filling` has begun; does nothing where it has already. */
+/** Returns the statement that marks the database; it has no effect if the mark is there. */
 export function markBegun(filling: Filling): Statement {
   return { sql: `CREATE TABLE IF NOT EXISTS ${tableOf(filling)} (begun INTEGER) STRICT` };
 }
 
-/** What marks, as {@link markBegun} does, that an import has begun of the lines with this number, if no other has before. */
-export function markImport(lines: number): Statement[] {
+/** Returns the statements that mark an import of the export with this fingerprint; an existing mark stays. */
+export function markImport(fingerprint: number): Statement[] {
   const table = tableOf('import');
   const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;
-  return [markBegun('import'), { sql: insert, parameter: String(lines) }];
+  return [markBegun('import'), { sql: insert, parameter: String(fingerprint) }];
 }
 
-/** Rejects where an import of other lines than those with this number was begun, and has not been finished. */
-export async function refuseOtherImport(database: Source, lines: number): Promise<void> {
+/** Rejects if the import of an export with another fingerprint is unfinished. */
+export async function refuseOtherImport(database: Source, fingerprint: number): Promise<void> {
   if ((await unfinishedIn(database)) !== 'import') return;
   const [mark] = await database.read({ sql: `SELECT begun FROM ${tableOf('import')}` });
-  if (mark && Number(mark.begun) !== lines) {
+  if (mark && Number(mark.begun) !== fingerprint) {
     throw new Error('an import of another file into it was not finished: run that one again first');
   }
 }
 
-/** What takes the mark away. */
+/** Returns the statement that removes the mark. */
 export function markFinished(filling: Filling): Statement {
   return { sql: `DROP TABLE IF EXISTS ${tableOf(filling)}` };
 }

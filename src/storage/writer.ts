@@ -1,19 +1,20 @@
-// All writes of the service pass here: a batch becomes one transaction, made of runs. A run is the consecutive writes
-// of one kind and is ONE set-based statement; order is kept, and everyone is answered after the commit.
+// All writes of the service. A batch becomes one transaction of runs; a run is one set-based statement for consecutive
+// writes of one kind. Writes keep their order and resolve after the commit.
 import { randomUUID } from 'node:crypto';
-import { type BatchMeter, createBatcher } from './batcher.ts';
+import type { FieldValue } from '../resources/resource.ts';
+import { Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row, Statement } from './database.ts';
 
-/** What a write carries: the members of one element of the JSON array its statement unpacks. */
-export type Values = readonly (string | number)[];
+/** The values of one write: one element of the JSON array that its statement unpacks. */
+export type Values = readonly FieldValue[];
 
 /**
- * A kind of write. `sql` takes a JSON array with one array of values for each write and cannot fail because of one of
- * them; `outcomes` tells from the rows that RETURNING brought (in any order) what became of each.
+ * A kind of write. `sql` takes a JSON array with the values of each write and cannot fail because of one of them.
+ * `outcomes` returns the outcome of each write, given the rows of RETURNING, which have no order.
  */
 export interface WriteKind<Outcome> {
   readonly sql: string;
-  /** The rows that `sql` will return, as a {@link Statement} tells them. */
+  /** See {@link Statement}. */
   readonly rows: string;
   readonly outcomes: (writes: readonly Values[], rows: readonly Row[]) => Outcome[];
 }
@@ -33,16 +34,16 @@ interface Run {
   readonly writes: Values[];
 }
 
-/** Returns the one way to write to `database`, measured by `meter`. Rejects as its batcher does; nothing was written then. */
+/** Returns the only way to write to `database`; `meter` observes the batches. A write rejects as the batcher does. */
 export function createWriter(database: Database, meter?: BatchMeter): Write {
-  const submit = createBatcher<Item, unknown>({
+  const batcher = new Batcher<Item, unknown>({
     run: (items) => commit(database, items),
     ready: database.writable,
     meter,
     size: ({ values }) => values.reduce<number>((sum, value) => sum + String(value).length, 0),
   });
   return <Outcome>(kind: WriteKind<Outcome>, key: number | undefined, values: Values) =>
-    submit({ kind, key, values }) as Promise<Outcome>;
+    batcher.submit({ kind, key, values }) as Promise<Outcome>;
 }
 
 async function commit(database: Database, items: readonly Item[]): Promise<unknown[]> {

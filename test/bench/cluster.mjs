@@ -4,9 +4,9 @@
 //   NOTES_TEST_RQLITED=$(.ci/rqlited) node test/bench/cluster.mjs [--rounds 5] [--seconds 3] [--connections 64] [--only model]
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
-import { notes } from '../../dist/src/collections/notes.js';
+import { notes } from '../../dist/src/resources/notes.js';
 import { migrate } from '../../dist/src/storage/migrations.js';
-import { openRqlite } from '../../dist/src/storage/rqlite.js';
+import { openRqlite } from '../../dist/src/storage/rqlite/engine.js';
 import { createTable } from '../../dist/src/storage/table.js';
 import { createWriter } from '../../dist/src/storage/writer.js';
 import { startNodes } from '../../dist/test/support/rqlite-nodes.js';
@@ -118,7 +118,7 @@ async function batchTimes(sizes, delayMs) {
   const nodes = cluster.nodes.map(({ url }) => url);
   const database = await openRqlite({ nodes, user: undefined, password: undefined }, 'linearizable');
   await migrate(database);
-  const table = createTable(notes.shape, database, createWriter(database));
+  const table = createTable(notes, database, createWriter(database));
   const texts = ['A title of usual length', 'A body that is somewhat longer, as the bodies of notes tend to be.'];
   const times = [];
   for (const size of sizes) {

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ErrorObject } from 'ajv';
 import fc from 'fast-check';
-import { compileContract } from '../../src/contract/compile.ts';
+import { compileContract } from '../../src/build/contract.ts';
 import { operations, type SchemaError, type Validate } from '../../src/contract/generated.js';
 import { at, resolve, validatorAt } from '../support/contract.ts';
 import { temporaryFolder } from '../support/engine.ts';
@@ -62,7 +62,7 @@ test('compiled contract: the service does not load Ajv', () => {
   const users = sources.filter(({ packages }) => packages.some((name) => /^ajv\b/.test(name)));
   assert.deepEqual(
     users.map(({ path }) => path),
-    ['contract/compile.ts'],
+    ['build/contract.ts'],
   );
 });
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkFile } from '../../src/storage/check.ts';
+import { checkFile } from '../../src/commands/check.ts';
 import { assertRefused, type Command, runCommand, startCommand } from '../support/command.ts';
 import { newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';

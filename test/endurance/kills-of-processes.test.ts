@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { checkFile } from '../../src/storage/check.ts';
+import { checkFile } from '../../src/commands/check.ts';
 import { stop } from '../support/command.ts';
 import { newFile } from '../support/databases.ts';
 import { request } from '../support/http.ts';

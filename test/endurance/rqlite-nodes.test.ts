@@ -1,13 +1,13 @@
 // Real rqlite nodes: the tests of tables, records and copies on clusters of one and of three, and a node that restarts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { notes } from '../../src/collections/notes.ts';
+import { notes } from '../../src/resources/notes.ts';
 import { migrate } from '../../src/storage/migrations.ts';
-import { openRqlite } from '../../src/storage/rqlite.ts';
+import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
-import { testCopies } from '../storage/copy-suite.ts';
-import { testRecords } from '../storage/records-suite.ts';
+import { testCopies } from '../commands/copy-suite.ts';
+import { testRecords } from '../commands/records-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
 import { REAL_ENGINES } from '../support/real-engines.ts';
 import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
@@ -28,7 +28,7 @@ test('cluster: a restarted node has every acknowledged write', { skip }, async (
   const database = await openRqlite({ nodes: [node.url], user: undefined, password: undefined }, 'linearizable');
   t.after(() => database.close());
   await migrate(database);
-  const table = createTable(notes.shape, database, createWriter(database));
+  const table = createTable(notes, database, createWriter(database));
   for (let round = 1; round <= 3; round += 1) {
     // One after the other: the node must replay an entry of its log for each.
     for (let count = 0; count < 200; count += 1) await table.create(['a', 'b']);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { checkFile } from '../../src/storage/check.ts';
+import { checkFile } from '../../src/commands/check.ts';
 import { CASES, failEachCall } from '../service/storage/failing-calls.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
 import { type Cramped, runOutOfRoom } from '../support/full-disk.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
-import { optionsHelp } from '../../src/options.ts';
+import { optionsHelp } from '../../src/cli/options.ts';
 import { optionsFor } from '../support/service.ts';
 import { root } from '../support/sources.ts';
 

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { helpText } from '../../src/command-line.ts';
+import { helpText } from '../../src/cli/command-line.ts';
 import { exportLines } from '../../src/commands/export.ts';
 import { importLines } from '../../src/commands/import.ts';
 import { DISPATCH_LIMITS } from '../../src/http/dispatch.ts';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/server.ts';
-import { optionsHelp } from '../../src/options.ts';
+import { optionsHelp } from '../../src/cli/options.ts';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { skipLoudly } from '../support/skip.ts';

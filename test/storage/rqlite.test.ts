@@ -2,12 +2,13 @@
 // every acknowledged write.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { comments } from '../../src/collections/comments.ts';
-import { notes } from '../../src/collections/notes.ts';
+import { comments } from '../../src/resources/comments.ts';
+import { notes } from '../../src/resources/notes.ts';
 import { type Database, DatabaseUnavailable, DatabaseUncertain } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
-import { openRqlite, type ReadLevel } from '../../src/storage/rqlite.ts';
-import { CLUSTER_LIMITS, createCluster } from '../../src/storage/rqlite-cluster.ts';
+import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
+import { CLUSTER_LIMITS, Cluster } from '../../src/storage/rqlite/cluster.ts';
+import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { send } from '../support/http.ts';
@@ -30,8 +31,8 @@ async function openTables(t: TestContext, count = 1) {
   return {
     standIn,
     database,
-    notes: createTable(notes.shape, database, write),
-    comments: createTable(comments.shape, database, write),
+    notes: createTable(notes, database, write),
+    comments: createTable(comments, database, write),
   };
 }
 
@@ -252,7 +253,7 @@ test('rqlite: a large batch has more time', async (t) => {
   const standIn = await startStandIn(t);
   standIn.silence(0);
   const limits = { ...CLUSTER_LIMITS, clusterMs: 5, bytesPerMs: 10, longestPauseMs: 20 };
-  const cluster = createCluster({ nodes: standIn.nodes, user: undefined, password: undefined }, limits);
+  const cluster = new Cluster({ nodes: standIn.nodes, user: undefined, password: undefined }, limits);
   t.after(() => cluster.close());
   const begun = performance.now();
   await assert.rejects(cluster.send('/db/query', [['SELECT 1', 'x'.repeat(5_000)]]), DatabaseUnavailable);

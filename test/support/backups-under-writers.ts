@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkFile } from '../../src/storage/check.ts';
+import { checkFile } from '../../src/commands/check.ts';
 import { runCommand } from './command.ts';
 import { temporaryFolder } from './engine.ts';
 import { filledFile } from './filled.ts';

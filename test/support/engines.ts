@@ -2,7 +2,7 @@
 
 import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
-import { openRqlite } from '../../src/storage/rqlite.ts';
+import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { openDatabase } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { startStandIn } from './rqlite-stand-in.ts';

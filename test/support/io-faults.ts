@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { checkFile } from '../../src/storage/check.ts';
+import { checkFile } from '../../src/commands/check.ts';
 import { type Command, type CommandParts, startCommand, stop } from './command.ts';
 import { temporaryFolder } from './engine.ts';
 import { type Answer, request } from './http.ts';

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { checkFile } from '../../src/storage/check.ts';
+import { checkFile } from '../../src/commands/check.ts';
 import { startCommand, stop } from './command.ts';
 import { newFile } from './databases.ts';
 import { between, brokenConnection, createLedger, type Ledger, writeOnce } from './ledger.ts';

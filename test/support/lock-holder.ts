@@ -2,7 +2,7 @@
 // It prints a line once it has all of them.
 import { text } from 'node:stream/consumers';
 import sqlite3 from 'sqlite3';
-import { type Connection, openConnection } from '../../src/storage/sqlite-connection.ts';
+import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 
 const args = process.argv.slice(2);
 const connections: Connection[] = [];

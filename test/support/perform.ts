@@ -1,6 +1,6 @@
 // Runs a command of the command line inside the process of the test: main.ts without its streams and exit status.
 import assert from 'node:assert/strict';
-import { parseCommand } from '../../src/command-line.ts';
+import { parseCommand } from '../../src/cli/command-line.ts';
 import { backup, restore } from '../../src/commands/backup.ts';
 import { copy } from '../../src/commands/copy.ts';
 import { exportLines } from '../../src/commands/export.ts';

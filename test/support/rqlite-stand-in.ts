@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import sqlite3 from 'sqlite3';
-import { CLUSTER_LIMITS } from '../../src/storage/rqlite-cluster.ts';
+import { CLUSTER_LIMITS } from '../../src/storage/rqlite/cluster.ts';
 import type { Ends } from './engine.ts';
 
 /** A fault of a request. */

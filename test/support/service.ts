@@ -1,9 +1,9 @@
 // Starts the real service inside the test's process, with a fresh database, and sends it requests.
 import { Agent } from 'node:http';
 import { createApp } from '../../src/app.ts';
-import { parseCommand } from '../../src/command-line.ts';
-import type { Log } from '../../src/log.ts';
-import type { Options } from '../../src/options.ts';
+import { parseCommand } from '../../src/cli/command-line.ts';
+import type { Log } from '../../src/log/log.ts';
+import type { Options } from '../../src/cli/options.ts';
 import { type Ends, emptyDatabase } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 

@@ -1,17 +1,17 @@
-// What this page changes in Swagger UI, as a plugin of it: a layout that begins with the operations, answers with their
-// problems folded away, and names and roles for those who use the page by ear or by keyboard.
+// A plugin for Swagger UI: a layout that begins with the operations, responses whose problems are collapsed, and names and
+// roles for screen readers and keyboards.
 
-/** The plugin. Swagger UI calls it with its system, which has the React that it is made with. */
+/** The plugin. Swagger UI calls it with its system, which contains its React. */
 export function adjustments({ React }) {
   const { createElement, Fragment, useEffect, useRef } = React;
   const nothing = () => () => null;
 
-  /** In the place of Swagger UI's own, which repeats what the page has said above, and lets choose of a single server. */
+  /** Replaces the layout of Swagger UI, which repeats the top of the page and offers a choice of one server. */
   function OperationsLayout({ getComponent, specSelectors }) {
     const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer] = [
       ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer'],
     ].map((name) => getComponent(name, true));
-    // What stands above its first heading is on the page already.
+    // The text above the first heading is on the page already.
     const [, ...sections] = specSelectors.info().get('description').split(/^## /m);
     const rules = sections.map((section) => {
       const [heading, ...lines] = section.split('\n');
@@ -58,7 +58,7 @@ export function adjustments({ React }) {
   const problemOf = (response) =>
     response.get('content')?.size === 1 && response.getIn(['content', 'application/problem+json', 'examples'])?.first();
 
-  /** Fifteen problems can answer most operations: they are one line, until one asks for them. */
+  /** Most operations can answer with fifteen problems, so these are collapsed into one line. */
   const withProblemsFolded =
     (Responses, { getComponent }) =>
     (props) => {
@@ -90,7 +90,7 @@ export function adjustments({ React }) {
       );
     };
 
-  /** A single media type is no choice, and is told to Swagger UI as its own list would. */
+  /** Replaces a list of one media type by its text, and reports the choice to Swagger UI as the list would. */
   const withoutChoiceOfOne = (ContentType) => (props) => {
     const only = props.contentTypes?.size === 1 ? props.contentTypes.first() : undefined;
     useEffect(() => {
@@ -105,13 +105,13 @@ export function adjustments({ React }) {
     createElement(
       'label',
       { className: 'examples-label' },
-      createElement('span', { className: props.showLabels === false ? 'for-ears' : undefined }, 'Example'),
+      createElement('span', { className: props.showLabels === false ? 'visually-hidden' : undefined }, 'Example'),
       createElement(ExamplesSelect, { ...props, showLabels: false }),
     );
 
   const asDialog = (AuthorizationPopup) => (props) => {
     const dialog = useRef(null);
-    // Found here, for Swagger UI has moved the focus when effects are run.
+    // Read during rendering: Swagger UI has moved the focus by the time effects run.
     const opener = useRef(document.activeElement);
     useEffect(() => {
       dialog.current.querySelector('input')?.focus();
@@ -149,20 +149,20 @@ export function adjustments({ React }) {
           Fragment,
           null,
           createElement(CloseIcon, props),
-          createElement('span', { className: 'for-ears' }, 'Close'),
+          createElement('span', { className: 'visually-hidden' }, 'Close'),
         ),
-      // What is written on a button is its name.
+      // The text of a button is its name.
       Button: (Button) => (props) => createElement(Button, { ...props, 'aria-label': undefined }),
       TextArea: (TextArea) => (props) => createElement(TextArea, { 'aria-label': 'Request body', ...props }),
-      // Swagger UI lets the lines of an answer break, and not those of a call: what it takes for an answer has this name.
+      // Swagger UI wraps the lines of responses only; it recognises a response by this class.
       SyntaxHighlighter: (SyntaxHighlighter) => (props) =>
         createElement('div', { className: 'highlight-code' }, createElement(SyntaxHighlighter, props)),
-      // A link inside the button that opens an operation is one that no keyboard and no screen reader can tell from it.
+      // A link inside a button cannot be reached by keyboard or screen reader.
       DeepLink:
         () =>
         ({ text }) =>
           createElement('span', null, text),
-      // Each operation would have a lock and a button that copies its path, and one that leaves what it can always do.
+      // Each operation would show a lock, a button that copies its path, and one that ends the trying out.
       authorizeOperationBtn: nothing,
       CopyToClipboardBtn: nothing,
       TryItOutButton: nothing,

@@ -1,17 +1,17 @@
-// Makes the first call of the page one that can be copied, with the address by which the reader reached the service.
+// Makes the first call on the page easy to copy, with the address at which the reader reached the service.
 
-/** Shows the button that copies the command, and names `base` in it: the URL of the service, without a slash at its end. */
+/** Shows the copy button and puts `base`, the URL of the service without a slash at its end, into the command. */
 export function makeCopyable(base) {
   const command = document.querySelector('.command code');
   const button = document.querySelector('.command .copy');
-  const told = document.querySelector('.told');
+  const status = document.querySelector('.copy-status');
   command.querySelector('.base-url').textContent = base.replaceAll("'", '%27');
   button.hidden = false;
   button.addEventListener('click', async () => {
-    // Empty first, so that who copies twice hears of it twice.
-    told.textContent = '';
+    // Empty it first, so that a screen reader announces a second copy too.
+    status.textContent = '';
     const copied = await copy(command);
-    told.textContent = copied ? 'Copied.' : 'The command is selected: copy it as you copy text.';
+    status.textContent = copied ? 'Copied.' : 'The command is selected: copy it as you copy text.';
   });
 }
 
@@ -20,7 +20,7 @@ async function copy(element) {
     await navigator.clipboard.writeText(element.textContent);
     return true;
   } catch {
-    // There is no clipboard for pages that came over http from another machine, and a reader may refuse it.
+    // Pages that came over http from another machine have no clipboard, and a reader may refuse it.
     getSelection().selectAllChildren(element);
     return document.execCommand('copy');
   }

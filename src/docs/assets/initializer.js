@@ -1,23 +1,23 @@
-// Starts what needs a script on the docs page: Swagger UI on this server's own description, and the button that copies.
+// Starts the scripts of the docs page: Swagger UI with this server's own description, and the copy button.
 import { adjustments } from './adjustments.js';
 import { makeCopyable } from './copy.js';
 
-// Where this page came from, whatever name the server is reached by.
+// The address this page came from, whatever name the reader used.
 const base = new URL('.', document.baseURI).href.replace(/\/$/, '');
 
-// Swagger UI has dark colours, and leaves it to the page to ask for them.
+// Swagger UI has dark colours but leaves the choice to the page.
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const followColourScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followColourScheme);
 followColourScheme();
 
-// Swagger UI takes over what leads to another place of the page, to scroll softly, and leaves the focus where it was. It
-// spares what has this class.
+// Swagger UI takes over links within the page to scroll smoothly, and does not move the focus. It leaves links with this
+// class alone.
 document.querySelector('.skip').classList.add('noZensmooth');
 
-/** Returns the description `spec` as Swagger UI is to show it. */
+/** Prepares the description `spec` for Swagger UI and returns it. */
 function prepare(spec) {
-  // Swagger UI 5.35 does not resolve a path's common parameters in the operation that is opened first.
+  // Swagger UI 5.35 does not resolve the common parameters of a path in the operation that is opened first.
   for (const item of Object.values(spec.paths)) {
     const { parameters = [], ...operations } = item;
     delete item.parameters;
@@ -25,7 +25,7 @@ function prepare(spec) {
       operation.parameters = [...parameters, ...(operation.parameters ?? [])];
     }
   }
-  // Calls go to where the page came from, so that the content security policy can forbid every other host.
+  // Calls go to the origin of the page, so that the content security policy can forbid every other host.
   spec.servers = [{ url: base }];
   return spec;
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { parseCommand } from '../../../src/command-line.ts';
+import { parseCommand } from '../../../src/cli/command-line.ts';
 import { jsonLine } from '../../../src/log/json-line.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-import { checkFile } from '../../../src/storage/check.ts';
-import { writeWhole } from '../../../src/storage/whole-file.ts';
+import { checkFile } from '../../../src/commands/check.ts';
+import { writeWhole } from '../../../src/commands/whole-file.ts';
 import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';

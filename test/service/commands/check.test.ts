@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkFile } from '../../../src/storage/check.ts';
+import { checkFile } from '../../../src/commands/check.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { helpText } from '../../../src/command-line.ts';
+import { helpText } from '../../../src/cli/command-line.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';

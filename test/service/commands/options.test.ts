@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { helpText, parseCommand } from '../../../src/command-line.ts';
-import { UsageError } from '../../../src/option-values.ts';
-import { isLoopback, type Options } from '../../../src/options.ts';
-import { parseCluster } from '../../../src/storage/rqlite-address.ts';
+import { helpText, parseCommand } from '../../../src/cli/command-line.ts';
+import { UsageError } from '../../../src/cli/option-values.ts';
+import { isLoopback, type Options } from '../../../src/cli/options.ts';
+import { parseCluster } from '../../../src/storage/rqlite/address.ts';
 
 /** An option, with two texts and the values they set. The flag alone sets a switch. */
 interface Sample {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { collectionRoutes } from '../../../src/collections/collection.ts';
-import { notes } from '../../../src/collections/notes.ts';
+import { recordRoutes } from '../../../src/routes/records.ts';
+import { notes } from '../../../src/resources/notes.ts';
 import { ClientGone } from '../../../src/http/body.ts';
 import { OUTBOX_LIMITS } from '../../../src/http/outbox.ts';
 import { createTable } from '../../../src/storage/table.ts';
@@ -114,7 +114,7 @@ test('idle connections: keep nothing of their last request', async (t) => {
 
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
-  const routes = collectionRoutes(notes, createTable(notes.shape, database, createWriter(database)));
+  const routes = recordRoutes(notes, createTable(notes, database, createWriter(database)));
   const list = routes.find(({ method, template }) => method === 'GET' && template === '/notes') ?? assert.fail();
   const ensureWanted = () => {
     throw new ClientGone('gone');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { createLog, type Log } from '../../../src/log.ts';
+import { createLog, type Log } from '../../../src/log/log.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
@@ -186,7 +186,7 @@ test('log: flush resumes on a full pipe and waits for its reader', async (t) => 
 });
 
 test('log: flush gives up a full pipe that nobody reads', async (t) => {
-  const module = new URL('../../../src/log.js', import.meta.url);
+  const module = new URL('../../../src/log/log.js', import.meta.url);
   const script = `
     const { createLog } = await import(${JSON.stringify(module)});
     const log = createLog('info');
@@ -281,7 +281,7 @@ async function untilFull(target: number): Promise<void> {
 
 test('log: in a thread it writes to standard error of the process', async () => {
   const thread = `
-    import('${new URL('../../../src/log.js', import.meta.url)}').then(({ createLog }) => {
+    import('${new URL('../../../src/log/log.js', import.meta.url)}').then(({ createLog }) => {
       const log = createLog('info');
       log.write('info', 'written');
       log.flush();

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/metrics/metrics.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import { type Family, parseExposition, sampleOf } from '../../support/exposition.ts';

@@ -1,7 +1,7 @@
 // The bounds of what waits or is held in memory: requests beyond them are refused, others served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { notes } from '../../../src/collections/notes.ts';
+import { notes } from '../../../src/resources/notes.ts';
 import { DISPATCH_LIMITS } from '../../../src/http/dispatch.ts';
 import { INBOX_LIMITS } from '../../../src/http/inbox.ts';
 import { BATCH_LIMITS } from '../../../src/storage/batcher.ts';
@@ -21,7 +21,7 @@ const NOTE = { title: 'a', body: 'b' };
 test('overload: waiting lists are bounded and delay no short read', async (t) => {
   setLimits(t, BATCH_LIMITS, { queueItems: 1_000 });
   const database = await openDatabase(t);
-  const table = createTable(notes.shape, database, createWriter(database));
+  const table = createTable(notes, database, createWriter(database));
   const id = await table.create(['a', 'b']);
   let done = 0;
   const lists = Array.from({ length: BATCH_LIMITS.queueItems + 10 }, () =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { checkFile } from '../../../src/storage/check.ts';
+import { checkFile } from '../../../src/commands/check.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { isAlive, startProcesses } from '../../support/processes.ts';

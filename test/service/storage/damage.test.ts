@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
-import { checkFile } from '../../../src/storage/check.ts';
+import { checkFile } from '../../../src/commands/check.ts';
 import { change, newFile, openDatabase } from '../../support/databases.ts';
 import type { Answer } from '../../support/http.ts';
 import { type Service, startService } from '../../support/service.ts';

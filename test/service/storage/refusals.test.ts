@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { checkFile } from '../../../src/storage/check.ts';
+import { checkFile } from '../../../src/commands/check.ts';
 import { stop } from '../../support/command.ts';
 import { request } from '../../support/http.ts';
 import { failSync, failWrites, LIMITS, startLogging, statuses } from '../../support/io-faults.ts';

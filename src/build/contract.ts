@@ -1,0 +1,179 @@
+// A build step: compiles the schemas of the contract into validators, so that the service neither
+// compiles schemas nor needs Ajv.
+import { readFile, writeFile } from 'node:fs/promises';
+import { _ } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import standalone from 'ajv/dist/standalone/index.js';
+import { build } from 'esbuild';
+
+type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+type JsonObject = { [member: string]: Json };
+
+const METHODS = ['get', 'post', 'put', 'delete'];
+const CONTRACT_ID = 'contract';
+
+/**
+ * The top-level members of an OpenAPI document. Ajv's strict mode rejects words that it does not
+ * know.
+ */
+const DOCUMENT_WORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
+
+/**
+ * Compiles the contract at `contract` into a module, at `output`, that exports its operations with
+ * their validators. Rejects if a schema is not strictly valid.
+ */
+export async function compileContract(contract: URL, output: URL): Promise<void> {
+  const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
+  const compiled = writeModule(document);
+  const bundle = await build({
+    stdin: { contents: compiled, resolveDir: import.meta.dirname, loader: 'js' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    write: false,
+    legalComments: 'inline',
+  });
+  await writeFile(output, bundle.outputFiles[0]?.contents ?? '');
+}
+
+/** How many errors a validator reports. */
+type Mode = 'first' | 'all';
+
+/** Collects the schemas that need a validator, in the order of their first use. */
+class Validators {
+  readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
+  readonly #names = { first: new Map<string, string>(), all: new Map<string, string>() };
+
+  constructor(document: JsonObject) {
+    const options = { strict: true, code: { source: true, formats: _`formats` } };
+    this.#ajvs = {
+      first: new Ajv2020(options),
+      all: new Ajv2020({ ...options, allErrors: true }),
+    };
+    for (const ajv of Object.values(this.#ajvs)) {
+      ajv.addVocabulary(DOCUMENT_WORDS);
+      ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
+      ajv.addSchema(document, CONTRACT_ID);
+    }
+  }
+
+  /** Returns the expression for the validator of the schema at `pointer`. */
+  expression(mode: Mode, pointer: string): string {
+    const names = this.#names[mode];
+    const name = names.get(pointer) ?? `schema${names.size}`;
+    if (!names.has(pointer)) {
+      this.#ajvs[mode].addSchema({ $ref: `${CONTRACT_ID}#${pointer}` }, name);
+      names.set(pointer, name);
+    }
+    return `${mode}.${name}`;
+  }
+
+  /** Returns the declaration of the validators of one mode, to which the expressions refer. */
+  declaration(mode: Mode): string {
+    const names = [...this.#names[mode].values()].map((name) => [name, name]);
+    const code = standalone.default(this.#ajvs[mode], Object.fromEntries(names));
+    return `const ${mode} = ((exports) => {\n${code}\nreturn exports;\n})({});`;
+  }
+}
+
+/** Returns the source of the module before its helpers are bundled. */
+function writeModule(document: JsonObject): string {
+  const validators = new Validators(document);
+  const paths = Object.entries(document.paths as Record<string, JsonObject>);
+  const operations = paths.flatMap(([template, item]) =>
+    METHODS.filter((method) => method in item).map((method) => writeOperation(document, validators, template, method)),
+  );
+  return [
+    `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
+    validators.declaration('first'),
+    validators.declaration('all'),
+    `export const operations = [\n${operations.join(',\n')}\n];`,
+  ].join('\n');
+}
+
+function writeOperation(document: JsonObject, validators: Validators, template: string, method: string): string {
+  const pathPointer = `/paths/${escapePointer(template)}`;
+  const pointer = `${pathPointer}/${method}`;
+  const [item] = resolve(document, pathPointer);
+  const [operation] = resolve(document, pointer);
+  const parameters = [
+    ...parametersOf(document, item.parameters, `${pathPointer}/parameters`),
+    ...parametersOf(document, operation.parameters, `${pointer}/parameters`),
+  ].map((each) =>
+    literal({
+      name: JSON.stringify(each.name),
+      in: JSON.stringify(each.place),
+      isInteger: JSON.stringify(each.schema.type === 'integer'),
+      default: JSON.stringify(each.schema.default),
+      validate: validators.expression('all', each.pointer),
+    }),
+  );
+  return literal({
+    id: JSON.stringify(operation.operationId),
+    method: JSON.stringify(method.toUpperCase()),
+    template: JSON.stringify(template),
+    parameters: `[${parameters.join(', ')}]`,
+    body: operation.requestBody && writeBody(document, validators, `${pointer}/requestBody`),
+  });
+}
+
+function writeBody(document: JsonObject, validators: Validators, at: string): string {
+  const [body, bodyPointer] = resolve(document, at);
+  const media = (body.content as Record<string, JsonObject>)['application/json'];
+  if (!media) throw new Error(`${bodyPointer} has no application/json`);
+  const [schema, pointer] = resolve(document, `${bodyPointer}/content/application~1json/schema`);
+  const members = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
+  const defaults = members
+    .filter(([, member]) => member.default !== undefined)
+    .map(([name, member]) => [name, member.default]);
+  return literal({
+    first: validators.expression('first', pointer),
+    all: validators.expression('all', pointer),
+    defaults: JSON.stringify(Object.fromEntries(defaults)),
+  });
+}
+
+interface Parameter {
+  readonly name: Json | undefined;
+  readonly place: Json | undefined;
+  readonly schema: JsonObject;
+  readonly pointer: string;
+}
+
+function parametersOf(document: JsonObject, list: Json | undefined, at: string): Parameter[] {
+  return ((list ?? []) as JsonObject[]).map((_item, index) => {
+    const [parameter, parameterPointer] = resolve(document, `${at}/${index}`);
+    const pointer = `${parameterPointer}/schema`;
+    const [target] = resolve(document, pointer);
+    // A default may stand beside the reference to its schema.
+    const schema = { ...target, ...(parameter.schema as JsonObject) };
+    return { name: parameter.name, place: parameter.in, schema, pointer };
+  });
+}
+
+/**
+ * Follows `pointer` and the references found there to an object. Returns the object and its own
+ * pointer.
+ */
+function resolve(document: JsonObject, pointer: string): [JsonObject, string] {
+  const found = pointer
+    .split('/')
+    .slice(1)
+    .reduce<Json | undefined>(
+      (value, segment) => (value as JsonObject)?.[segment.replaceAll('~1', '/').replaceAll('~0', '~')],
+      document,
+    ) as JsonObject | undefined;
+  if (!found) throw new Error(`the contract has nothing at ${pointer}`);
+  return typeof found.$ref === 'string' ? resolve(document, found.$ref.slice(1)) : [found, pointer];
+}
+
+function escapePointer(segment: string): string {
+  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Returns the source of an object literal; members without a value are left out. */
+function literal(members: Readonly<Record<string, Json | undefined>>): string {
+  const present = Object.entries(members).filter(([, source]) => source !== undefined);
+  return `{ ${present.map(([name, source]) => `${name}: ${source}`).join(', ')} }`;
+}

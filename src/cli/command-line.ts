@@ -1,0 +1,178 @@
+// Parses the command line into a command. Each sub-command is declared once, in the table below;
+// options.ts declares the options of the service.
+import type { Location } from '../storage/location.ts';
+import type { StorageOptions } from '../storage/open.ts';
+import { parseDatabase, parseFlags, parseWords, UsageError } from './option-values.ts';
+import { databaseNamed, type Options, optionsHelp, parseOptions, passwordSource } from './options.ts';
+
+/** A line of --help. */
+type Row = readonly [left: string, right: string];
+
+const TEXT = { type: 'string' } as const;
+
+/** What the process is to do. */
+export type Command =
+  | { readonly kind: 'serve'; readonly options: Options }
+  | { readonly kind: 'check'; readonly file: string }
+  | { readonly kind: 'copy'; readonly from: StorageOptions; readonly to: StorageOptions }
+  | { readonly kind: 'backup'; readonly db: string; readonly file: string }
+  | { readonly kind: 'restore'; readonly db: string; readonly file: string; readonly force: boolean }
+  /** Without a file, standard output or input is used. */
+  | { readonly kind: 'export' | 'import'; readonly db: StorageOptions; readonly file: string | undefined }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' };
+
+/** A sub-command. `usage` are its arguments, `help` is its line of --help. */
+interface SubCommand {
+  readonly name: string;
+  readonly usage: string;
+  readonly help: string;
+  readonly parse: (args: readonly string[], environment: NodeJS.ProcessEnv) => Command;
+}
+
+const SUB_COMMANDS: readonly SubCommand[] = [
+  {
+    name: 'check',
+    usage: 'FILE',
+    help: 'check a database for damage without changing it; a service may be using it',
+    parse: parseCheck,
+  },
+  {
+    name: 'backup',
+    usage: 'TARGET [--db FILE]',
+    help: 'copy a database to another file; a service may be using it',
+    parse: (...input) => parseBackup('backup', ...input),
+  },
+  {
+    name: 'restore',
+    usage: 'BACKUP [--db FILE] [--force]',
+    help: 'create a database from a backup; --force replaces an existing one, which is kept',
+    parse: (...input) => parseBackup('restore', ...input),
+  },
+  {
+    name: 'export',
+    usage: '[FILE] [--db DB] [--db-password-file FILE]',
+    help: 'write all data as JSON lines; without FILE, or with -, to standard output',
+    parse: (...input) => parseExport('export', ...input),
+  },
+  {
+    name: 'import',
+    usage: '[FILE] [--db DB] [--db-password-file FILE]',
+    help: 'read exported JSON lines; without FILE, or with -, from standard input',
+    parse: (...input) => parseExport('import', ...input),
+  },
+  {
+    name: 'copy',
+    usage: '--from DB --to DB [--db-password-file FILE]',
+    help: 'copy a database into an empty one and compare; continues an interrupted copy',
+    parse: parseCopy,
+  },
+];
+
+/**
+ * Parses the arguments (without node and script) and the environment. Throws {@link UsageError}.
+ */
+export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const [first, ...others] = args;
+  const command = SUB_COMMANDS.find(({ name }) => name === first);
+  return command ? command.parse(others, environment) : parseService(args, environment);
+}
+
+/** Returns the text of --help. */
+export function helpText(): string {
+  const usages = SUB_COMMANDS.map(({ name, usage }) => `       notes-server ${name} ${usage}`);
+  const commands = SUB_COMMANDS.map(({ name, help }): Row => [name, help]);
+  const options: Row[] = [
+    ...optionsHelp(),
+    ['--help', 'print this and exit'],
+    ['--version', 'print the version and exit'],
+  ];
+  return `Usage: notes-server [options]
+${usages.join('\n')}
+
+Keeps notes, tags and comments in SQLite and serves them as JSON over HTTP.
+
+Commands:
+${formatRows(commands)}
+
+Options:
+${formatRows(options)}
+
+Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
+separated by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
+NOTES_API_KEYS as well, separated by commas.
+
+A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
+(the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.
+`;
+}
+
+function formatRows(rows: readonly Row[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+}
+
+function parseService(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const options = parseOptions(args, environment);
+  return typeof options === 'string' ? { kind: options } : { kind: 'serve', options };
+}
+
+function parseCheck(args: readonly string[]): Command {
+  if (args.some((each) => each === '--help' || each === '-h')) return { kind: 'help' };
+  const [file, ...others] = args;
+  if (!file || file.startsWith('-') || others.length > 0) throw new UsageError('check takes one FILE and nothing else');
+  return { kind: 'check', file };
+}
+
+function parseBackup(kind: 'backup' | 'restore', args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const known = { db: TEXT, ...(kind === 'restore' ? { force: { type: 'boolean' } as const } : {}) };
+  const { flags, words } = parseWords(args, known);
+  if (flags.help) return { kind: 'help' };
+  const [file, ...others] = words;
+  if (!file || others.length > 0) throw new UsageError(`${kind} takes one ${kind === 'backup' ? 'TARGET' : 'BACKUP'}`);
+  const { db: flag } = flags as Record<string, string | undefined>;
+  const db = databaseNamed(flag, environment);
+  if ([db, parseDatabase(file)].some(({ kind }) => kind !== 'file')) {
+    throw new UsageError(`${kind} works with files only; for a cluster use copy, export or import`);
+  }
+  return kind === 'backup' ? { kind, db: db.name, file } : { kind, db: db.name, file, force: flags.force === true };
+}
+
+function parseExport(kind: 'export' | 'import', args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const { flags, words } = parseWords(args, { db: TEXT, 'db-password-file': TEXT });
+  if (flags.help) return { kind: 'help' };
+  const [file, ...others] = words;
+  if (file === '' || others.length > 0) throw new UsageError(`${kind} takes one FILE at most`);
+  const { db: flag, 'db-password-file': passwordFile } = flags as Record<string, string | undefined>;
+  const db = databaseNamed(flag, environment);
+  if (db.kind === 'memory') throw new UsageError(`${kind} does not work with a database in memory`);
+  return { kind, db: storageOptions(db, passwordFile, environment), file: file === '-' ? undefined : file };
+}
+
+function parseCopy(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const flags = parseFlags(args, { from: TEXT, to: TEXT, 'db-password-file': TEXT });
+  if (flags.help) return { kind: 'help' };
+  const { from, to, 'db-password-file': file } = flags as Record<string, string | undefined>;
+  if (!from || !to) throw new UsageError('copy takes --from DB and --to DB');
+  const [source, target] = [parseDatabase(from), parseDatabase(to)];
+  const locations = [source, target];
+  if (from === to || locations.some(({ kind }) => kind === 'memory')) {
+    throw new UsageError('copy takes two different databases, neither of them in memory');
+  }
+  if (locations.every((each) => each.kind === 'cluster' && each.user !== undefined)) {
+    throw new UsageError('copy takes one password only: between two clusters with users, copy to a file first');
+  }
+  return {
+    kind: 'copy',
+    from: storageOptions(source, file, environment),
+    to: storageOptions(target, file, environment),
+  };
+}
+
+function storageOptions(
+  db: Location,
+  passwordFile: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): StorageOptions {
+  return { db, ...passwordSource(passwordFile, environment) };
+}

@@ -1,0 +1,80 @@
+// Walks through all records of a table in pages by rising id, for commands that go through whole tables.
+import { columnsOf, type Resource } from '../resources/resource.ts';
+import { DatabaseUnusable, type Statement } from '../storage/database.ts';
+import type { Source } from '../storage/unfinished.ts';
+
+/** The number of records in each table, in the order of the resources. */
+export type Counts = readonly { readonly name: string; readonly count: number }[];
+
+/** The last id given in each table that has given any, by its name. */
+export type LastIds = Readonly<Record<string, number>>;
+
+/** How much a page may hold; a larger record has a page of its own. */
+export const PAGE = { records: 2_048, bytes: 1_048_576 };
+
+/** Greater than every id. */
+export const END = Number.MAX_SAFE_INTEGER;
+
+/** The largest id that is imported: as many ids are left to be given, and JSON can carry them all. */
+export const MAX_IMPORTED_ID = 2 ** 52;
+
+/** The SQL condition of a page. Its parameter is the JSON array of the id before the page and its last id. */
+export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
+
+/** Counts the records of each resource. Rejects with {@link DatabaseUnusable} for an id that JSON cannot carry. */
+export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {
+  return Promise.all(
+    resources.map(async ({ table }) => {
+      const [row] = await read({
+        sql: `SELECT count(*) AS count, coalesce(max(id), 0) > ${END} AS beyond FROM ${table}`,
+      });
+      if (row?.beyond === 1) {
+        throw new DatabaseUnusable(`${table} has an id beyond ${END}, which this program never gives`);
+      }
+      return { name: table, count: Number(row?.count) };
+    }),
+  );
+}
+
+/** Returns the number of records in all tables. */
+export function totalOf(counts: Counts): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Resolves with the last id of the page that follows `after`, or {@link END}, and its number of records. */
+export async function nextPage(
+  { read }: Source,
+  resource: Resource,
+  after: number,
+): Promise<{ last: number; count: number }> {
+  const size = columnsOf(resource)
+    .map((column) => `octet_length(${column})`)
+    .join(' + ');
+  const [row] = await read({
+    sql: `
+      SELECT max(id) AS last, count(*) AS count
+      FROM (SELECT id, sum(size) OVER (ORDER BY id) - size AS before
+            FROM (SELECT id, ${size} AS size FROM ${resource.table}
+                  WHERE id > (?1 ->> 0) ORDER BY id LIMIT (?1 ->> 1)))
+      WHERE before < (?1 ->> 2)`,
+    parameter: JSON.stringify([after, PAGE.records, PAGE.bytes]),
+  });
+  return { last: Number(row?.last ?? END), count: Number(row?.count) };
+}
+
+/** Resolves with the last ids, by table in alphabetical order. */
+export async function lastIdsOf({ read }: Source): Promise<LastIds> {
+  const found = await read({ sql: 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name' });
+  return Object.fromEntries(found.map(({ name, seq }) => [String(name), Number(seq)]));
+}
+
+/** Returns the statements that set the last ids to `lastIds`. */
+export function giveLastIds(lastIds: LastIds): Statement[] {
+  return [
+    { sql: 'DELETE FROM sqlite_sequence' },
+    {
+      sql: 'INSERT INTO sqlite_sequence (name, seq) SELECT key, value FROM json_each(?1)',
+      parameter: JSON.stringify(lastIds),
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+// The guides: one list of them, and the links to them that pages show. Their texts are in
+// guides/*.md.
+import { escapeHtml } from './page.ts';
+
+/** A guide: its text is guides/{name}.md, its page /docs/guides/{name}. */
+export interface Guide {
+  readonly name: string;
+  readonly title: string;
+  /** One line about what the guide answers. */
+  readonly description: string;
+}
+
+/** All guides, in reading order. */
+export const GUIDES: readonly Guide[] = [
+  { name: 'options', title: 'Options', description: 'Every option of the command, and its rules.' },
+  { name: 'access', title: 'Access', description: 'Keys, rate limits, proxies and browsers.' },
+  { name: 'data', title: 'Data', description: 'What requests contain, and when a write is safe.' },
+  { name: 'problems', title: 'Problems', description: 'Every error response, and what to do.' },
+  { name: 'backups', title: 'Backups', description: 'Backup, restore, export and import.' },
+  { name: 'operation', title: 'Operation', description: 'Health, stopping, log, limits, overload.' },
+  { name: 'metrics', title: 'Metrics', description: 'What /metrics reports, and how to read it.' },
+  { name: 'deployment', title: 'Deployment', description: 'As a systemd service or container.' },
+  { name: 'processes', title: 'Processes', description: 'When to move on; several processes.' },
+  { name: 'cluster', title: 'Cluster', description: 'Data on several machines, with rqlite.' },
+  { name: 'threads', title: 'Threads', description: 'Six demonstrations of threads at work.' },
+  { name: 'testing-clients', title: 'Testing clients', description: 'The service in your tests.' },
+  { name: 'benchmarks', title: 'Benchmarks', description: 'How fast it is, and by which method.' },
+  { name: 'releasing', title: 'Releasing', description: 'Tests, dependencies, release steps.' },
+];
+
+/**
+ * Returns the HTML of links to all guides; `root` leads to the service's base, `current` is the
+ * guide of the page.
+ */
+export function renderGuideList(root: string, current?: Guide): string {
+  const items = GUIDES.map((guide) => {
+    const here = guide === current ? ' aria-current="page"' : '';
+    const link = `<a href="${root}docs/guides/${guide.name}"${here}>${escapeHtml(guide.title)}</a>`;
+    return `<li>${link} <span class="soft">${escapeHtml(guide.description)}</span></li>`;
+  });
+  return `<ul class="guide-list">\n${items.join('\n')}\n</ul>`;
+}

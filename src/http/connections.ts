@@ -1,0 +1,114 @@
+// The open connections of a server: which request of each is the latest, and which of them wait for their turn.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** The latest request of a connection that has not been answered completely. */
+export interface Connection {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** The response that must go out before this one. */
+  readonly previous: ServerResponse | undefined;
+}
+
+/** All connections of one server. */
+export class Connections {
+  readonly #latest = new Map<Duplex, Connection | undefined>();
+  /** The connections on which a request waits for the response to the one before. */
+  readonly #waiting = new Set<Duplex>();
+  /** How many connections have been accepted so far. */
+  accepted = 0;
+
+  /** Adds a connection that was just accepted. */
+  add(socket: Socket): void {
+    this.accepted += 1;
+    this.#latest.set(socket, undefined);
+    socket.once('close', () => {
+      this.#latest.delete(socket);
+      this.#waiting.delete(socket);
+    });
+    // Node resumes a socket whenever it has read a request to its end. While one waits, no more may be read: a client
+    // with one slow answer could fill the memory.
+    socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
+  }
+
+  /** Returns the latest request of a connection, if it has not been answered completely. */
+  latest(socket: Duplex): Connection | undefined {
+    return this.#latest.get(socket);
+  }
+
+  /** Registers a request and returns the response that must go out before its own. */
+  begin(socket: Duplex, request: Omit<Connection, 'previous'>): ServerResponse | undefined {
+    const { message, response } = request;
+    const previous = this.#latest.get(socket)?.response;
+    this.#latest.set(socket, { ...request, previous });
+    // An idle connection must not keep the memory of its last request.
+    response.once('close', () => {
+      const isLatest = this.#latest.get(socket)?.response === response;
+      if (message.complete && isLatest) this.#latest.set(socket, undefined);
+    });
+    return previous;
+  }
+
+  /**
+   * Calls `next` once `previous` has been answered, because a read may follow the write that it depends
+   * on (RFC 9112, section 9.3.2). Does not call it if the connection ended with that answer.
+   */
+  inTurn(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
+    // A response that is finished but not closed may be about to end the connection.
+    if (!previous || previous.closed) {
+      if (socket.writable) next();
+      return;
+    }
+    const last = this.#latest.get(socket);
+    this.#waiting.add(socket);
+    socket.pause();
+    previous.once('close', () => {
+      const current = this.#latest.get(socket);
+      if (!current || current === last) {
+        this.#waiting.delete(socket);
+        socket.resume();
+      }
+      if (socket.writable) next();
+    });
+  }
+
+  /** Makes every answer that has not begun say `connection: close`. */
+  announceClose(): void {
+    for (const latest of this.#latest.values()) {
+      if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
+    }
+  }
+
+  /** Resolves when no answer is being flushed and no request waits behind one. */
+  async flushed(): Promise<void> {
+    for (const [socket, latest] of this.#latest) {
+      const { response } = latest ?? {};
+      const isFlushing = response?.writableEnded && !response.writableFinished;
+      const busy = this.#waiting.has(socket) ? socket : isFlushing ? response : undefined;
+      if (!busy) continue;
+      await new Promise((resolve) => busy.once('close', resolve));
+      return this.flushed();
+    }
+  }
+
+  /** Destroys the connections that have not sent a byte: Node would wait for them. */
+  destroySilent(): void {
+    for (const [socket, latest] of this.#latest) {
+      if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
+    }
+  }
+
+  /** Destroys all connections. */
+  destroyAll(): void {
+    for (const socket of this.#latest.keys()) socket.destroy();
+  }
+
+  /** Resolves when the `close` event of every connection has been emitted. */
+  async allClosed(): Promise<void> {
+    for (const socket of this.#latest.keys()) {
+      await new Promise((resolve) => socket.once('close', resolve));
+    }
+  }
+}

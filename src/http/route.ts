@@ -1,0 +1,65 @@
+// The types that the parts of a request's path share.
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Problem } from './problem.ts';
+import type { Reply } from './reply.ts';
+
+/** A request as a handler sees it: strictly parsed, but not validated. */
+export interface Call {
+  /** The values of the path parameters, percent-decoded, in the order of the template. */
+  readonly path: readonly string[];
+  /** The query without its question mark, as it was sent. */
+  readonly query: string;
+  /** The JSON value of the body; undefined where the route takes none. */
+  readonly body: unknown;
+  readonly headers: IncomingHttpHeaders;
+  /**
+   * Throws where a large reply would be in vain: ClientGone if the client has disconnected,
+   * service-unavailable while there is no memory for another large reply.
+   */
+  readonly ensureWanted: () => void;
+  /** Returns a signal that aborts, with ClientGone, if the client disconnects before it has its reply. */
+  readonly signal: () => AbortSignal;
+}
+
+/** What the service does at a method and a path. `handle` may throw a {@link Problem}. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly template: string;
+  readonly takesBody: boolean;
+  readonly handle: (call: Call) => Reply | Promise<Reply>;
+}
+
+/** What a guard decides. Its `headers` (flat) go out with the answer, whatever that is. */
+export interface Admission {
+  readonly headers: readonly string[];
+  /** The problem that refuses the request. */
+  readonly refusal?: Problem;
+  /** The reply to a request that needs no route. */
+  readonly reply?: Reply;
+}
+
+/** Decides about a request before it is routed; `path` has the segments of its path. May throw a {@link Problem}. */
+export type Guard = (message: IncomingMessage, path: readonly string[]) => Admission | Promise<Admission>;
+
+/** What became of a request, for the log and the metrics. */
+export interface Outcome {
+  readonly requestId: string;
+  readonly method: string;
+  /** The path template, if there is something at the path. */
+  readonly template: string | undefined;
+  /** Undefined if the client had disconnected before the answer. */
+  readonly status: number | undefined;
+  readonly milliseconds: number;
+  /** The internal cause of a 5xx. */
+  readonly error: unknown;
+  /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
+  readonly reason: string | undefined;
+}
+
+/** Handles one well-formed request. The answer carries `requestId`. */
+export type RequestListener = (
+  message: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+  awaitsContinue: boolean,
+) => void;

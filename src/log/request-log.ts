@@ -1,0 +1,29 @@
+// The log lines of requests.
+import { type Problem, problemTypes } from '../http/problem.ts';
+import type { Outcome } from '../http/route.ts';
+import type { Log } from './log.ts';
+
+/** Logs what became of a request. */
+export function logOutcome(log: Log, outcome: Outcome): void {
+  const { requestId, method, template, status, milliseconds, error, reason } = outcome;
+  const failed = status === 500 || error !== undefined;
+  log.write(failed ? 'error' : levelOf(status), 'request', {
+    request_id: requestId,
+    method,
+    route: template,
+    status,
+    ms: Math.round(milliseconds * 1_000) / 1_000,
+    error,
+    reason,
+  });
+}
+
+/** Logs the answer to something that never became a request. */
+export function logRefusal(log: Log, requestId: string, { slug, cause }: Problem): void {
+  const { status } = problemTypes[slug];
+  log.write(levelOf(status), 'refused', { request_id: requestId, status, reason: cause });
+}
+
+function levelOf(status = 0): 'warn' | 'info' {
+  return status >= 400 ? 'warn' : 'info';
+}

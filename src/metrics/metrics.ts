@@ -1,0 +1,49 @@
+// What the service counts and measures, in Prometheus' text format. It is loaded only if metrics are enabled.
+import { Registry } from 'prom-client';
+import { BatchMetrics } from './batch-metrics.ts';
+import { addGauges, type GaugeSources } from './gauges.ts';
+import { measureProcess } from './process.ts';
+import { RequestMetrics } from './request-metrics.ts';
+import { aggregate, type Snapshot } from './snapshot.ts';
+
+/** Takes a function that resolves with the metrics of this process; returns one for those of each process. */
+export type ShareCounts = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;
+
+/** The metrics of the service, from now on. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #batches = new BatchMetrics(this.#registry);
+  readonly requests = new RequestMetrics(this.#registry);
+  readonly meters = this.#batches.meters;
+  readonly #collect: () => Promise<readonly Snapshot[]>;
+  readonly #stopMeasuring: () => void;
+  #pending: Promise<string> | undefined;
+
+  constructor(sources: GaugeSources, shareCounts: ShareCounts) {
+    addGauges(this.#registry, sources);
+    this.#stopMeasuring = measureProcess(this.#registry);
+    this.#collect = shareCounts(() => this.#snapshot());
+  }
+
+  /** Resolves with the metrics of all processes as text. Concurrent calls share one result. */
+  exposition(): Promise<string> {
+    this.#pending ??= this.#text().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  /** Stops measuring the process. */
+  close(): void {
+    this.#stopMeasuring();
+  }
+
+  async #text(): Promise<string> {
+    return aggregate(await this.#collect()).metrics();
+  }
+
+  async #snapshot(): Promise<Snapshot> {
+    const histograms = [this.requests.histogram, ...this.#batches.histograms];
+    return [...histograms.map(({ snapshot }) => snapshot()), ...(await this.#registry.getMetricsAsJSON())];
+  }
+}

@@ -1,0 +1,12 @@
+// A note has a title and a body.
+import { type Resource, text } from './resource.ts';
+
+/** The notes at /notes. */
+export const notes: Resource = {
+  label: 'Note',
+  path: '/notes',
+  idParameter: 'note_id',
+  table: 'notes',
+  blocks: 'note_blocks',
+  fields: { title: text, body: text },
+};

@@ -1,0 +1,53 @@
+// What a resource is. Each one is declared in a file of its own and listed in resources.ts.
+
+/** The value of a field, as in JSON. */
+export type FieldValue = string | number | boolean;
+
+/** A member that clients supply. Its bounds are in the contract. */
+export interface Field {
+  readonly type: 'text' | 'integer' | 'boolean';
+  /** The value of a record that was created without this member. A field without a default is required. */
+  readonly default?: FieldValue;
+}
+
+/** A kind of record that the service stores. */
+export interface Resource {
+  /** The name of one record in messages, as in "Note with ID 42 was not found." */
+  readonly label: string;
+  /** The path template of the list. */
+  readonly path: string;
+  /** The path parameter that names one record. */
+  readonly idParameter: string;
+  readonly table: string;
+  /** The table that counts the records in each block of ids. */
+  readonly blocks: string;
+  /** The fields by name, in the order in which a record shows them. */
+  readonly fields: Readonly<Record<string, Field>>;
+  /** The resource whose records own these; `column` holds the id of the owner. */
+  readonly owner?: { readonly resource: Resource; readonly column: string };
+}
+
+/** A required text. */
+export const text: Field = { type: 'text' };
+
+/** Returns the name by which exports and messages call one record: the label in lower case. */
+export function typeOf({ label }: Resource): string {
+  return label.toLowerCase();
+}
+
+/** Returns the columns beside the id in the order of their values: first the owner's id, if any, then the fields. */
+export function columnsOf({ fields, owner }: Resource): readonly string[] {
+  return owner ? [owner.column, ...Object.keys(fields)] : Object.keys(fields);
+}
+
+/**
+ * Returns the values of the fields, in their order. A member that is missing gets its default. The
+ * members must fit the contract.
+ */
+export function valuesOf({ fields }: Resource, members: Readonly<Record<string, unknown>>): readonly FieldValue[] {
+  return Object.entries(fields).map(([name, field]) => {
+    const value = members[name] ?? field.default;
+    if (value === undefined) throw new Error(`the member ${name} is missing`);
+    return value as FieldValue;
+  });
+}

@@ -1,0 +1,78 @@
+// Decides how long a queue may grow: as long as recent throughput can serve in a short time, plus a burst now and then.
+
+/** How large a batch and its queue may grow. Sizes are in the unit of the batcher's `size` option. */
+export const BATCH_LIMITS = {
+  batchItems: 512,
+  batchSize: 4_194_304,
+  queueItems: 8_192,
+  queueSize: 67_108_864,
+  /**
+   * This many items may always wait. Beyond it, only what recent throughput serves within `waitMs` or
+   * `waitBatches`, whichever is longer.
+   */
+  shortItems: 128,
+  waitMs: 50,
+  waitBatches: 2,
+  /** A token bucket for bursts: this many tokens, one refilled every `burstItemMs`. */
+  burstItems: 4_096,
+  burstItemMs: 4,
+};
+
+/** The weight of one batch in the moving averages. */
+const SMOOTHING = 8;
+
+/** The limit of one queue. */
+export class BacklogLimit {
+  readonly #limits: typeof BATCH_LIMITS;
+  /** Moving averages over recent batches; `ms` is the wall-clock time from one to the next. */
+  readonly #recent = { items: 1, batches: 1, ms: 0 };
+  #lastDoneMs = 0;
+  #tokens: number;
+  #lastRefillMs = 0;
+  #wasShort = true;
+
+  constructor(limits: typeof BATCH_LIMITS) {
+    this.#limits = limits;
+    this.#tokens = limits.burstItems;
+  }
+
+  /** Whether a queue of `length` items and `size` has no room for an item of `itemSize`. May spend a token. */
+  isFull(length: number, size: number, itemSize: number): boolean {
+    const { queueItems, queueSize } = this.#limits;
+    if (length >= queueItems || size + itemSize > queueSize) return true;
+    if (this.#isShort(length)) {
+      this.#wasShort = true;
+      return false;
+    }
+    // Refill only where a burst begins: a queue that stays long is not a burst, however slowly it grows.
+    if (this.#wasShort) this.#refill();
+    this.#wasShort = false;
+    if (this.#tokens < 1) return true;
+    this.#tokens -= 1;
+    return false;
+  }
+
+  /** Takes a finished batch into account; `startMs` is when its lane began to work. */
+  measure(startMs: number, items: number): void {
+    const now = performance.now();
+    const recent = this.#recent;
+    recent.items += items - recent.items / SMOOTHING;
+    recent.batches += 1 - recent.batches / SMOOTHING;
+    recent.ms += now - Math.max(startMs, this.#lastDoneMs) - recent.ms / SMOOTHING;
+    this.#lastDoneMs = now;
+  }
+
+  #isShort(length: number): boolean {
+    const { shortItems, waitMs, waitBatches } = this.#limits;
+    const { items, batches, ms } = this.#recent;
+    const maxWaitMs = Math.max(waitMs, (waitBatches * ms) / batches);
+    return length < shortItems || length * ms < maxWaitMs * items;
+  }
+
+  #refill(): void {
+    const now = performance.now();
+    const { burstItems, burstItemMs } = this.#limits;
+    this.#tokens = Math.min(burstItems, this.#tokens + (now - this.#lastRefillMs) / burstItemMs);
+    this.#lastRefillMs = now;
+  }
+}

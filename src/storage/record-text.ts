@@ -1,0 +1,33 @@
+// The text of a record, which is what clients get: made by SQLite for a record that is read, and here for one that was
+// just written. Both functions produce the same bytes.
+import { columnsOf, type Field, type FieldValue, type Resource } from '../resources/resource.ts';
+
+/** Returns the SQL of a record as JSON text; `type`, if given, becomes its first member. */
+export function recordSql(resource: Resource, type?: string): string {
+  const { table, fields } = resource;
+  const members = ['id', ...columnsOf(resource)].map(
+    (column) => `'${column}', ${valueSql(`${table}.${column}`, fields[column])}`,
+  );
+  return `json_object(${[...(type ? [`'type', '${type}'`] : []), ...members].join(', ')})`;
+}
+
+function valueSql(column: string, field: Field | undefined): string {
+  return field?.type === 'boolean' ? `json(iif(${column}, 'true', 'false'))` : column;
+}
+
+/** Returns a record as JSON text, given its values in the order of the fields. */
+export function recordText(
+  { fields, owner }: Resource,
+  id: number,
+  ownerId: number | undefined,
+  values: readonly FieldValue[],
+): string {
+  const first = owner ? `{"id":${id},"${owner.column}":${ownerId}` : `{"id":${id}`;
+  const members = Object.keys(fields).map((name, index) => `,"${name}":${JSON.stringify(values[index])}`);
+  return `${first}${members.join('')}}`;
+}
+
+/** Returns the SQL that tells whether the owner with this `id` (also SQL) exists; true for a resource without owner. */
+export function ownerExistsSql({ owner }: Resource, id: string): string {
+  return owner ? `EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${id})` : 'TRUE';
+}

@@ -1,0 +1,37 @@
+// The address of an rqlite cluster in an option: rqlite://HOST:PORT,HOST:PORT?level=LEVEL&user=NAME.
+
+/**
+ * How fresh reads are (rqlite's read consistency). `linearizable`: the leader first confirms that it still leads and
+ * applies every acknowledged write. `weak`: it does not, so reads may miss the latest writes for a moment after a start
+ * or an election.
+ */
+export type ReadLevel = 'linearizable' | 'weak';
+
+/** A parsed address. */
+export interface NamedCluster {
+  /** The origins of the nodes. */
+  readonly nodes: readonly string[];
+  readonly level: ReadLevel;
+  readonly user: string | undefined;
+}
+
+const ADDRESS = /^rqlite(s?):\/\/([^/?#@]+)\/?(?:\?([^#]*))?$/;
+const LEVELS: readonly ReadLevel[] = ['linearizable', 'weak'];
+
+/** Parses an address; undefined if it is malformed. The scheme `rqlites` selects TLS. */
+export function parseCluster(text: string): NamedCluster | undefined {
+  const [, secure = '', hosts = '', query] = ADDRESS.exec(text) ?? [];
+  const parameters = new URLSearchParams(query);
+  const level = LEVELS.find((each) => each === (parameters.get('level') ?? 'linearizable'));
+  const hasOnlyKnown = [...parameters.keys()].every((name) => name === 'level' || name === 'user');
+  if (!level || !hasOnlyKnown) return undefined;
+  const names = hosts.split(',');
+  const nodes = names.map((host) => originOf(`http${secure}://${host}`, host)).filter((node) => node !== undefined);
+  const user = parameters.get('user') || undefined;
+  return nodes.length === names.length ? { nodes, level, user } : undefined;
+}
+
+/** Returns the origin of a node. The port is required: URL would add the one of HTTP. */
+function originOf(url: string, host: string): string | undefined {
+  return URL.canParse(url) && /:\d+$/.test(host) ? new URL(url).origin : undefined;
+}

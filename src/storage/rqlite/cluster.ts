@@ -1,0 +1,145 @@
+// Sends statements to the nodes of an rqlite cluster over HTTP: to the leader, if it is known, and otherwise to one node
+// after the other until one answers. So everything sent here must be safe to repeat.
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DatabaseUnavailable, type Row } from '../database.ts';
+
+/** The nodes of a cluster and the credentials for it. */
+export interface ClusterAddress {
+  /** The origins of nodes, such as `http://127.0.0.1:4001`; at least one, all with the same scheme. */
+  readonly nodes: readonly string[];
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+}
+
+/** How long to wait for a cluster. */
+export const CLUSTER_LIMITS = {
+  /** For the answer of one node, and of any node; both plus the time that the body takes at `bytesPerMs`. */
+  nodeMs: 2_000,
+  clusterMs: 10_000,
+  bytesPerMs: 256,
+  /** Between two attempts; each pause is twice as long as the one before. */
+  firstPauseMs: 20,
+  longestPauseMs: 400,
+};
+
+/** An SQL statement and its parameters. */
+export type Step = readonly [sql: string, ...parameters: (string | number)[]];
+
+/** The result of one statement. */
+export interface Result {
+  readonly rows?: readonly Row[] | null;
+  readonly error?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly text: string;
+}
+
+/** A connection to a cluster. Nothing is sent before the first call. */
+export class Cluster {
+  readonly #nodes: readonly string[];
+  readonly #limits: typeof CLUSTER_LIMITS;
+  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #request: typeof httpRequest;
+  readonly #headers: OutgoingHttpHeaders;
+  /** The node that answered last, or that another node has named. */
+  #leader: string | undefined;
+  #attempts = 0;
+
+  constructor({ nodes, user, password }: ClusterAddress, limits = CLUSTER_LIMITS) {
+    const isSecure = nodes.some((node) => node.startsWith('https:'));
+    const credentials = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
+    this.#nodes = nodes;
+    this.#limits = limits;
+    this.#agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+    this.#request = isSecure ? httpsRequest : httpRequest;
+    this.#headers = {
+      'content-type': 'application/json',
+      ...(user === undefined ? {} : { authorization: `Basic ${credentials}` }),
+    };
+  }
+
+  /**
+   * Sends statements until a node has processed them; resolves with their results. Rejects with
+   * {@link DatabaseUnavailable} if no node answers in time; they may have been carried out then.
+   */
+  async send(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
+    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, longestPauseMs } = this.#limits;
+    const body = JSON.stringify(steps);
+    const bodyMs = Math.ceil(Buffer.byteLength(body) / bytesPerMs);
+    const deadline = performance.now() + clusterMs + bodyMs;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      let failure: unknown;
+      try {
+        const results = await this.#try(path, body, steps.length, nodeMs + bodyMs);
+        if (results) return results;
+      } catch (error) {
+        if (error instanceof DatabaseUnavailable) throw error;
+        failure = error;
+        this.#leader = undefined;
+      }
+      if (performance.now() + pauseMs > deadline) {
+        throw new DatabaseUnavailable('no node of the cluster has answered in time', { cause: failure });
+      }
+      // A random part, so that the clients of a lost leader do not all ask the next one at the same moment.
+      await delay(pauseMs * (0.5 + Math.random()));
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** Sends a body to one node; resolves with undefined if that node is not the leader. */
+  async #try(path: string, body: string, count: number, limitMs: number): Promise<readonly Result[] | undefined> {
+    const node = this.#nextNode();
+    const answer = await this.#post(`${node}${path}`, body, limitMs);
+    const results = resultsOf(answer, count);
+    this.#leader = results ? node : originOf(answer.location);
+    return results;
+  }
+
+  #nextNode(): string {
+    if (this.#leader !== undefined) return this.#leader;
+    this.#attempts += 1;
+    return this.#nodes[this.#attempts % this.#nodes.length] ?? '';
+  }
+
+  #post(url: string, body: string, limitMs: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const signal = AbortSignal.timeout(limitMs);
+      const options = { agent: this.#agent, method: 'POST', headers: this.#headers, signal };
+      const request = this.#request(url, options);
+      request.on('error', reject).on('response', (response) => void receive(response).then(resolve, reject));
+      request.end(body);
+    });
+  }
+}
+
+async function receive(response: IncomingMessage): Promise<Answer> {
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) text += chunk;
+  return { status: response.statusCode ?? 0, location: response.headers.location, text };
+}
+
+/** Returns the results in an answer; undefined for a redirect to another node. Throws if the node failed. */
+function resultsOf({ status, text }: Answer, count: number): readonly Result[] | undefined {
+  if (status === 301) return undefined;
+  if (status === 401) throw new DatabaseUnavailable('the cluster does not let this user in');
+  if (status !== 200) throw new Error(`status ${status}: ${text.slice(0, 200)}`);
+  const { results, error }: { results?: readonly Result[]; error?: string } = JSON.parse(text);
+  if (error !== undefined || !results) throw new Error(error ?? 'an answer without results');
+  // The first error ends a transaction, so that later results are missing.
+  if (results.length !== count && !results.some((result) => result.error)) {
+    throw new Error('an answer with too few results');
+  }
+  return results;
+}
+
+function originOf(location = ''): string | undefined {
+  return URL.canParse(location) ? new URL(location).origin : undefined;
+}

@@ -1,0 +1,127 @@
+// One connection of the `sqlite3` package behind promises. The package has sharp edges: a throw inside a callback locks
+// its statement for ever, and concurrent transactions on one connection interleave. So all work on a connection is done
+// in order, and callbacks only settle promises.
+import sqlite3 from 'sqlite3';
+import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '../database.ts';
+
+/** Result codes that describe the state of the database rather than the statement, which may succeed another time. */
+const STATE_CODES: ReadonlySet<string> = new Set([
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_NOMEM',
+  'SQLITE_READONLY',
+  'SQLITE_INTERRUPT',
+  'SQLITE_IOERR',
+  'SQLITE_FULL',
+  'SQLITE_CANTOPEN',
+  'SQLITE_PROTOCOL',
+  'SQLITE_NOTADB',
+]);
+
+/** Opens `path`; `mode` combines the package's OPEN_ flags. Rejects with the package's error. */
+export async function openConnection(path: string, mode: number): Promise<Connection> {
+  const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
+    const opened: sqlite3.Database = new sqlite3.Database(path, mode, (error) =>
+      error ? reject(error) : resolve(opened),
+    );
+  });
+  return new Connection(handle);
+}
+
+/** An open connection. */
+export class Connection {
+  readonly #handle: sqlite3.Database;
+  readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
+  #pending = 0;
+  #isClosing = false;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(handle: sqlite3.Database) {
+    this.#handle = handle;
+  }
+
+  /** How many pieces of work wait or run. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** Runs `work` alone, after all earlier work; resolves or rejects as `work` does. Rejects after `close`. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
+    this.#pending += 1;
+    const done = this.#last.then(() => this.#perform(work));
+    // The chain must not keep results in memory.
+    this.#last = done.then(
+      () => {},
+      () => {},
+    );
+    return done;
+  }
+
+  /** Runs one prepared statement to its end, so that it commits, and returns its rows. Call it inside `exclusively`. */
+  async run({ sql, parameter }: Statement): Promise<readonly Row[]> {
+    const statement = await this.#prepare(sql);
+    return new Promise((resolve, reject) => {
+      statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
+        // Until it is reset, a write that was refused (SQLITE_BUSY) keeps all others from committing.
+        if (error) statement.reset(() => reject(translate(error)));
+        else resolve(rows);
+      });
+    });
+  }
+
+  /** Runs SQL without parameters, which may be several statements. Call it inside `exclusively`. */
+  execute(sql: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#handle.exec(sql, (error) => (error ? reject(translate(error)) : resolve()));
+    });
+  }
+
+  /** Waits for the work in progress, finalizes the statements and closes. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#last;
+    for (const statement of this.#statements.values()) (await statement).finalize();
+    await new Promise<void>((resolve, reject) => {
+      this.#handle.close((error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #perform<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof DatabaseDamaged) await this.#emptyCache();
+      throw error;
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+
+  /** A damaged page in the cache would outlive the damage. */
+  #emptyCache(): Promise<void> {
+    return new Promise((resolve) => this.#handle.exec('PRAGMA shrink_memory', () => resolve()));
+  }
+
+  #prepare(sql: string): Promise<sqlite3.Statement> {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const prepared = new Promise<sqlite3.Statement>((resolve, reject) => {
+      const statement: sqlite3.Statement = this.#handle.prepare(sql, (error: Error | null) =>
+        error ? reject(translate(error)) : resolve(statement),
+      );
+    });
+    this.#statements.set(sql, prepared);
+    prepared.catch(() => this.#statements.delete(sql));
+    return prepared;
+  }
+}
+
+function translate(error: Error & { code?: string }): Error {
+  if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
+  return STATE_CODES.has(error.code ?? '') ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+}

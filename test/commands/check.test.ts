@@ -1,0 +1,180 @@
+// The check of a database file finds every planted fault, and changes nothing.
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { checkFile } from '../../src/commands/check.ts';
+import { DatabaseUnusable } from '../../src/storage/database.ts';
+import { change, contentsOf, newFile, openDatabase, openOther, writeForeignFile } from '../support/databases.ts';
+
+const NUMBERS = (count: number) =>
+  `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
+
+/** A closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again, to copy. */
+const filled = newFile({ after });
+
+async function writeFilled(): Promise<void> {
+  const database = await openDatabase({ after }, filled);
+  for (const sql of [
+    `INSERT INTO notes (title, body) SELECT * FROM (${NUMBERS(3_000)} SELECT 'note ' || n || '!', hex(zeroblob(500)) FROM numbers)`,
+    `INSERT INTO tags (name) SELECT * FROM (${NUMBERS(50)} SELECT 'tag ' || n FROM numbers)`,
+    `INSERT INTO comments (note_id, body) SELECT * FROM (${NUMBERS(50)} SELECT n, 'comment' FROM numbers)`,
+    'DELETE FROM notes WHERE id % 3 = 0',
+    'DELETE FROM tags WHERE id > 48',
+    'DELETE FROM comments WHERE id = 1',
+  ]) {
+    await change(database, sql);
+  }
+  await database.close();
+}
+
+before(writeFilled);
+
+function copyFilled(test: TestContext): string {
+  const path = newFile(test);
+  copyFileSync(filled, path);
+  return path;
+}
+
+test('check: a database of the service is sound', async (t) => {
+  const path = copyFilled(t);
+  assert.deepEqual(await checkFile(path), []);
+  const database = await openDatabase(t, path);
+  await change(database, "INSERT INTO tags (name) VALUES ('in the log alone')");
+  assert.deepEqual(await checkFile(path), []);
+
+  const fresh = newFile(t);
+  await openDatabase(t, fresh);
+  assert.deepEqual(await checkFile(fresh), []);
+});
+
+/** Faults that SQL can plant, and the lines that report them. */
+const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
+  'a count that is too high': [
+    'UPDATE note_blocks SET count = count + 1 WHERE block = 2',
+    /^note_blocks: block 2 says 636 records, there are 635$/,
+  ],
+  'a count that is missing': [
+    'DELETE FROM comment_blocks WHERE note_id = 7',
+    /^comment_blocks: block 0 of note 7 says 0 records, there are 1$/,
+  ],
+  'a count of what is not there': [
+    'INSERT INTO tag_blocks VALUES (5, 3)',
+    /^tag_blocks: block 5 says 3 records, there are 0$/,
+  ],
+  'a comment without its note': [
+    'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id = 7',
+    /^comments: record 7 has no parent in notes$/,
+  ],
+  'ids that would be given again': [
+    "UPDATE sqlite_sequence SET seq = 5 WHERE name = 'tags'",
+    /^tags: record 48 is beyond the last id that was given$/,
+  ],
+  'an index that lacks a record': [
+    `PRAGMA writable_schema = ON;
+     UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';
+     PRAGMA writable_schema = RESET;
+     INSERT INTO comments (note_id, body) VALUES (1, 'not indexed');
+     PRAGMA writable_schema = ON;
+     UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '') WHERE name = 'comments_of_note'`,
+    /^row \d+ missing from index comments_of_note$/,
+  ],
+  'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],
+  'several faults': [
+    'DELETE FROM note_blocks WHERE block = 0; UPDATE tag_blocks SET count = 1',
+    /^note_blocks: block 0 says 0 records, there are 682$/,
+    /^tag_blocks: block 0 says 1 records, there are 48$/,
+  ],
+};
+
+for (const [what, [sql, ...lines]] of Object.entries(PLANTED)) {
+  test(`check: finds ${what}`, async (t) => {
+    const path = copyFilled(t);
+    await writeForeignFile(path, sql);
+    const faults = await checkFile(path);
+    for (const line of lines)
+      assert.ok(
+        faults.some((fault) => line.test(fault)),
+        faults.join('\n'),
+      );
+  });
+}
+
+test('check: finds damaged pages, one line each', async (t) => {
+  const path = copyFilled(t);
+  const bytes = readFileSync(path);
+  for (const text of ['note 500!', 'note 2000!']) {
+    const start = bytes.indexOf(text);
+    bytes.fill(0xff, start - (start % 4_096), start - (start % 4_096) + 4_096);
+  }
+  writeFileSync(path, bytes);
+  const faults = await checkFile(path);
+  assert.ok(faults.filter((fault) => /^Tree \d+ page \d+: /.test(fault)).length >= 1, faults.join('\n'));
+  for (const fault of faults) assert.doesNotMatch(fault, /\n/);
+});
+
+test('check: reports the first 25 faults of a kind', async (t) => {
+  const path = copyFilled(t);
+  await writeForeignFile(path, 'PRAGMA foreign_keys = OFF; DELETE FROM notes');
+  assert.equal((await checkFile(path)).length, 25);
+  await writeForeignFile(path, 'UPDATE comment_blocks SET count = 9');
+  assert.equal((await checkFile(path)).length, 50);
+});
+
+/** Returns a function that adds to the file at `path` the companions of a service that ran `sql` and was killed. */
+async function addLeftovers(test: TestContext, path: string, sql: string): Promise<() => void> {
+  const running = newFile(test);
+  copyFileSync(path, running);
+  await change(await openDatabase(test, running), sql);
+  return () => {
+    for (const companion of ['-wal', '-shm']) copyFileSync(`${running}${companion}`, `${path}${companion}`);
+  };
+}
+
+for (const where of ['at rest', 'after a crash']) {
+  test(`check: does not change a database ${where}`, async (t) => {
+    const path = copyFilled(t);
+    const add = await addLeftovers(t, path, "INSERT INTO tags (name) VALUES ('in the log alone')");
+    if (where !== 'at rest') add();
+    // The first reader of the log rebuilds the shared index.
+    const contents = () => ({ ...contentsOf(dirname(path)), 'notes.db-shm': undefined });
+    const before = contents();
+    assert.deepEqual(await checkFile(path), []);
+    assert.deepEqual(contents(), before);
+    const [row] = await (await openOther(t, path)).run({ sql: 'SELECT count(*) AS count FROM tags' });
+    assert.equal(row?.count, where === 'at rest' ? 48 : 49);
+  });
+}
+
+test('check: reads the log too, whatever the name of the file', async (t) => {
+  const path = copyFilled(t);
+  (await addLeftovers(t, path, 'DELETE FROM tag_blocks'))();
+  const link = newFile(t);
+  symlinkSync(path, link);
+  const strange = join(dirname(path), 'a b?c#d%41.db');
+  for (const companion of ['', '-wal', '-shm']) copyFileSync(`${path}${companion}`, `${strange}${companion}`);
+  for (const name of [path, link, strange, relative('.', path)]) {
+    assert.deepEqual(await checkFile(name), ['tag_blocks: block 0 says 0 records, there are 48'], name);
+  }
+});
+
+test('check: a service may start to use the file meanwhile', async (t) => {
+  const path = copyFilled(t);
+  const add = await addLeftovers(t, path, 'DELETE FROM tag_blocks');
+  const checking = checkFile(path);
+  add();
+  assert.deepEqual(await checking, ['tag_blocks: block 0 says 0 records, there are 48']);
+});
+
+for (const [what, sql, reason] of [
+  ['of another program', 'CREATE TABLE theirs (a)', /belongs to another program$/],
+  ['without content', 'VACUUM', /it is empty$/],
+] as const) {
+  test(`check: refuses a file ${what}`, async (t) => {
+    const path = newFile(t);
+    await writeForeignFile(path, sql);
+    const before = contentsOf(dirname(path));
+    await assert.rejects(checkFile(path), (error) => error instanceof DatabaseUnusable && reason.test(error.message));
+    assert.deepEqual(contentsOf(dirname(path)), before);
+  });
+}

@@ -1,0 +1,84 @@
+// Copies between engines: everything arrives as it was, an interrupted copy is finished by the next one, and nothing else is
+// changed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { copyDatabase } from '../../src/commands/copy.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { type Source, unfinishedIn } from '../../src/storage/unfinished.ts';
+import { change, openDatabase } from '../support/databases.ts';
+import { ENGINES } from '../support/engines.ts';
+import { contentOf, countsOf, fill, quietly, testCopies } from './copy-suite.ts';
+
+const COUNT = 500;
+
+for (const engine of ENGINES) testCopies(engine, 1_000);
+
+test('copy: a second one compares and writes nothing', async (t) => {
+  const [source, target] = [await openDatabase(t), await openDatabase(t)];
+  await fill(source, COUNT);
+  await copyDatabase(source, target, RESOURCES, quietly);
+  const readOnly: Database = { ...target, transact: () => assert.fail() };
+  assert.deepEqual(await copyDatabase(source, readOnly, RESOURCES, quietly), countsOf(COUNT));
+});
+
+for (const [what, difference] of Object.entries({
+  'another text': `UPDATE tags SET name = 'other' WHERE id = 1`,
+  'one more record': `INSERT INTO tags (name) VALUES ('more')`,
+  'one record fewer': 'DELETE FROM comments WHERE id = 7',
+  'a higher last id': `UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'notes'`,
+})) {
+  test(`copy: a target with ${what} is refused and unchanged`, async (t) => {
+    const [source, target] = [await openDatabase(t), await openDatabase(t)];
+    await fill(source, COUNT);
+    await copyDatabase(source, target, RESOURCES, quietly);
+    await change(target, difference);
+    const content = await contentOf(target);
+    await assert.rejects(copyDatabase(source, target, RESOURCES, quietly), /it holds other records already/);
+    assert.deepEqual(await contentOf(target), content);
+  });
+}
+
+test('copy: a target whose records were all deleted is not empty', async (t) => {
+  const [source, target] = [await openDatabase(t), await openDatabase(t)];
+  await change(source, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
+  await change(target, `INSERT INTO notes (title, body) VALUES ('a', 'b'), ('c', 'd')`);
+  await change(target, 'DELETE FROM notes');
+  await assert.rejects(copyDatabase(source, target, RESOURCES, quietly), /it holds other records already/);
+});
+
+test('copy: a write during the copy is detected; it stays unfinished', async (t) => {
+  const [source, target] = [await openDatabase(t), await openDatabase(t)];
+  await fill(source, COUNT);
+  let changed: Promise<unknown> | undefined;
+  const onProgress = (phase: string, done: number, total: number) => {
+    if (phase === 'copy' && done === total) changed ??= change(target, `UPDATE notes SET body = 'y' WHERE id = 200`);
+  };
+  // Reads after the copy wait for the change.
+  const waiting: Source = { read: (statement) => Promise.resolve(changed).then(() => source.read(statement)) };
+  await assert.rejects(copyDatabase(waiting, target, RESOURCES, onProgress), /somebody wrote to one of the two/);
+  assert.equal(await unfinishedIn(target), 'copy');
+  await copyDatabase(source, target, RESOURCES, quietly);
+  assert.deepEqual(await contentOf(target), await contentOf(source));
+});
+
+test('copy: wrong counts do not matter, ids beyond the limit do', async (t) => {
+  const [source, target] = [await openDatabase(t), await openDatabase(t)];
+  await change(target, `INSERT INTO sqlite_sequence (name, seq) VALUES ('comments', 0)`);
+  await change(source, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
+  await change(source, 'UPDATE note_blocks SET count = 500');
+  assert.equal((await copyDatabase(source, target, RESOURCES, quietly))[0]?.count, 1);
+  await change(source, `INSERT INTO notes (id, title, body) VALUES (9007199254740993, 'a', 'b')`);
+  await assert.rejects(copyDatabase(source, await openDatabase(t), RESOURCES, quietly), /notes has an id beyond/);
+});
+
+test('copy: an empty database', async (t) => {
+  const [source, target] = [await openDatabase(t), await openDatabase(t)];
+  const reported: unknown[] = [];
+  const counts = await copyDatabase(source, target, RESOURCES, (...progress) => reported.push(progress));
+  assert.deepEqual(
+    counts.map(({ count }) => count),
+    [0, 0, 0],
+  );
+  assert.deepEqual(reported.at(-1), ['check', 0, 0]);
+});

@@ -1,0 +1,52 @@
+// The test of imported records that holds for any engine.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importInto, recordLines } from '../../src/commands/records.ts';
+import { notes } from '../../src/resources/notes.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { unfinishedIn } from '../../src/storage/unfinished.ts';
+import type { Engine } from '../support/engines.ts';
+
+export const NOTES = notes;
+export const RECORDS = [
+  [1, 'a', 'b'],
+  [2, 'a\u0000b', '😀'],
+  [7, `x'41'`, '"\\'],
+] as const;
+
+async function linesIn(database: Database): Promise<string> {
+  let text = '';
+  for await (const { lines } of recordLines(database, NOTES)) text += lines;
+  return text;
+}
+
+/** Registers the test of records on `engine`. */
+export function testRecords(engine: Engine): void {
+  test(`records: added once, all of a call or none (${engine.name})`, async (t) => {
+    const database = await engine.open(t);
+    const into = importInto(database, 1);
+    assert.equal(await unfinishedIn(database), undefined);
+    assert.deepEqual(await into.add(NOTES, RECORDS.slice(0, 2)), { added: 2 });
+    assert.equal(await unfinishedIn(database), 'import');
+    assert.deepEqual(await into.add(NOTES, RECORDS), { added: 1 });
+    assert.deepEqual(await into.add(NOTES, RECORDS), { added: 0 });
+    const wanted = RECORDS.map(([id, title, body]) => `${JSON.stringify({ type: 'note', id, title, body })}\n`);
+    assert.equal(await linesIn(database), wanted.join(''));
+    for (const other of [
+      [7, 'other', '"\\'],
+      [7, `x'41'`, 'other'],
+    ] as const) {
+      assert.deepEqual(await into.add(NOTES, [[5, 'new', 'b'], other, [9, 'new', 'b']]), { taken: 7 });
+    }
+    assert.equal(await linesIn(database), wanted.join(''));
+    await into.finish({ notes: 20, tags: 3 });
+    assert.equal(await unfinishedIn(database), undefined);
+    await importInto(database, 1).finish({ notes: 10, comments: 4 });
+    const found = await database.read({ sql: 'SELECT name, seq FROM sqlite_sequence ORDER BY name' });
+    assert.deepEqual(JSON.parse(JSON.stringify(found)), [
+      { name: 'comments', seq: 4 },
+      { name: 'notes', seq: 20 },
+      { name: 'tags', seq: 3 },
+    ]);
+  });
+}

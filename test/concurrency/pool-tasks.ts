@@ -1,0 +1,124 @@
+// The tasks of the threads in the tests of the pool. They identify themselves, wait for the test, and fail in many ways.
+import { threadId } from 'node:worker_threads';
+import { sharedCells } from '../../src/concurrency/sync.ts';
+import type { Job, TaskModule } from '../../src/concurrency/thread.ts';
+
+const ARRIVED = 0;
+const OPEN = 1;
+
+/** A gate at which threads wait for the test. */
+export interface Gate {
+  /** The input of the task `wait`. */
+  readonly cells: Int32Array;
+  /** How many threads have arrived. */
+  arrived(): number;
+  /** Lets all threads pass, later ones too. */
+  open(): void;
+}
+
+/** Returns a closed gate. */
+export function createGate(): Gate {
+  const cells = sharedCells(2);
+  return {
+    cells,
+    arrived: () => Atomics.load(cells, ARRIVED),
+    open() {
+      Atomics.store(cells, OPEN, 1);
+      Atomics.notify(cells, OPEN);
+    },
+  };
+}
+
+/** The thread that did a share of a job. */
+export interface Identity {
+  readonly threadId: number;
+  readonly index: number;
+  readonly input: unknown;
+  /** How many jobs this copy of the module has done, this one included, and how often it was warmed up. */
+  readonly served: number;
+  readonly warmedUp: number;
+}
+
+let served = 0;
+let warmedUp = 0;
+
+function identify(input: unknown, index: number): Identity {
+  served += 1;
+  return { threadId, index, input, served, warmedUp };
+}
+
+/** Answers once the gate is open. */
+function wait(cells: Int32Array, index: number): Identity {
+  Atomics.add(cells, ARRIVED, 1);
+  Atomics.notify(cells, ARRIVED);
+  Atomics.wait(cells, OPEN, 0);
+  return identify(undefined, index);
+}
+
+/** The last thread answers first: each waits for the next. */
+function reverse(turn: Int32Array, index: number): Identity {
+  for (let at = Atomics.load(turn, 0); at !== index; at = Atomics.load(turn, 0)) Atomics.wait(turn, 0, at);
+  const identity = identify(undefined, index);
+  Atomics.sub(turn, 0, 1);
+  Atomics.notify(turn, 0);
+  return identity;
+}
+
+/** How a thread can fail. */
+const DEEDS = {
+  throw() {
+    throw new Error('thrown by a thread');
+  },
+  'throw a text'() {
+    throw 'a text';
+  },
+  'throw a function'() {
+    throw () => 'thrown';
+  },
+  exit: () => process.exit(3),
+  'return a function': () => () => 'returned',
+  'return what nobody can read': () => nested(),
+  'wait for ever': () => Atomics.wait(sharedCells(1), 0, 0),
+  'run for ever'() {
+    for (;;);
+  },
+};
+
+/** The name of a failure. */
+export type Deed = keyof typeof DEEDS;
+
+/** The input of `fail`. */
+export interface Failure {
+  readonly deed: Deed;
+  readonly culprit: number;
+  /** How many wait for the culprit at a gate that stays closed; it acts when all have arrived. */
+  readonly mates: number;
+  readonly cells: Int32Array;
+}
+
+function fail({ deed, culprit, mates, cells }: Failure, index: number): unknown {
+  if (index !== culprit) return wait(cells, index);
+  for (let at = Atomics.load(cells, ARRIVED); at < mates; at = Atomics.load(cells, ARRIVED)) {
+    Atomics.wait(cells, ARRIVED, at);
+  }
+  return DEEDS[deed]();
+}
+
+/** A thread has a larger stack than the main thread, which cannot read a value as deep as this. */
+function nested(): unknown {
+  let value: unknown = [];
+  for (let depth = 0; depth < 8_000; depth += 1) value = [value];
+  return value;
+}
+
+function warm(): void {
+  warmedUp += 1;
+}
+
+/** The tasks by name. */
+export const tasks: TaskModule['tasks'] = { identify, wait, reverse, fail, warm };
+
+/** A job that only counts. */
+export function warmUp(): Job {
+  return { task: 'warm', index: 0, input: undefined };
+}
