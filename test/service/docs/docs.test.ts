@@ -4,18 +4,22 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { GUIDES } from '../../../src/docs/guides.ts';
 import { problemTypes } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes);
+const GUIDE_PAGES = GUIDES.map(({ name }) => `/docs/guides/${name}`);
 const BROTLI_AND_GZIP = ['br', 'gzip'];
+const HTML = 'text/html; charset=utf-8';
 const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-8'];
 
 /** The documents that the service keeps in memory, with their types and their content codings. */
 const DOCUMENTS = [
-  { path: '/docs', type: 'text/html; charset=utf-8', codings: ['gzip'] },
+  { path: '/docs', type: HTML, codings: ['gzip'] },
+  ...GUIDE_PAGES.map((path) => ({ path, type: HTML, codings: BROTLI_AND_GZIP })),
   { path: '/docs/page.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/docs.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/operations.css', type: CSS, codings: BROTLI_AND_GZIP },
@@ -146,7 +150,7 @@ test('docs: pages refer to what exists, by relative paths', async () => {
     (name) => `/docs/${name}`,
   );
   for (const [path, expected] of [
-    ['/docs', [...shared, ...ofDocs]],
+    ['/docs', [...shared, ...GUIDE_PAGES, ...ofDocs]],
     ['/problems/not-found', shared],
   ] as const) {
     const { text } = await service.request('GET', path);
@@ -158,15 +162,35 @@ test('docs: pages refer to what exists, by relative paths', async () => {
     );
     const urls = references.map((reference) => new URL(reference, `http://host${path}`));
     assert.deepEqual([...new Set(urls.map(({ pathname }) => pathname))].sort(), [...expected].sort());
-    for (const { pathname, hash } of urls) {
-      const target = await service.request('GET', pathname);
-      assert.equal(target.status, 200, pathname);
-      assert.ok(hash === '' || target.text.includes(` id="${hash.slice(1)}"`), `${pathname}${hash}`);
-    }
+    await assertReachable(urls);
   }
 });
 
-test('docs: unknown files and problem types are 404', async () => {
+test('docs: links of guides lead to pages and headings', async () => {
+  for (const path of GUIDE_PAGES) {
+    const { text } = await service.request('GET', path);
+    const links = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => String(link));
+    const inside = links.filter((link) => !link.startsWith('https://'));
+    assert.ok(inside.includes('../../docs/page.css'), path);
+    assert.deepEqual(
+      inside.filter((link) => /^\/|:/.test(link)),
+      [],
+      path,
+    );
+    await assertReachable(inside.map((link) => new URL(link, `http://host${path}`)));
+  }
+});
+
+/** Asserts that the service has each page, with the element that the fragment names. */
+async function assertReachable(urls: readonly URL[]): Promise<void> {
+  for (const { pathname, hash } of urls) {
+    const target = await service.request('GET', pathname);
+    assert.equal(target.status, 200, pathname);
+    assert.ok(hash === '' || target.text.includes(` id="${hash.slice(1)}"`), `${pathname}${hash}`);
+  }
+}
+
+test('docs: unknown files, guides and problem types are 404', async () => {
   for (const path of [
     '/docs/nothing.js',
     '/docs/',
@@ -179,6 +203,12 @@ test('docs: unknown files and problem types are 404', async () => {
     '/docs/page.css%00',
     '/docs/__proto__',
     '/docs/constructor',
+    '/docs/guides',
+    '/docs/guides/',
+    '/docs/guides/nothing',
+    '/docs/guides/options.md',
+    '/docs/guides/options.html',
+    '/docs/guides/__proto__',
     '/openapi.json/',
     '/problems',
     '/problems/',
