@@ -1,6 +1,6 @@
 // The demonstrations with many sizes, and on as many threads as each may have.
 import { after, test } from 'node:test';
-import { CREW_LIMITS } from '../../src/concurrency/crew.ts';
+import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import {
   assertCounter,
   assertEvent,
@@ -15,7 +15,7 @@ import { numbered } from '../support/demonstration-requests.ts';
 import { startService } from '../support/service.ts';
 
 // A busy machine starts threads slowly.
-Object.assign(CREW_LIMITS, { startMs: 60_000, queueMs: 60_000 });
+Object.assign(POOL_LIMITS, { startMs: 60_000, queueMs: 60_000 });
 const service = await startService({ after });
 
 test('counter: many sizes', async () => {

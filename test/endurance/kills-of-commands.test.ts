@@ -94,7 +94,7 @@ test('restore: the data of a service started meanwhile stays', async (t) => {
   run.process.kill('SIGCONT');
   const { status, stderr } = await run.ended;
   assert.equal(status, 1, stderr);
-  assert.match(stderr, /is there without its database|cannot write \S+: somebody has made one meanwhile$/m);
+  assert.match(stderr, /is there without its database|cannot write \S+: somebody has created one meanwhile$/m);
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
   await service.close();

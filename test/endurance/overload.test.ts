@@ -1,9 +1,9 @@
 // A thousand clients, waiting times beyond the limit, and large bodies up to the real limit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DISPATCH_LIMITS } from '../../src/http/dispatch.ts';
-import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
-import { assertOverloaded, DATABASE_REQUESTS, overfillInbox, setLimits } from '../support/overload.ts';
+import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
+import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
+import { assertOverloaded, DATABASE_REQUESTS, overfillWithBodies, setLimits } from '../support/overload.ts';
 import { converse, requestText } from '../support/raw.ts';
 import { startService } from '../support/service.ts';
 
@@ -40,4 +40,4 @@ for (const [line, body, status] of DATABASE_REQUESTS) {
   });
 }
 
-test('overload: large bodies of 64 MiB together', async (t) => overfillInbox(await startService(t), 1_000_000));
+test('overload: large bodies of 64 MiB together', async (t) => overfillWithBodies(await startService(t), 1_000_000));

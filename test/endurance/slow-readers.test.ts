@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { OUTBOX_LIMITS } from '../../src/http/outbox.ts';
+import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import { startCommand, stop } from '../support/command.ts';
 import { request } from '../support/http.ts';
 import { exchange, openSocket, requestText } from '../support/raw.ts';
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const READERS = 100;
 /** The answers that may wait, and as much again for those in the making and for garbage. */
-const MOST_MEGABYTES = (2 * OUTBOX_LIMITS.togetherBytes) / 1_048_576;
+const MOST_MEGABYTES = (2 * DISPATCH_LIMITS.repliesBytes) / 1_048_576;
 /** A few pages. */
 const REST_MEGABYTES = 128;
 

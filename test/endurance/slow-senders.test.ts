@@ -2,7 +2,7 @@
 // are served as before.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { HTTP_LIMITS } from '../../src/http/server.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { startBareServer, textRoute } from '../support/bare-server.ts';
 import { startCommand } from '../support/command.ts';
 import { assertProblem, openSocket, readAll, requestText, takeAnswer } from '../support/raw.ts';

@@ -28,9 +28,9 @@ const HEALTH_WITHIN_MS = 1_000;
 /** Another load on the machine may spoil one try, but not all. */
 const TRIES = 3;
 
-const STANDBYS = 16;
+const IDLE_THREADS = 16;
 
-/** Standbys end soon, and a request waits for its threads even on a busy machine. */
+/** Idle threads end soon, and a request waits for its threads even on a busy machine. */
 const PATIENT = [...SHORT_IDLE, ...limited('queueMs', 60_000)];
 
 const LARGE = { workers: 16, count: 1_000 };
@@ -104,7 +104,7 @@ test('threads: a flood of demonstrations leaves the service usable', async (t) =
     longest.push((await load(watched, t)).at(-1) ?? assert.fail());
   } while (Math.min(...longest) > HEALTH_WITHIN_MS && longest.length < TRIES);
   assert.ok(Math.min(...longest) <= HEALTH_WITHIN_MS, `/health took ${longest} ms`);
-  await until(() => threadsOf(watched.pid) <= watched.base + STANDBYS);
+  await until(() => threadsOf(watched.pid) <= watched.base + IDLE_THREADS);
 });
 
 const items = numbered(50);

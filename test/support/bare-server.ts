@@ -1,10 +1,12 @@
 // The HTTP layer with routes of the test, for what the routes of the service cannot show: delayed answers, short
 // time-outs.
 import type { TestContext } from 'node:test';
-import { type Call, createDispatcher, type Outcome, type Route } from '../../src/http/dispatch.ts';
+import { Dispatcher } from '../../src/http/dispatch.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { Problem } from '../../src/http/problem.ts';
+import type { Call, Outcome, Route } from '../../src/http/route.ts';
 import { createRouter } from '../../src/http/router.ts';
-import { createHttpServer, HTTP_LIMITS } from '../../src/http/server.ts';
+import { HttpServer } from '../../src/http/server.ts';
 
 const BODY_LIMIT_BYTES = 1_000;
 
@@ -37,15 +39,17 @@ export async function startBareServer(
   const outcomes: Outcome[] = [];
   const refusals: Problem[] = [];
   const problemBase = 'http://a/problems';
-  const server = createHttpServer({
-    onRequest: createDispatcher({
-      router: createRouter(routes),
-      guard: () => undefined,
-      bodyLimitBytes: BODY_LIMIT_BYTES,
-      problemBase,
-      onOutcome: (outcome) => outcomes.push(outcome),
-      toProblem: () => undefined,
-    }),
+  const dispatcher = new Dispatcher({
+    router: createRouter(routes),
+    guard: () => ({ headers: [] }),
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    problemBase,
+    onOutcome: (outcome) => outcomes.push(outcome),
+    toProblem: () => undefined,
+  });
+  const server = new HttpServer({
+    onRequest: (message, response, requestId, awaitsContinue) =>
+      void dispatcher.dispatch(message, response, requestId, awaitsContinue),
     onRefused: (_, problem) => refusals.push(problem),
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },

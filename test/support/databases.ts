@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
+import { type Location, parseLocation } from '../../src/storage/location.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { type Ends, temporaryFolder } from './engine.ts';
 
 /** Returns the path of a new file in a folder that is removed at the end of the test. */
@@ -40,21 +41,29 @@ export async function openDatabase(test: Ends, path?: string): Promise<Database>
   return database;
 }
 
+/** Returns the location that the option `db` names. */
+export function locationOf(db: string): Location {
+  const location = parseLocation(db);
+  assert.ok(location, `${db} names no database`);
+  return location;
+}
+
 /** Opens a database as the service does at its start. */
 export function openPath(db: string): Promise<Database> {
-  return openStorage({ db, dbPassword: undefined, dbPasswordFile: undefined });
+  return openStorage({ db: locationOf(db), dbPassword: undefined, dbPasswordFile: undefined });
 }
 
 /** Opens the file as another program would. It is closed at the end of the test. */
 export async function openOther(test: Ends, path: string): Promise<Connection> {
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+  const close = connection.close.bind(connection);
   let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= connection.close();
+  connection.close = () => {
+    closed ??= close();
     return closed;
   };
-  test.after(close);
-  return { ...connection, close };
+  test.after(() => connection.close());
+  return connection;
 }
 
 /** Reads without a parameter. */

@@ -1,6 +1,6 @@
 // More load than the service admits, in sizes that the caller chooses.
 import assert from 'node:assert/strict';
-import { INBOX_LIMITS } from '../../src/http/inbox.ts';
+import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import type { Ends } from './engine.ts';
 import { assertProblem, converse, type RawAnswer, requestText } from './raw.ts';
 import type { Service } from './service.ts';
@@ -30,8 +30,8 @@ export const DATABASE_REQUESTS = [
  * Sends one large body more than the service holds at a time, each without its last byte: one is
  * refused, small bodies and the health check are served, and the others succeed.
  */
-export async function overfillInbox(service: Service, length: number): Promise<void> {
-  const fits = Math.floor(INBOX_LIMITS.togetherBytes / length);
+export async function overfillWithBodies(service: Service, length: number): Promise<void> {
+  const fits = Math.floor(DISPATCH_LIMITS.bodiesBytes / length);
   const head = requestText('POST /notes', [`content-length: ${length}`]);
   const body = '{"title":"a","body":"b"}'.padEnd(length);
   const sent = Array.from({ length: fits + 1 }, () => converse(service, head, body.slice(0, -1)));

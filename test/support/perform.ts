@@ -1,10 +1,11 @@
 // Runs a command of the command line inside the process of the test: main.ts without its streams and exit status.
 import assert from 'node:assert/strict';
 import { parseCommand } from '../../src/cli/command-line.ts';
-import { backup, restore } from '../../src/commands/backup.ts';
+import { backup } from '../../src/commands/backup.ts';
 import { copy } from '../../src/commands/copy.ts';
 import { exportLines } from '../../src/commands/export.ts';
 import { importLines } from '../../src/commands/import.ts';
+import { restore } from '../../src/commands/restore.ts';
 
 /** What a command gets beside its arguments. */
 export interface PerformParts {

@@ -1,13 +1,13 @@
 // Checks of the rate limiter whose size the caller chooses.
 import assert from 'node:assert/strict';
-import { createRateLimiter } from '../../src/guards/rate-limit.ts';
+import { LocalRateLimiter } from '../../src/guards/rate-limit.ts';
 import { heapMegabytes } from './heap.ts';
 
 /** The window of a quota. */
 export const WINDOW_MS = 60_000;
 
 /** Takes until the limiter refuses; returns how often it allowed. */
-export function spend(limiter: ReturnType<typeof createRateLimiter>, client: string, now: number): number {
+export function spend(limiter: LocalRateLimiter, client: string, now: number): number {
   let allowed = 0;
   while (limiter.take(client, now).allowed) allowed += 1;
   return allowed;
@@ -15,7 +15,7 @@ export function spend(limiter: ReturnType<typeof createRateLimiter>, client: str
 
 /** Asserts that a quota is exact at the clock time `start`. */
 export function assertQuota(quota: number, start: number): void {
-  const limiter = createRateLimiter(quota);
+  const limiter = new LocalRateLimiter(quota);
   const interval = WINDOW_MS / quota;
   assert.equal(spend(limiter, 'a', start), quota);
   assert.equal(limiter.take('a', start + interval * 0.99).allowed, false);
@@ -26,7 +26,7 @@ export function assertQuota(quota: number, start: number): void {
 
 /** Asserts that of `clients` clients the latest are remembered, in bounded memory. */
 export function assertLimiterBounded(clients: number): void {
-  const limiter = createRateLimiter(1);
+  const limiter = new LocalRateLimiter(1);
   const addressOf = (client: number) => `198.51.${client >> 8}.${client & 255}`;
   const before = heapMegabytes();
   for (let client = 0; client < clients; client += 1) limiter.take(addressOf(client), 0);

@@ -7,7 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCluster } from '../../src/storage/rqlite/cluster.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import { Cluster } from '../../src/storage/rqlite/cluster.ts';
 import { until } from './until.ts';
 
 /** The path of rqlited, if the tests have one. */
@@ -108,9 +109,11 @@ export async function startNodes(
 
 /** Removes all data of a cluster. */
 export async function wipe(nodes: readonly string[]): Promise<void> {
-  const cluster = createCluster({ nodes, user: undefined, password: undefined });
-  const tables = ['comments', 'notes', 'tags', 'comment_blocks', 'note_blocks', 'tag_blocks'];
-  const drops = [...tables, 'notes_server_versions', 'notes_server_done', 'notes_server_copy'].map(
+  const cluster = new Cluster({ nodes, user: undefined, password: undefined });
+  // What is owned before its owner.
+  const records = RESOURCES.toReversed().map(({ table }) => table);
+  const blocks = RESOURCES.map((resource) => resource.blocks);
+  const drops = [...records, ...blocks, 'notes_server_versions', 'notes_server_done', 'notes_server_copy'].map(
     (table) => `DROP TABLE IF EXISTS ${table}`,
   );
   await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);

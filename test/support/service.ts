@@ -1,9 +1,10 @@
 // Starts the real service inside the test's process, with a fresh database, and sends it requests.
 import { Agent } from 'node:http';
-import { createApp } from '../../src/app.ts';
+import { App } from '../../src/app.ts';
 import { parseCommand } from '../../src/cli/command-line.ts';
 import type { Log } from '../../src/log/log.ts';
 import type { Options } from '../../src/cli/options.ts';
+import { parseLocation } from '../../src/storage/location.ts';
 import { type Ends, emptyDatabase } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 
@@ -27,6 +28,11 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** What a test sets of the options; `db` is a text, as `--db` takes it. */
+export interface Overrides extends Partial<Omit<Options, 'db'>> {
+  readonly db?: string;
+}
+
 /** Returns the options that the command line `args` sets, with a free port. */
 export function optionsFor(...args: string[]): Options {
   const command = parseCommand(['--port', '0', ...args], {});
@@ -38,14 +44,16 @@ export function optionsFor(...args: string[]): Options {
  * Starts a service with `overrides`; without `db` it gets a fresh database. `{ after }` of
  * `node:test` in place of a test gives one service to all tests of a file.
  */
-export async function startService(test: Ends, overrides: Partial<Options> = {}): Promise<Service> {
+export async function startService(test: Ends, overrides: Overrides = {}): Promise<Service> {
   const { db: file, release } = overrides.db ? { db: overrides.db, release() {} } : await emptyDatabase(test);
+  const db = parseLocation(file);
+  if (!db) throw new Error(`this names no database: ${file}`);
   const lines: LogLine[] = [];
   const log: Log = {
     write: (level, message, fields = {}) => lines.push({ level, message, fields }),
     flush: () => {},
   };
-  const app = createApp({ ...optionsFor(), ...overrides, db: file }, log);
+  const app = new App({ ...optionsFor(), ...overrides, db }, log);
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
   let closed: Promise<void> | undefined;

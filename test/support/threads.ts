@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import type { CREW_LIMITS } from '../../src/concurrency/crew.ts';
+import type { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import { send } from './http.ts';
 import type { Service } from './service.ts';
 
@@ -25,17 +25,17 @@ export function residentMegabytesOf(pid: number | undefined): number {
   return Number(kilobytes) / 1_024;
 }
 
-const CREW = new URL('../../src/concurrency/crew.js', import.meta.url).href;
+const POOL = new URL('../../src/concurrency/thread-pool.js', import.meta.url).href;
 
-/** Flags of Node that set another limit for the crews of a service. */
-export function limited(name: keyof typeof CREW_LIMITS, value: number): readonly string[] {
+/** Flags of Node that set another limit for the thread pool of a service. */
+export function limited(name: keyof typeof POOL_LIMITS, value: number): readonly string[] {
   const script = `
     import { isMainThread } from 'node:worker_threads';
-    if (isMainThread) (await import('${CREW}')).CREW_LIMITS.${name} = ${value};`;
+    if (isMainThread) (await import('${POOL}')).POOL_LIMITS.${name} = ${value};`;
   return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 
-/** Flags of Node that let the standbys of a service end soon. */
+/** Flags of Node that let the idle threads of a service end soon. */
 export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
 
 /** Requests /health repeatedly over one connection; resolves with the duration of each request in ms. */

@@ -79,7 +79,7 @@ test('command: a wrong variable is one line, status 2', async (t) => {
 });
 
 const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
-  'an unknown host': [['--allow-anonymous', '--host', 'no-such-host.invalid'], /host name is not known$/m],
+  'an unknown host': [['--allow-anonymous', '--host', 'no-such-host.invalid'], /host name is unknown$/m],
   'an address of another machine': [['--allow-anonymous', '--host', '192.0.2.1'], /has no address 192\.0\.2\.1$/m],
 };
 

@@ -167,5 +167,5 @@ test('export: - is standard output, and a missing database is refused', async (t
   await assert.rejects(exportTo('-', newFile(t)), /there is no such file$/);
   const text = join(dirname(from), 'text');
   writeFileSync(text, 'a shopping list\n'.repeat(100));
-  await assert.rejects(exported(text), /it is no SQLite file$/);
+  await assert.rejects(exported(text), /it is not a SQLite database$/);
 });

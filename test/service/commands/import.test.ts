@@ -46,7 +46,7 @@ function fileWith(t: TestContext, text: string): string {
 /** Input that is wrong, and the reason. */
 const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'an empty input': ['', /there is nothing in it$/],
-  'another file': ['{"a":1}\n', /line 1: it is no export of notes-server$/],
+  'another file': ['{"a":1}\n', /line 1: it is not an export of notes-server$/],
   'a newer version': [WHOLE.replace('"version":1', '"version":2'), /line 1: it has version 2; .* knows 1$/],
   'wrong counts': [
     WHOLE.replace('"notes":2', '"notes":-2'),
@@ -232,7 +232,7 @@ test('import: no database is made without an export', async (t) => {
   const missing = perform(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
   await assert.rejects(missing, /cannot import \S+: ENOENT/);
   await assert.rejects(imported(db, ''), /there is nothing in it$/);
-  await assert.rejects(imported(db, '{"type":"note"}\n'), /it is no export of notes-server$/);
+  await assert.rejects(imported(db, '{"type":"note"}\n'), /it is not an export of notes-server$/);
   assert.deepEqual(readdirSync(dirname(db)), []);
 });
 

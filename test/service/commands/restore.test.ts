@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seize } from '../../../src/storage/sqlite/engine.ts';
+import { seize } from '../../../src/storage/sqlite/existing.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
 import { contentsOf, newFile, writeForeignFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { recordRoutes } from '../../../src/routes/records.ts';
 import { notes } from '../../../src/resources/notes.ts';
 import { ClientGone } from '../../../src/http/body.ts';
-import { OUTBOX_LIMITS } from '../../../src/http/outbox.ts';
+import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { createTable } from '../../../src/storage/table.ts';
 import { createWriter } from '../../../src/storage/writer.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
@@ -14,11 +14,11 @@ import { collectGarbage } from '../../support/heap.ts';
 import { assertProblem, converse, exchange, openSocket, readAll, requestText } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
-const REAL_BYTES = OUTBOX_LIMITS.togetherBytes;
-OUTBOX_LIMITS.togetherBytes = 67_108_864;
+const REAL_BYTES = DISPATCH_LIMITS.repliesBytes;
+DISPATCH_LIMITS.repliesBytes = 67_108_864;
 
-/** Four of these fit into the outbox, and none into the buffers of the system. */
-const LARGE = 'x'.repeat(OUTBOX_LIMITS.togetherBytes / 4);
+/** Four of these may wait, and none into the buffers of the system. */
+const LARGE = 'x'.repeat(DISPATCH_LIMITS.repliesBytes / 4);
 
 test('slow readers: 256 MiB of answers may wait for them', () => {
   assert.equal(REAL_BYTES, 268_435_456);

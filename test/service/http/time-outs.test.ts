@@ -1,7 +1,7 @@
 // A client that does not send in time gets a 408; one that waits for an answer may wait. The limits are short here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HTTP_LIMITS } from '../../../src/http/server.ts';
+import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';

@@ -57,10 +57,10 @@ test('library: takes the options of the command', async (t) => {
 const WRONG: readonly (readonly [options: object | null | undefined, reason: RegExp])[] = [
   [{ port: 65_536 }, /^--port takes a whole number from 0 to 65535, not "65536"$/],
   [{ db: '' }, /^--db must not be empty$/],
-  [undefined, /^db has to be said/],
-  [null, /^db has to be said/],
-  [{ db: undefined }, /^db has to be said/],
-  [{ db: ['notes.db'] }, /^db has to be said/],
+  [undefined, /^the option db is required/],
+  [null, /^the option db is required/],
+  [{ db: undefined }, /^the option db is required/],
+  [{ db: ['notes.db'] }, /^the option db is required/],
   [{ prot: 1 }, /^there is no option "prot"$/],
   [{ prot: false }, /^there is no option "prot"$/],
   [{ constructor: undefined }, /^there is no option "constructor"$/],
@@ -69,8 +69,8 @@ const WRONG: readonly (readonly [options: object | null | undefined, reason: Reg
   [{ logFormat: 'json' }, /^there is no option "logFormat"$/],
   [{ 'log-level': 'debug' }, /^there is no option "log-level"$/],
   [{ host: '0.0.0.0' }, /^0\.0\.0\.0 is not a loopback address/],
-  [{ apiKeys: [''] }, /^no key may be empty or have a comma in it$/],
-  [{ apiKeys: ['a,b'] }, /^no key may be empty or have a comma in it$/],
+  [{ apiKeys: [''] }, /^no key may be empty or contain a comma$/],
+  [{ apiKeys: ['a,b'] }, /^no key may be empty or contain a comma$/],
   [{ apiKeys: 'key' }, /^apiKeys takes a list of keys$/],
 ];
 
@@ -80,7 +80,7 @@ test('library: wrong options throw a usage error in one line', () => {
     const create = () => Reflect.apply(createApp, undefined, [options]);
     assert.throws(create, { name: 'UsageError', message }, inspect(wrong));
   }
-  assert.throws(() => Reflect.apply(createApp, undefined, []), { name: 'UsageError', message: /^db has to be said/ });
+  assert.throws(() => Reflect.apply(createApp, undefined, []), { name: 'UsageError', message: /^the option db is required/ });
 });
 
 test('library: close works without a start, after a failed one, twice', async () => {
@@ -97,7 +97,7 @@ test('library: close works without a start, after a failed one, twice', async ()
 test('library: a service closed before it listens never listens', async () => {
   const service = createApp({ db: ':memory:' });
   await service.close();
-  await assert.rejects(service.listen(), /^Error: a service listens once, and not after it was closed/);
+  await assert.rejects(service.listen(), /^Error: a service listens only once and not after it was closed; create another one/);
 });
 
 test('library: a close during the start ends the service', async () => {
@@ -111,7 +111,7 @@ test('library: a second listen is refused and changes nothing', { skip: needsFil
   const db = join(temporaryFolder(t), 'notes.db');
   const service = createApp({ db });
   const url = await service.listen();
-  await assert.rejects(service.listen(), /^Error: a service listens once/);
+  await assert.rejects(service.listen(), /^Error: a service listens only once/);
   assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
   await service.close();
   await assert.rejects(send(url, 'GET', '/health'), { code: 'ECONNREFUSED' });

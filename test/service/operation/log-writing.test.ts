@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { createLog, type Log } from '../../../src/log/log.ts';
+import { LineLog, type Log } from '../../../src/log/log.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
@@ -52,7 +52,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 
 test('log: a line has time, level, message, fields, and is not awaited', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   log.write('warn', 'a "message"\n', { number: 1, nothing: undefined, nested: { text: 'ü' } });
   assert.deepEqual(lines(), []);
   await until(() => lines().length > 0);
@@ -63,7 +63,7 @@ test('log: a line has time, level, message, fields, and is not awaited', async (
 
 test('log: lines keep their order while others are being written', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   for (let number = 0; number < 300; number += 1) {
     log.write('info', 'x', { number });
     if (number % 3 === 0) await nextTurn();
@@ -75,7 +75,7 @@ test('log: lines keep their order while others are being written', async (t) => 
 test('log: an error with its message, code, stack and causes', async (t) => {
   const { target, lines } = fileTarget(t);
   const cause = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
-  const log = createLog('error', { target });
+  const log = new LineLog('error', { target });
   log.write('error', 'x', { error: new TypeError('outer', { cause: new Error('middle', { cause }) }) });
   log.flush();
   const { error } = lines()[0];
@@ -87,7 +87,7 @@ test('log: an error with its message, code, stack and causes', async (t) => {
 
 test('log: any thrown value, such as a cycle, a BigInt, undefined', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('error', { target });
+  const log = new LineLog('error', { target });
   const cycle = new Error('round and round');
   cycle.cause = cycle;
   for (const error of [cycle, { cycle: [cycle] }, 1n, 'text', null, undefined, Symbol('s')]) {
@@ -105,7 +105,7 @@ test('log: a level includes the more severe ones', (t) => {
   const severities = ['error', 'warn', 'info', 'debug'] as const;
   const written = (level: 'silent' | (typeof severities)[number]) => {
     const { target, lines } = fileTarget(t);
-    const log = createLog(level, { target });
+    const log = new LineLog(level, { target });
     for (const severity of severities) log.write(severity, 'x');
     log.flush();
     return lines().map((line) => line.level);
@@ -116,7 +116,7 @@ test('log: a level includes the more severe ones', (t) => {
 
 test('log: flush writes at once what waits, and later lines follow', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   const count = writeMany(log);
   log.flush();
   assert.deepEqual(numbers(lines()), upTo(count));
@@ -126,7 +126,7 @@ test('log: flush writes at once what waits, and later lines follow', async (t) =
 
 test('log: a slow pipe gets every line whole and in order', async (t) => {
   const { path, target } = pipeTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   const count = writeMany(log);
   await untilFull(target);
   log.write('info', 'last', { number: count });
@@ -142,7 +142,7 @@ test('log: a slow pipe gets every line whole and in order', async (t) => {
 
 test('log: a pipe gets whole lines, safe from other writers', async (t) => {
   const { path, target } = pipeTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   const count = writeMany(log);
   await untilFull(target);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -162,7 +162,7 @@ test('log: a pipe gets whole lines, safe from other writers', async (t) => {
 
 test('log: a line longer than an atomic write is written', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   for (let number = 0; number < 4; number += 1)
     log.write('info', 'ü'.repeat(number % 2 === 0 ? 5_000 : 10), { number });
   log.flush();
@@ -171,7 +171,7 @@ test('log: a line longer than an atomic write is written', async (t) => {
 
 test('log: flush resumes on a full pipe and waits for its reader', async (t) => {
   const { path, target } = pipeTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   const count = writeMany(log);
   await untilFull(target);
   log.write('info', 'last', { number: count });
@@ -188,8 +188,8 @@ test('log: flush resumes on a full pipe and waits for its reader', async (t) => 
 test('log: flush gives up a full pipe that nobody reads', async (t) => {
   const module = new URL('../../../src/log/log.js', import.meta.url);
   const script = `
-    const { createLog } = await import(${JSON.stringify(module)});
-    const log = createLog('info');
+    const { LineLog } = await import(${JSON.stringify(module)});
+    const log = new LineLog('info');
     for (let line = 0; line < 1_000; line += 1) log.write('info', 'x'.repeat(1_000));
     log.flush();`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
@@ -202,7 +202,7 @@ test('log: flush gives up a full pipe that nobody reads', async (t) => {
 
 test('log: lines beyond the buffer are dropped and counted', async (t) => {
   const { target, lines } = fileTarget(t);
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   const megabyte = 'x'.repeat(1_048_576);
   for (let number = 0; number < 20; number += 1) log.write('info', megabyte, { number });
   log.flush();
@@ -230,7 +230,7 @@ test('log: a write error is ignored', async (t) => {
   t.after(() => closeSync(target));
   closeSync(reader);
   assert.throws(() => writeSync(target, 'x'), { code: 'EPIPE' });
-  const log = createLog('info', { target });
+  const log = new LineLog('info', { target });
   log.write('info', 'in the background');
   await untilFull(target);
   log.write('info', 'at the end');
@@ -281,8 +281,8 @@ async function untilFull(target: number): Promise<void> {
 
 test('log: in a thread it writes to standard error of the process', async () => {
   const thread = `
-    import('${new URL('../../../src/log/log.js', import.meta.url)}').then(({ createLog }) => {
-      const log = createLog('info');
+    import('${new URL('../../../src/log/log.js', import.meta.url)}').then(({ LineLog }) => {
+      const log = new LineLog('info');
       log.write('info', 'written');
       log.flush();
     });`;

@@ -4,7 +4,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createMetrics } from '../../../src/metrics/metrics.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
+import { metricsRoute } from '../../../src/routes/metrics.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import { type Family, parseExposition, sampleOf } from '../../support/exposition.ts';
@@ -215,13 +216,14 @@ test('metrics: the process', async (t) => {
   await until(async () => (await longest()) < 0.05);
 });
 
-test('metrics: standbys count apart, concurrent requests share', async () => {
+test('metrics: idle threads count apart, concurrent requests share', async () => {
   let collections = 0;
-  const threads = async () => ({ alive: 3, parked: 2, waiting: 1 });
-  const { route } = createMetrics({ threads, fileSizes: async () => ({}) }, (own) => async () => {
+  const threads = async () => ({ alive: 3, idle: 2, waiting: 1 });
+  const metrics = new Metrics({ threads, fileSizes: async () => ({}) }, (own) => async () => {
     collections += 1;
     return [await own()];
   });
+  const route = metricsRoute(metrics);
   const [first, second] = await Promise.all([route.handle(EMPTY_CALL), route.handle(EMPTY_CALL)]);
   assert.deepEqual([collections, first.body], [1, second.body]);
   const families = parseExposition(String(first.body));
@@ -243,7 +245,7 @@ test('metrics: need a key and use up its quota', async (t) => {
 });
 
 test('metrics: an option turns them off', async (t) => {
-  const service = await startService(t, { metrics: false });
+  const service = await startService(t, { noMetrics: true });
   assert.equal((await service.request('GET', '/metrics')).status, 404);
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
 });

@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { notes } from '../../../src/resources/notes.ts';
-import { DISPATCH_LIMITS } from '../../../src/http/dispatch.ts';
-import { INBOX_LIMITS } from '../../../src/http/inbox.ts';
-import { BATCH_LIMITS } from '../../../src/storage/batcher.ts';
-import { DatabaseOverloaded } from '../../../src/storage/database.ts';
+import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import { BATCH_LIMITS } from '../../../src/storage/backlog-limit.ts';
+import { QueueFull } from '../../../src/storage/batcher.ts';
 import { createTable } from '../../../src/storage/table.ts';
 import { createWriter } from '../../../src/storage/writer.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
-import { assertOverloaded, DATABASE_REQUESTS, overfillInbox, setLimits } from '../../support/overload.ts';
+import { assertOverloaded, DATABASE_REQUESTS, overfillWithBodies, setLimits } from '../../support/overload.ts';
 import { converse, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
@@ -35,7 +34,7 @@ test('overload: waiting lists are bounded and delay no short read', async (t) =>
   assert.ok(done < lists.length / 2, String(done));
   const refused = (await outcomes).flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
   assert.equal(refused.length, 10);
-  assert.ok(refused.every((error) => error instanceof DatabaseOverloaded));
+  assert.ok(refused.every((error) => error instanceof QueueFull));
   assert.equal((await table.page(20, 0))?.total, 1, 'the queue has room again');
 });
 
@@ -100,6 +99,6 @@ test('overload: no refusal is held back for a client that has gone', async (t) =
 });
 
 test('overload: large bodies are bounded, small ones are served', async (t) => {
-  setLimits(t, INBOX_LIMITS, { togetherBytes: 4_000_000 });
-  await overfillInbox(await startService(t), 400_000);
+  setLimits(t, DISPATCH_LIMITS, { bodiesBytes: 4_000_000 });
+  await overfillWithBodies(await startService(t), 400_000);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HTTP_LIMITS } from '../../../src/http/server.ts';
+import type { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
 import {
   assertProblem,

@@ -24,7 +24,7 @@ test('processes: a failed start is reported once, and nothing remains', async (t
   assertRefused(await runCommand(t, ['--processes', '2', '--port', String(port)]), 1, /in use by another process/);
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'notes.db'), 'no database, but long enough to be taken for one'.repeat(50));
-  assertRefused(await runCommand(t, ['--processes', '2', '--port', '0'], { folder }), 1, /it is no SQLite file/);
+  assertRefused(await runCommand(t, ['--processes', '2', '--port', '0'], { folder }), 1, /it is not a SQLite database/);
 });
 
 test('processes: one numbering, and writes are visible in all at once', async () => {

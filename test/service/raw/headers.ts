@@ -1,6 +1,6 @@
 // Headers: syntax, size and number, expectations, and requests for features that do not exist.
 // RFC 9112, section 5; RFC 9110, sections 5, 7.6, 7.8 and 10.1.1.
-import { HTTP_LIMITS } from '../../../src/http/server.ts';
+import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { bare, bytes, CLOSE, call, get, HOST, NOTE, post } from '../../support/raw.ts';
 import type { RawTable } from '../../support/raw-table.ts';
 

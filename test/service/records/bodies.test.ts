@@ -84,7 +84,7 @@ test('bodies', async (t) => {
       const { status, headers, json } = await post(body);
       assert.equal(status, expected, JSON.stringify(String(body).slice(0, 100)));
       // The detail does not repeat the body.
-      const refusal = /^The body is (?:not valid|empty|nested too deep)[\w ;-]*\.$/;
+      const refusal = /^The body is (?:not valid|empty|nested too deeply)[\w ;-]*\.$/;
       if (status === 400) assert.match(json.detail, refusal);
       // A body that cannot be read is no reason to end the connection.
       assert.notEqual(headers.connection, 'close');
@@ -112,11 +112,11 @@ test('bodies', async (t) => {
     assert.equal((await service.request('PUT', '/notes/1', { headers })).status, 400);
   });
 
-  await t.test('JSON: nested too deep is 400, in unknown members too', async () => {
+  await t.test('JSON: nested too deeply is 400, in unknown members too', async () => {
     for (const levels of [1_000, 1_001, 400_000]) {
       const { status, json } = await post(`{"title":"a","body":"b","x":${nested(levels)}}`);
       assert.equal(status, 400);
-      assert.match(json.detail, /nested too deep/);
+      assert.match(json.detail, /nested too deeply/);
     }
     assert.equal((await post(`{"title":"a","body":"b","x":${nested(999)}}`)).status, 201);
   });

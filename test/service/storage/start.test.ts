@@ -47,11 +47,11 @@ const UNUSABLE: readonly Unusable[] = [
     make: (path) => rmSync(dirname(path), { recursive: true }),
   },
   { name: 'that is a folder', reason: /no file/, make: (path) => mkdirSync(path) },
-  { name: 'that holds text', reason: /no SQLite file/, make: (path) => writeFileSync(path, 'a shopping list\n') },
-  { name: 'that holds zeros', reason: /no SQLite file/, make: (path) => writeFileSync(path, Buffer.alloc(8_192)) },
+  { name: 'that holds text', reason: /not a SQLite database/, make: (path) => writeFileSync(path, 'a shopping list\n') },
+  { name: 'that holds zeros', reason: /not a SQLite database/, make: (path) => writeFileSync(path, Buffer.alloc(8_192)) },
   {
     name: 'whose header is overwritten',
-    reason: /no SQLite file/,
+    reason: /not a SQLite database/,
     async make(path, t) {
       await writeGoodFile(path, t);
       overwrite(path, 16, Buffer.alloc(84, 0xff));
@@ -118,7 +118,7 @@ test('start: the command refuses in one line, with exit status 1', async (t) => 
   const path = newPath(temporaryFolder(t));
   writeFileSync(path, 'a shopping list\n');
   await assertLeftAlone(path, async () =>
-    assertRefused(await runCommand(t, argumentsFor(path)), 1, /cannot open the database .*: .*no SQLite file/),
+    assertRefused(await runCommand(t, argumentsFor(path)), 1, /cannot open the database .*: .*not a SQLite database/),
   );
 });
 

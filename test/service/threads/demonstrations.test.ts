@@ -1,6 +1,6 @@
 // The answers of the six demonstrations, to the code point. One of them runs on as many threads as it may.
 import { after, test } from 'node:test';
-import { CREW_LIMITS } from '../../../src/concurrency/crew.ts';
+import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import {
   assertCounter,
   assertEvent,
@@ -14,8 +14,8 @@ import {
 import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
 import { startService } from '../../support/service.ts';
 
-// Standbys would start and end beside each test, and a busy machine starts threads slowly.
-Object.assign(CREW_LIMITS, { standbys: 0, startMs: 60_000, queueMs: 60_000 });
+// Idle threads would start and end beside each test, and a busy machine starts threads slowly.
+Object.assign(POOL_LIMITS, { idle: 0, startMs: 60_000, queueMs: 60_000 });
 const service = await startService({ after });
 
 test('demonstrations: each accepts a small request', async () => {

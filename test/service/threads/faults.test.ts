@@ -1,7 +1,7 @@
 // What the demonstrations refuse: values at and beyond each bound of the contract, empty lists, other methods.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { CREW_LIMITS } from '../../../src/concurrency/crew.ts';
+import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { pool } from '../../../src/concurrency/pool.ts';
 import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
 import type { Answer } from '../../support/http.ts';
@@ -23,8 +23,8 @@ const NO_TEXTS = ['1', '1.0', 'null', 'true', '["a"]', '{}'];
 const NO_LISTS = ['"a"', '1', 'null', 'true', '{"0":"a"}', '""'];
 const MISSING: Fault = [undefined, 'required'];
 
-// Standbys would start and end beside each test, and a busy machine starts threads slowly.
-Object.assign(CREW_LIMITS, { standbys: 0, startMs: 60_000, queueMs: 60_000 });
+// Idle threads would start and end beside each test, and a busy machine starts threads slowly.
+Object.assign(POOL_LIMITS, { idle: 0, startMs: 60_000, queueMs: 60_000 });
 // Each thread would write a file of coverage.
 delete process.env.NODE_V8_COVERAGE;
 const service = await startService({ after });

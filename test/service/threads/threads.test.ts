@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { CREW_LIMITS } from '../../../src/concurrency/crew.ts';
+import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
 import { holdCounters, threadCounts } from '../../support/held-counters.ts';
@@ -19,17 +19,17 @@ const WIDE_TEXT = requestText('POST /counter/increment', [], JSON.stringify(WIDE
 
 type Counts = Awaited<ReturnType<typeof threadCounts>>;
 
-/** Sets limits of the crews for one test. */
-function limit(t: TestContext, limits: Partial<typeof CREW_LIMITS>): void {
-  const before = { ...CREW_LIMITS };
-  Object.assign(CREW_LIMITS, limits);
-  t.after(() => void Object.assign(CREW_LIMITS, before));
+/** Sets limits of the thread pool for one test. */
+function limit(t: TestContext, limits: Partial<typeof POOL_LIMITS>): void {
+  const before = { ...POOL_LIMITS };
+  Object.assign(POOL_LIMITS, limits);
+  t.after(() => void Object.assign(POOL_LIMITS, before));
 }
 
 /** Starts a service with two threads at most, none of them ahead of need. */
-function startSmall(t: TestContext, limits: Partial<typeof CREW_LIMITS> = {}): Promise<Service> {
+function startSmall(t: TestContext, limits: Partial<typeof POOL_LIMITS> = {}): Promise<Service> {
   // A busy machine starts threads slowly.
-  limit(t, { standbys: 0, startMs: 60_000, queueMs: 60_000, ...limits });
+  limit(t, { idle: 0, startMs: 60_000, queueMs: 60_000, ...limits });
   return startService(t, { maxThreads: 2 });
 }
 
@@ -77,7 +77,7 @@ test('threads: a client that goes away gives them back', async (t) => {
 });
 
 test('threads: idle ones start after a demonstration', async (t) => {
-  const service = await startSmall(t, { standbys: 1, refillUtilization: 2 });
+  const service = await startSmall(t, { idle: 1, refillUtilization: 2 });
   await count(service);
   await reports(service, { alive: 1, idle: 1, waiting: 0 });
 });
