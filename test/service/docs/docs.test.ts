@@ -1,23 +1,27 @@
-// The documentation over HTTP: the docs page with its files, and the description. Tests in a browser are in
-// docs-page.test.ts and in test/endurance/browser-*.test.ts.
+// The documentation over HTTP: the docs page with its files, and the description. guides.test.ts has more about the
+// guides; tests in a browser are in docs-page.test.ts and in test/endurance/browser-*.test.ts.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { GUIDES } from '../../../src/docs/guides.ts';
 import { problemTypes } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes);
+const HTML = 'text/html; charset=utf-8';
 const BROTLI_AND_GZIP = ['br', 'gzip'];
 const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-8'];
 
 /** The documents that the service keeps in memory, with their types and their content codings. */
 const DOCUMENTS = [
-  { path: '/docs', type: 'text/html; charset=utf-8', codings: ['gzip'] },
+  { path: '/docs', type: HTML, codings: ['gzip'] },
+  { path: '/docs/guides/options', type: HTML, codings: BROTLI_AND_GZIP },
   { path: '/docs/page.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/docs.css', type: CSS, codings: BROTLI_AND_GZIP },
+  { path: '/docs/guide.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/operations.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/operation.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/initializer.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
@@ -84,7 +88,7 @@ test('docs: the coding is the best that the client accepts', async () => {
 });
 
 test('docs: 304 for a client with the current etag', async () => {
-  for (const path of ['/docs', '/docs/swagger-ui.css', '/openapi.json']) {
+  for (const path of ['/docs', '/docs/guides/options', '/docs/swagger-ui.css', '/openapi.json']) {
     for (const coding of ['identity', 'gzip']) {
       const requestWith = (known: string) =>
         service.request('GET', path, { headers: { 'accept-encoding': coding, 'if-none-match': known } });
@@ -145,8 +149,9 @@ test('docs: pages refer to what exists, by relative paths', async () => {
   const ofDocs = ['docs.css', 'operations.css', 'operation.css', 'swagger-ui-bundle.js', 'initializer.js'].map(
     (name) => `/docs/${name}`,
   );
+  const guides = GUIDES.map(({ name }) => `/docs/guides/${name}`);
   for (const [path, expected] of [
-    ['/docs', [...shared, ...ofDocs]],
+    ['/docs', [...shared, ...ofDocs, ...guides]],
     ['/problems/not-found', shared],
   ] as const) {
     const { text } = await service.request('GET', path);
@@ -177,6 +182,7 @@ test('docs: unknown files and problem types are 404', async () => {
     '/docs/..%2f..%2foptions.js',
     '/docs/%2e%2e',
     '/docs/page.css%00',
+    '/docs/guides',
     '/docs/__proto__',
     '/docs/constructor',
     '/openapi.json/',
