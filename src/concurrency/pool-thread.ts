@@ -51,17 +51,17 @@ export class PoolThread {
     });
   }
 
-  /** Hands over the job of an idle thread; resolves with its result. The thread begins when it is called. */
-  assign(job: Job): Promise<unknown> {
+  /** Hands over the job of an idle thread. Throws if the job cannot be cloned. The thread begins when it is called. */
+  assign(job: Job): void {
     this.#worker.postMessage(job);
+  }
+
+  /** Wakes the idle thread to do its job; resolves with its result. */
+  call(): Promise<unknown> {
+    this.#send(CALLED);
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-  }
-
-  /** Wakes the idle thread to do its job. */
-  call(): void {
-    this.#send(CALLED);
   }
 
   /** Tells a thread to end that is idle or has done its job. */

@@ -81,8 +81,8 @@ export class ThreadPool {
     const threads = await this.#acquire(size, signal);
     try {
       signal?.throwIfAborted();
-      const jobs = threads.map((thread, index) => thread.assign({ task, index, input: inputFor(index) }));
-      for (const thread of threads) thread.call();
+      for (const [index, thread] of threads.entries()) thread.assign({ task, index, input: inputFor(index) });
+      const jobs = threads.map((thread) => thread.call());
       const results = await this.#resultsOf(jobs, task, signal);
       // After the answer has been sent, which happens in this turn of the event loop: ending a thread takes time.
       setImmediate(() => threads.forEach((thread) => void thread.dismiss()));
@@ -155,14 +155,16 @@ export class ThreadPool {
     signal: AbortSignal | undefined,
   ): Promise<readonly unknown[]> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${task} took too long`)), this.#limits.jobMs);
-      const onAbort = () => reject(signal?.reason);
-      signal?.addEventListener('abort', onAbort);
-      const done = Promise.all(jobs).then(resolve, reject);
-      done.finally(() => {
+      const settle = (outcome: () => void) => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
-      });
+        outcome();
+      };
+      const fail = (error: unknown) => settle(() => reject(error));
+      const timer = setTimeout(() => fail(new Error(`${task} took too long`)), this.#limits.jobMs);
+      const onAbort = () => fail(signal?.reason);
+      signal?.addEventListener('abort', onAbort);
+      Promise.all(jobs).then((results) => settle(() => resolve(results)), fail);
     });
   }
 

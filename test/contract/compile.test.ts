@@ -62,7 +62,7 @@ test('compiled contract: the service does not load Ajv', () => {
   const users = sources.filter(({ packages }) => packages.some((name) => /^ajv\b/.test(name)));
   assert.deepEqual(
     users.map(({ path }) => path),
-    ['contract/compile.ts'],
+    ['build/contract.ts'],
   );
 });
 

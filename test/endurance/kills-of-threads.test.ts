@@ -1,5 +1,5 @@
 // Many threads of the demonstrations are killed at random moments.
 import { test } from 'node:test';
-import { assertSurvivesKills } from '../concurrency/crew-kills.ts';
+import { assertSurvivesKills } from '../concurrency/thread-pool-kills.ts';
 
-test('crew: 200 killed threads cost their requests only', (t) => assertSurvivesKills(t, 200));
+test('thread pool: 200 killed threads cost their requests only', (t) => assertSurvivesKills(t, 200));

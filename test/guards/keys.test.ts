@@ -56,9 +56,9 @@ test('keys: a file has one per line, with comments and blank lines', async (t) =
 });
 
 const WRONG: readonly (readonly [name: string, text: string | Buffer, message: RegExp])[] = [
-  ['nothing', '', /holds no key$/],
-  ['comments alone', '# a\n\n#b\n', /holds no key$/],
-  ['a key with a blank', 'good\nsec ret\n', /^line 2 of .* is no key/],
+  ['nothing', '', /contains no key$/],
+  ['comments alone', '# a\n\n#b\n', /contains no key$/],
+  ['a key with a blank', 'good\nsec ret\n', /^line 2 of .* is not a key/],
   ['a key with a comma', 'sec,ret', /^line 1 of /],
   ['a key that is not ASCII', 'good\ngood\nsecr\u00e9t', /^line 3 of /],
   ['bytes', Buffer.from([1, 2, 3, 0xff]), /^line 1 of /],
@@ -125,7 +125,7 @@ test('keys: concurrent reloads run in order, the last one counts', async (t) => 
 test('keys: at most 512', async () => {
   const texts = Array.from({ length: 513 }, (_, index) => `key-${index}`);
   assert.equal(await (await loadKeys({ texts: texts.slice(1), file: undefined })).reload(), 512);
-  await assert.rejects(loadKeys({ texts, file: undefined }), /there are 513 keys, and 512 are the most/);
+  await assert.rejects(loadKeys({ texts, file: undefined }), /there are 513 keys; at most 512 are allowed/);
 });
 
 test('keys: a reload without a file keeps those of the environment', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createRateLimiter } from '../../src/guards/rate-limit.ts';
+import { LocalRateLimiter } from '../../src/guards/rate-limit.ts';
 import { assertLimiterBounded, assertQuota, spend, WINDOW_MS } from '../support/rate-limiter.ts';
 
 for (const quota of [1, 2, 3, 7, 10, 59, 60, 61, 599, 600, 601]) {
@@ -15,7 +15,7 @@ test('rate limit: exact where the clock has few decimals', () => {
 });
 
 test('rate limit: tells what remains and when to come back', () => {
-  const limiter = createRateLimiter(3);
+  const limiter = new LocalRateLimiter(3);
   assert.deepEqual(view(limiter.look('a', 0)), { allowed: true, remaining: 2, resetS: 20 });
   const taken = [0, 0, 0].map((now) => view(limiter.take('a', now)));
   assert.deepEqual(taken, [
@@ -37,14 +37,14 @@ test('rate limit: tells what remains and when to come back', () => {
 });
 
 test('rate limit: clients do not take from each other', () => {
-  const limiter = createRateLimiter(2);
+  const limiter = new LocalRateLimiter(2);
   assert.equal(spend(limiter, 'a', 0), 2);
   assert.equal(spend(limiter, 'b', 0), 2);
   assert.equal(limiter.look('c', 0).allowed, true);
 });
 
 test('rate limit: a look counts nothing and predicts a take', () => {
-  const limiter = createRateLimiter(5);
+  const limiter = new LocalRateLimiter(5);
   for (let round = 0; round < 6; round += 1) {
     const looks = [1, 2, 3].map(() => limiter.look('a', 7));
     const taken = limiter.take('a', 7);
@@ -53,7 +53,7 @@ test('rate limit: a look counts nothing and predicts a take', () => {
 });
 
 test('rate limit: a refused request costs nothing', () => {
-  const limiter = createRateLimiter(10);
+  const limiter = new LocalRateLimiter(10);
   spend(limiter, 'a', 0);
   for (let now = 0; now < 5_990; now += 10) assert.equal(limiter.take('a', now).allowed, false);
   assert.equal(limiter.take('a', 6_000).allowed, true);
@@ -63,7 +63,7 @@ test('rate limit: no interval exceeds the quota and its refill', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), steps, (quota, pauses) => {
-      const limiter = createRateLimiter(quota);
+      const limiter = new LocalRateLimiter(quota);
       const allowed: number[] = [];
       let now = 0;
       for (const pause of pauses) {
@@ -81,7 +81,7 @@ test('rate limit: no interval exceeds the quota and its refill', () => {
 });
 
 test('rate limit: an active client is remembered among others', () => {
-  const limiter = createRateLimiter(2);
+  const limiter = new LocalRateLimiter(2);
   spend(limiter, 'busy', 0);
   for (let client = 0; client < 140_000; client += 1) {
     limiter.take(`client ${client}`, 0);

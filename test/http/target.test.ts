@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../src/http/problem.ts';
-import { parseTarget } from '../../src/http/target.ts';
+import { parseTarget, type Target } from '../../src/http/target.ts';
+
+/** Parses the target of a GET. */
+function targetOf(url: string): Target {
+  return parseTarget({ method: 'GET', url });
+}
 
 function assertParts(cases: Readonly<Record<string, readonly [segments: string[], query: string]>>): void {
   for (const [text, [segments, query]] of Object.entries(cases)) {
-    assert.deepEqual(parseTarget(text), { segments, query }, text);
+    assert.deepEqual(targetOf(text), { segments, query, isServer: false }, text);
   }
 }
 
@@ -79,16 +84,22 @@ test('targets: others are refused', () => {
     ...['/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af', '/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
   ]) {
     assert.throws(
-      () => parseTarget(text),
+      () => targetOf(text),
       (error) => error instanceof Problem && error.slug === 'bad-request',
       text,
     );
   }
 });
 
+test('targets: * is the whole server, for OPTIONS only', () => {
+  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '*' }), { segments: [], query: '', isServer: true });
+  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '/*' }), { segments: ['*'], query: '', isServer: false });
+  assert.throws(() => parseTarget({ method: 'OPTIONS', url: '*?' }), Problem);
+});
+
 test('targets: the longest ones are split', () => {
   const long = 16_384;
-  assert.equal(parseTarget('/'.repeat(long)).segments.length, long);
-  assert.equal(parseTarget(`/${'%41'.repeat(long)}`).segments[0], 'A'.repeat(long));
-  assert.throws(() => parseTarget(`http://${':'.repeat(long)}#`), Problem);
+  assert.equal(targetOf('/'.repeat(long)).segments.length, long);
+  assert.equal(targetOf(`/${'%41'.repeat(long)}`).segments[0], 'A'.repeat(long));
+  assert.throws(() => targetOf(`http://${':'.repeat(long)}#`), Problem);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { openChannel, type Port } from '../../src/processes/channel.ts';
+import { Channel, type Port } from '../../src/processes/channel.ts';
 
 /** Returns two ports; each receives what the other sends. */
 function linkedPorts(): [Port, Port] {
@@ -42,8 +42,8 @@ function linked() {
     },
     note: (text) => void notes.push(text),
   };
-  openChannel(right, functions);
-  return { notes, left, right, channel: openChannel<Arithmetic>(left, {}) };
+  new Channel(right, functions);
+  return { notes, left, right, channel: new Channel<Arithmetic>(left, {}) };
 }
 
 test('channel: each call gets its own answer, in any order', async () => {

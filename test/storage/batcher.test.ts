@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BATCH_LIMITS, createBatcher } from '../../src/storage/batcher.ts';
-import { DatabaseOverloaded, DatabaseUnavailable } from '../../src/storage/database.ts';
+import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
+import { Batcher, QueueFull } from '../../src/storage/batcher.ts';
+import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../support/until.ts';
 
 type Outcomes = readonly string[];
@@ -18,7 +19,7 @@ interface HeldBatch {
 /** Returns a batcher whose batches run until the test ends them. The size of an item is its length. */
 function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
   const batches: HeldBatch[] = [];
-  const submit = createBatcher<string, string>({
+  const batcher = new Batcher<string, string>({
     run: (items) =>
       new Promise<Outcomes>((resolve, reject) => {
         batches.push({ items, succeed: (outcomes = items.map(done)) => resolve(outcomes), fail: reject });
@@ -49,7 +50,7 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
     return batches.map(({ items }) => items);
   }
 
-  return { submit, batch, runAll, batches };
+  return { submit: (item: string) => batcher.submit(item), batch, runAll, batches };
 }
 
 const done = (item: string) => `${item} done`;
@@ -61,17 +62,17 @@ test('batcher: items that arrive before the engine is ready join', async () => {
     new Promise<void>((resolve) => {
       makeReady = resolve;
     });
-  const submit = createBatcher<string, string>({
+  const batcher = new Batcher<string, string>({
     ready,
     run: async (items) => {
       batches.push(items);
       return items.map(done);
     },
   });
-  const first = submit('a');
+  const first = batcher.submit('a');
   await nextTurn();
   await nextTurn();
-  const second = submit('b');
+  const second = batcher.submit('b');
   assert.deepEqual(batches, []);
   makeReady();
   assert.deepEqual(await Promise.all([first, second]), ['a done', 'b done']);
@@ -98,9 +99,9 @@ test('batcher: items that arrive during a batch form the next one', async () => 
 
 test('batcher: an idle one starts at once, without a timer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  const submit = createBatcher<string, string>({ run: async (items) => items.map(done) });
-  assert.equal(await submit('a'), 'a done');
-  assert.equal(await submit('b'), 'b done');
+  const batcher = new Batcher<string, string>({ run: async (items) => items.map(done) });
+  assert.equal(await batcher.submit('a'), 'a done');
+  assert.equal(await batcher.submit('b'), 'b done');
 });
 
 test('batcher: calls of one turn of the event loop share a batch', async () => {
@@ -138,7 +139,7 @@ for (const [name, limits] of [
     const underWay = submit('a');
     const held = await batch(1);
     const waiting = ['b', 'c', 'd'].map((item) => submit(item));
-    await assert.rejects(submit('e'), DatabaseOverloaded);
+    await assert.rejects(submit('e'), QueueFull);
     held.succeed();
     const answers = [underWay, ...waiting];
     await runAll(answers);
@@ -160,11 +161,11 @@ test('batcher: a burst is admitted, more is refused', async () => {
   const { submit, runAll } = heldBatcher(BUSY);
   const fill = (count: number) => Array.from({ length: count }, (_, index) => submit(String(index)));
   const [first, second] = [fill(2 + 3), fill(2)];
-  await Promise.all(second.map((each) => assert.rejects(each, DatabaseOverloaded)));
+  await Promise.all(second.map((each) => assert.rejects(each, QueueFull)));
   await runAll(first);
   // The allowance for bursts is used up, but a short queue is never refused.
   const [third, fourth] = [fill(2), fill(1)];
-  await Promise.all(fourth.map((each) => assert.rejects(each, DatabaseOverloaded)));
+  await Promise.all(fourth.map((each) => assert.rejects(each, QueueFull)));
   await runAll(third);
   assert.equal((await Promise.all([...first, ...third])).length, 7);
 });
@@ -205,7 +206,7 @@ test('batcher: a queue that stays long is not a burst', async () => {
   const taken = [underWay, ...Array.from({ length: 2 + 3 }, () => submit('a'))];
   const started = performance.now();
   await until(() => performance.now() - started > 2);
-  await assert.rejects(submit('a'), DatabaseOverloaded);
+  await assert.rejects(submit('a'), QueueFull);
   await runAll(taken);
   assert.equal((await Promise.all(taken)).length, 6);
 });
@@ -325,7 +326,7 @@ test('batcher: a failed batch is retried item by item', async () => {
 
   // The queue has as much room as before, and no more.
   const full = ['f', 'g', 'h'].map((item) => submit(item));
-  await assert.rejects(submit('i'), DatabaseOverloaded);
+  await assert.rejects(submit('i'), QueueFull);
   await runAll(full);
 });
 
@@ -361,7 +362,7 @@ test('batcher: unavailable fails the whole queue, not later items', async () => 
 test('batcher: items that fail their check are left out', async () => {
   const batches: (readonly string[])[] = [];
   const refused = new Error('refused');
-  const submit = createBatcher<string, string>({
+  const batcher = new Batcher<string, string>({
     async run(items) {
       batches.push(items);
       return items.map(done);
@@ -370,13 +371,13 @@ test('batcher: items that fail their check are left out', async () => {
       if (item.startsWith('bad')) throw refused;
     },
   });
-  const first = ['bad 1', 'good 1', 'bad 2', 'good 2'].map((item) => submit(item));
+  const first = ['bad 1', 'good 1', 'bad 2', 'good 2'].map((item) => batcher.submit(item));
   const settled = await Promise.allSettled(first);
   assert.deepEqual(
     settled.map((each) => (each.status === 'fulfilled' ? each.value : each.reason)),
     [refused, done('good 1'), refused, done('good 2')],
   );
-  await assert.rejects(submit('bad 3'), refused);
-  assert.equal(await submit('good 3'), done('good 3'));
+  await assert.rejects(batcher.submit('bad 3'), refused);
+  assert.equal(await batcher.submit('good 3'), done('good 3'));
   assert.deepEqual(batches, [['good 1', 'good 2'], ['good 3']]);
 });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
+import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { DEEP_OFFSET, PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
@@ -16,7 +17,7 @@ async function startTables(test: TestContext, engine: Engine) {
   const database = await engine.open(test);
   const heard = overhear(database);
   const write = createWriter(heard.database);
-  const tableOf = ({ shape }: typeof notes) => createTable(shape, heard.database, write);
+  const tableOf = (resource: Resource) => createTable(resource, heard.database, write);
   return { database, heard, notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
 }
 

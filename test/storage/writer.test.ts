@@ -11,8 +11,8 @@ import { until } from '../support/until.ts';
 
 /** Reports for each write whether its row existed; the first value of a write is the id. */
 const isThere: WriteKind<boolean>['outcomes'] = (writes, found) => {
-  const ids = new Set(found.map(({ id }) => id));
-  return writes.map(([id]) => ids.has(id ?? 0));
+  const ids = new Set<unknown>(found.map(({ id }) => id));
+  return writes.map(([id]) => ids.has(id));
 };
 
 /** Stores a text under an id; the text 'bad' breaks a rule of the table. */

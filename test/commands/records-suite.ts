@@ -1,9 +1,9 @@
 // The test of imported records that holds for any engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { importInto, recordLines } from '../../src/commands/records.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { importInto, recordLines } from '../../src/commands/records.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
 import type { Engine } from '../support/engines.ts';
 
@@ -16,7 +16,7 @@ export const RECORDS = [
 
 async function linesIn(database: Database): Promise<string> {
   let text = '';
-  for await (const { lines } of recordLines(database, NOTES, 'note')) text += lines;
+  for await (const { lines } of recordLines(database, NOTES)) text += lines;
   return text;
 }
 

@@ -7,37 +7,37 @@ import { sharedCells } from '../../src/concurrency/sync.ts';
 import { createRandom, type Random } from '../support/mutations.ts';
 import { CANNOT_LOOK, threadsOf } from '../support/threads.ts';
 import { until } from '../support/until.ts';
-import type { Identity } from './crew-tasks.ts';
-import { assertServes, startCrews, type WatchedCrews } from './crews.ts';
+import type { Identity } from './pool-tasks.ts';
+import { assertServes, startPool, type WatchedPool } from './watched-pool.ts';
 
 const CLIENTS = 6;
-const STANDBYS = 3;
+const IDLE_THREADS = 3;
 const MAX_THREADS = 10;
 
-/** Asserts that so many killed threads cost no more than their requests, and that the crews recover. */
+/** Asserts that so many killed threads cost no more than their requests, and that the pool recovers. */
 export async function assertSurvivesKills(t: TestContext, kills: number): Promise<void> {
-  const warm = startCrews(t);
+  const warm = startPool(t);
   await assertServes(warm);
   await warm.close();
   const base = CANNOT_LOOK ? 0 : threadsOf(process.pid);
   const handles = openHandles();
-  const crews = startCrews(t, { standbys: STANDBYS, maxThreads: MAX_THREADS, refillMs: 1 });
-  const { right, failed } = await killAtRandom(crews, kills, createRandom(31));
-  t.diagnostic(`${right} requests were right, ${failed} failed, ${crews.started.length} threads were started`);
+  const pool = startPool(t, { idle: IDLE_THREADS, maxThreads: MAX_THREADS, refillMs: 1 });
+  const { right, failed } = await killAtRandom(pool, kills, createRandom(31));
+  t.diagnostic(`${right} requests were right, ${failed} failed, ${pool.started.length} threads were started`);
   assert.ok(right > 0 && failed > 0);
-  assert.ok(crews.most() <= MAX_THREADS);
-  await assertServes(crews, 3);
-  await until(() => crews.threads().alive === STANDBYS && crews.threads().parked === STANDBYS);
+  assert.ok(pool.most() <= MAX_THREADS);
+  await assertServes(pool, 3);
+  await until(() => pool.counts().alive === IDLE_THREADS && pool.counts().idle === IDLE_THREADS);
   // The system takes a moment longer to forget a thread that has ended.
-  if (!CANNOT_LOOK) await until(() => threadsOf(process.pid) <= base + STANDBYS);
-  await crews.close();
-  assert.deepEqual([crews.threads(), crews.living.size], [{ alive: 0, parked: 0, waiting: 0 }, 0]);
+  if (!CANNOT_LOOK) await until(() => threadsOf(process.pid) <= base + IDLE_THREADS);
+  await pool.close();
+  assert.deepEqual([pool.counts(), pool.living.size], [{ alive: 0, idle: 0, waiting: 0 }, 0]);
   await until(() => openHandles() === handles);
   if (!CANNOT_LOOK) await until(() => threadsOf(process.pid) <= base);
 }
 
 /** Resolves with the numbers of requests that were right and that failed. */
-async function killAtRandom(crews: WatchedCrews, kills: number, random: Random) {
+async function killAtRandom(pool: WatchedPool, kills: number, random: Random) {
   const killed = new Set<Worker>();
   const count = { right: 0, failed: 0 };
 
@@ -45,7 +45,7 @@ async function killAtRandom(crews: WatchedCrews, kills: number, random: Random) 
     const size = 1 + random.below(2);
     const turn = sharedCells(1, { 0: size - 1 });
     try {
-      const answers = (await crews.withCrew(size, 'reverse', () => turn)) as readonly Identity[];
+      const answers = (await pool.run(size, 'reverse', () => turn)) as readonly Identity[];
       assert.deepEqual(
         answers.map(({ index, served }) => [index, served]),
         Array.from({ length: size }, (_, index) => [index, 1]),
@@ -58,10 +58,10 @@ async function killAtRandom(crews: WatchedCrews, kills: number, random: Random) 
   }
 
   async function kill(): Promise<void> {
-    const left = [...crews.living].filter((worker) => !killed.has(worker));
+    const left = [...pool.living].filter((worker) => !killed.has(worker));
     for (let turns = random.below(20); turns > 0; turns -= 1) await nextTurn();
     const victim = left[random.below(left.length)];
-    if (!victim || !crews.living.has(victim)) return;
+    if (!victim || !pool.living.has(victim)) return;
     killed.add(victim);
     victim.terminate();
   }

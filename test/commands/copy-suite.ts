@@ -1,16 +1,14 @@
 // The tests of copies that hold for any engine, and the data that is copied.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { comments } from '../../src/resources/comments.ts';
-import { notes } from '../../src/resources/notes.ts';
-import { tags } from '../../src/resources/tags.ts';
-import { copyDatabase } from '../../src/commands/copy-database.ts';
+import { copyDatabase } from '../../src/commands/copy.ts';
+import { columnsOf } from '../../src/resources/resource.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
 import { change, openDatabase, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 
-export const TABLES = [notes, tags, comments].map(({ shape }) => shape);
 const TEXTS = [`x'41'`, 'a\u0000b', '😀 \u{10ffff}', `'"\\`, '\u2028\n\t', '<&>'];
 
 /** The numbers of records that {@link fill} leaves. */
@@ -44,10 +42,13 @@ export async function fill(database: Database, count: number): Promise<void> {
 /** Returns all that is stored; of large texts only their sizes. */
 export async function contentOf(database: Database): Promise<unknown> {
   const content: unknown[] = [];
-  for (const { name, blocks, columns } of TABLES) {
-    const size = columns.map((column) => `octet_length(${column})`).join(' + ');
-    content.push(await rows(database, `SELECT * FROM ${name} WHERE id % 1000 <> 0 ORDER BY id`));
-    content.push(await rows(database, `SELECT id, ${size} AS size FROM ${name} WHERE id % 1000 = 0 ORDER BY id`));
+  for (const resource of RESOURCES) {
+    const { table, blocks } = resource;
+    const size = columnsOf(resource)
+      .map((column) => `octet_length(${column})`)
+      .join(' + ');
+    content.push(await rows(database, `SELECT * FROM ${table} WHERE id % 1000 <> 0 ORDER BY id`));
+    content.push(await rows(database, `SELECT id, ${size} AS size FROM ${table} WHERE id % 1000 = 0 ORDER BY id`));
     content.push(await rows(database, `SELECT * FROM ${blocks} ORDER BY 1, 2`));
   }
   content.push(await rows(database, 'SELECT name, seq FROM sqlite_sequence ORDER BY name'));
@@ -63,7 +64,7 @@ export function testCopies(engine: Engine, count: number): void {
     await fill(source, count);
     const target = await engine.open(t);
     const reported: [string, number, number][] = [];
-    const counts = await copyDatabase(source, target, TABLES, (...progress) => reported.push(progress));
+    const counts = await copyDatabase(source, target, RESOURCES, (...progress) => reported.push(progress));
     assert.deepEqual(counts, countsOf(count));
     const content = await contentOf(source);
     assert.deepEqual(await contentOf(target), content);
@@ -76,7 +77,7 @@ export function testCopies(engine: Engine, count: number): void {
     await change(target, `DELETE FROM notes WHERE title = 'next'`);
 
     const back = await openDatabase(t);
-    await copyDatabase(target, back, TABLES, quietly);
+    await copyDatabase(target, back, RESOURCES, quietly);
     assert.deepEqual(await contentOf(back), await contentOf(target));
   });
 
@@ -93,14 +94,14 @@ export function testCopies(engine: Engine, count: number): void {
           return pages === 2 ? Promise.reject(new Error('broken')) : target.transact(id, statements);
         },
       };
-      await assert.rejects(copyDatabase(source, breaking, TABLES, quietly), /broken/);
+      await assert.rejects(copyDatabase(source, breaking, RESOURCES, quietly), /broken/);
       assert.equal(await unfinishedIn(target), 'copy');
     }
     // The next copy carries over what has changed in the source, and removes what only the target has.
     await change(source, `UPDATE notes SET body = 'changed' WHERE id = 2`);
     await change(source, `DELETE FROM notes WHERE id IN (4, ${2 * count + 1})`);
     await change(target, `INSERT INTO tags (id, name) VALUES (77, 'a stranger')`);
-    await copyDatabase(source, target, TABLES, quietly);
+    await copyDatabase(source, target, RESOURCES, quietly);
     assert.deepEqual(await contentOf(target), await contentOf(source));
     assert.equal(await unfinishedIn(target), undefined);
   });

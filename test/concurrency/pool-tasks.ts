@@ -1,4 +1,4 @@
-// The tasks of the threads in the tests of the crews: they identify themselves, wait for the test, and fail in many ways.
+// The tasks of the threads in the tests of the pool. They identify themselves, wait for the test, and fail in many ways.
 import { threadId } from 'node:worker_threads';
 import { sharedCells } from '../../src/concurrency/sync.ts';
 import type { Job, TaskModule } from '../../src/concurrency/thread.ts';
@@ -34,17 +34,17 @@ export interface Identity {
   readonly threadId: number;
   readonly index: number;
   readonly input: unknown;
-  /** How many jobs this copy of the module has done, this one included, and how many it has rehearsed. */
+  /** How many jobs this copy of the module has done, this one included, and how often it was warmed up. */
   readonly served: number;
-  readonly rehearsed: number;
+  readonly warmedUp: number;
 }
 
 let served = 0;
-let rehearsed = 0;
+let warmedUp = 0;
 
 function identify(input: unknown, index: number): Identity {
   served += 1;
-  return { threadId, index, input, served, rehearsed };
+  return { threadId, index, input, served, warmedUp };
 }
 
 /** Answers once the gate is open. */
@@ -111,14 +111,14 @@ function nested(): unknown {
   return value;
 }
 
-function rehearse(): void {
-  rehearsed += 1;
+function warm(): void {
+  warmedUp += 1;
 }
 
 /** The tasks by name. */
-export const tasks: TaskModule['tasks'] = { identify, wait, reverse, fail, rehearse };
+export const tasks: TaskModule['tasks'] = { identify, wait, reverse, fail, warm };
 
 /** A job that only counts. */
-export function rehearsal(): Job {
-  return { task: 'rehearse', index: 0, input: undefined };
+export function warmUp(): Job {
+  return { task: 'warm', index: 0, input: undefined };
 }

@@ -2,12 +2,13 @@
 // changed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { copyDatabase } from '../../src/commands/copy-database.ts';
+import { copyDatabase } from '../../src/commands/copy.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { type Source, unfinishedIn } from '../../src/storage/unfinished.ts';
 import { change, openDatabase } from '../support/databases.ts';
 import { ENGINES } from '../support/engines.ts';
-import { contentOf, countsOf, fill, quietly, TABLES, testCopies } from './copy-suite.ts';
+import { contentOf, countsOf, fill, quietly, testCopies } from './copy-suite.ts';
 
 const COUNT = 500;
 
@@ -16,9 +17,9 @@ for (const engine of ENGINES) testCopies(engine, 1_000);
 test('copy: a second one compares and writes nothing', async (t) => {
   const [source, target] = [await openDatabase(t), await openDatabase(t)];
   await fill(source, COUNT);
-  await copyDatabase(source, target, TABLES, quietly);
+  await copyDatabase(source, target, RESOURCES, quietly);
   const readOnly: Database = { ...target, transact: () => assert.fail() };
-  assert.deepEqual(await copyDatabase(source, readOnly, TABLES, quietly), countsOf(COUNT));
+  assert.deepEqual(await copyDatabase(source, readOnly, RESOURCES, quietly), countsOf(COUNT));
 });
 
 for (const [what, difference] of Object.entries({
@@ -30,10 +31,10 @@ for (const [what, difference] of Object.entries({
   test(`copy: a target with ${what} is refused and unchanged`, async (t) => {
     const [source, target] = [await openDatabase(t), await openDatabase(t)];
     await fill(source, COUNT);
-    await copyDatabase(source, target, TABLES, quietly);
+    await copyDatabase(source, target, RESOURCES, quietly);
     await change(target, difference);
     const content = await contentOf(target);
-    await assert.rejects(copyDatabase(source, target, TABLES, quietly), /it holds other records already/);
+    await assert.rejects(copyDatabase(source, target, RESOURCES, quietly), /it holds other records already/);
     assert.deepEqual(await contentOf(target), content);
   });
 }
@@ -43,7 +44,7 @@ test('copy: a target whose records were all deleted is not empty', async (t) => 
   await change(source, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
   await change(target, `INSERT INTO notes (title, body) VALUES ('a', 'b'), ('c', 'd')`);
   await change(target, 'DELETE FROM notes');
-  await assert.rejects(copyDatabase(source, target, TABLES, quietly), /it holds other records already/);
+  await assert.rejects(copyDatabase(source, target, RESOURCES, quietly), /it holds other records already/);
 });
 
 test('copy: a write during the copy is detected; it stays unfinished', async (t) => {
@@ -55,9 +56,9 @@ test('copy: a write during the copy is detected; it stays unfinished', async (t)
   };
   // Reads after the copy wait for the change.
   const waiting: Source = { read: (statement) => Promise.resolve(changed).then(() => source.read(statement)) };
-  await assert.rejects(copyDatabase(waiting, target, TABLES, onProgress), /somebody wrote to one of the two/);
+  await assert.rejects(copyDatabase(waiting, target, RESOURCES, onProgress), /somebody wrote to one of the two/);
   assert.equal(await unfinishedIn(target), 'copy');
-  await copyDatabase(source, target, TABLES, quietly);
+  await copyDatabase(source, target, RESOURCES, quietly);
   assert.deepEqual(await contentOf(target), await contentOf(source));
 });
 
@@ -66,15 +67,15 @@ test('copy: wrong counts do not matter, ids beyond the limit do', async (t) => {
   await change(target, `INSERT INTO sqlite_sequence (name, seq) VALUES ('comments', 0)`);
   await change(source, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
   await change(source, 'UPDATE note_blocks SET count = 500');
-  assert.equal((await copyDatabase(source, target, TABLES, quietly))[0]?.count, 1);
+  assert.equal((await copyDatabase(source, target, RESOURCES, quietly))[0]?.count, 1);
   await change(source, `INSERT INTO notes (id, title, body) VALUES (9007199254740993, 'a', 'b')`);
-  await assert.rejects(copyDatabase(source, await openDatabase(t), TABLES, quietly), /notes has an id beyond/);
+  await assert.rejects(copyDatabase(source, await openDatabase(t), RESOURCES, quietly), /notes has an id beyond/);
 });
 
 test('copy: an empty database', async (t) => {
   const [source, target] = [await openDatabase(t), await openDatabase(t)];
   const reported: unknown[] = [];
-  const counts = await copyDatabase(source, target, TABLES, (...progress) => reported.push(progress));
+  const counts = await copyDatabase(source, target, RESOURCES, (...progress) => reported.push(progress));
   assert.deepEqual(
     counts.map(({ count }) => count),
     [0, 0, 0],

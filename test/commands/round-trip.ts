@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { notes } from '../../src/resources/notes.ts';
 import { exportLines } from '../../src/commands/export.ts';
 import { importLines } from '../../src/commands/import.ts';
 import { importInto } from '../../src/commands/records.ts';
-import { newFile, openDatabase } from '../support/databases.ts';
+import { notes } from '../../src/resources/notes.ts';
+import { locationOf, newFile, openDatabase } from '../support/databases.ts';
 
 const text = fc
   .string({
@@ -24,7 +24,7 @@ const rising = fc
 /** Exports `numRuns` random databases, imports the pieces, and asserts that the next export is the same. */
 export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<void> {
   const quiet = { isTerminal: false, write() {} };
-  const storage = (db: string) => ({ db, dbPassword: undefined, dbPasswordFile: undefined });
+  const storage = (db: string) => ({ db: locationOf(db), dbPassword: undefined, dbPasswordFile: undefined });
   const exported = async (db: string) => {
     const parts: string[] = [];
     await exportLines(storage(db), undefined, async (part) => parts.push(part), quiet);

@@ -1,0 +1,205 @@
+// How requests and the pool end early: in each state a request is aborted, and the pool shut down and closed.
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../support/until.ts';
+import { type Clock, stopTime } from './clock.ts';
+import { createGate } from './pool-tasks.ts';
+import {
+  assertServes,
+  assertUnavailable,
+  enqueue,
+  hold,
+  identities,
+  startPool,
+  type WatchedPool,
+} from './watched-pool.ts';
+
+const GONE = new Error('the client has gone');
+const LIMITS = { maxThreads: 2, refillMs: 20 };
+
+/** How a request ends. */
+type End = 'served' | 'aborted' | 'refused' | 'killed';
+
+/** A state of a request, beside another request, whose thread works. */
+interface State {
+  readonly name: string;
+  readonly idle: 0 | 1;
+  /** Makes a request and brings it into the state. */
+  readonly arrange: (pool: WatchedPool, signal: AbortSignal, clock: Clock) => Promise<Request>;
+  /** How the request ends when it is aborted, and when the pool shuts down and is closed. */
+  readonly ends: { readonly abort: End; readonly shutDown?: End; readonly close: End };
+}
+
+interface Request {
+  readonly answer: Promise<unknown>;
+  readonly finish?: () => void;
+}
+
+async function refillOne(pool: WatchedPool, clock: Clock): Promise<void> {
+  clock.tick(LIMITS.refillMs);
+  await until(() => pool.counts().idle === 1);
+}
+
+const STATES: readonly State[] = [
+  {
+    name: 'its threads start',
+    idle: 0,
+    arrange: async (pool, signal) => enqueue(pool, 1, signal),
+    ends: { abort: 'aborted', shutDown: 'refused', close: 'refused' },
+  },
+  {
+    name: 'it waits for threads',
+    idle: 0,
+    arrange: async (pool, signal) => enqueue(pool, LIMITS.maxThreads, signal),
+    ends: { abort: 'aborted', shutDown: 'refused', close: 'refused' },
+  },
+  {
+    name: 'it has its thread and has not called it',
+    idle: 1,
+    async arrange(pool, signal, clock) {
+      await refillOne(pool, clock);
+      return enqueue(pool, 1, signal);
+    },
+    ends: { abort: 'aborted', shutDown: 'served', close: 'killed' },
+  },
+  {
+    name: 'it is at work',
+    idle: 0,
+    arrange: (pool, signal) => hold(pool, 1, signal),
+    ends: { abort: 'aborted', shutDown: 'served', close: 'killed' },
+  },
+  {
+    name: 'it runs for ever',
+    idle: 0,
+    async arrange(pool, signal) {
+      const { cells } = createGate();
+      const input = { deed: 'run for ever', culprit: 0, mates: 0, cells };
+      const answer = pool.run(1, 'fail', () => input, signal);
+      answer.catch(() => undefined);
+      await until(() => pool.counts().alive === 2 && pool.counts().waiting === 0);
+      return { answer };
+    },
+    ends: { abort: 'aborted', close: 'killed' },
+  },
+  {
+    name: 'it is done',
+    idle: 1,
+    async arrange(pool, signal, clock) {
+      await refillOne(pool, clock);
+      await identities(pool, 1, signal);
+      return { answer: Promise.resolve() };
+    },
+    ends: { abort: 'served', shutDown: 'served', close: 'served' },
+  },
+];
+
+async function assertEnds({ answer, finish }: Request, end: End, signal: AbortSignal): Promise<void> {
+  if (end === 'served') finish?.();
+  if (end === 'served') await answer;
+  if (end === 'aborted') await assert.rejects(answer, (error) => error === GONE);
+  if (end === 'refused') await assertUnavailable(answer, /shutting down/);
+  if (end === 'killed') await assert.rejects(answer, /ended before its job did/);
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
+}
+
+async function arrange(t: TestContext, state: State) {
+  const clock = stopTime(t);
+  const pool = startPool(t, { ...LIMITS, idle: state.idle });
+  const other = await hold(pool, 1);
+  const controller = new AbortController();
+  const request = await state.arrange(pool, controller.signal, clock);
+  return { clock, pool, other, controller, request };
+}
+
+for (const state of STATES) {
+  const { abort, shutDown, close } = state.ends;
+
+  test(`threads: a request is aborted while ${state.name}`, async (t) => {
+    const { clock, pool, other, controller, request } = await arrange(t, state);
+    controller.abort(GONE);
+    await assertEnds(request, abort, controller.signal);
+    await until(() => pool.counts().alive === 1);
+    // Those of the other request, and nothing of this one.
+    assert.deepEqual(
+      clock.pending().filter((ms) => ms !== LIMITS.refillMs),
+      [pool.limits.jobMs, pool.limits.idleMs],
+    );
+    assert.equal((await other.finish()).length, 1);
+  });
+
+  if (shutDown) {
+    test(`threads: shuts down while ${state.name}`, async (t) => {
+      const { clock, pool, other, controller, request } = await arrange(t, state);
+      pool.shutDown();
+      await assertUnavailable(identities(pool, 1), /shutting down/);
+      await assertEnds(request, shutDown, controller.signal);
+      // Threads that were still starting end as soon as they have started.
+      await until(() => pool.counts().alive === 1);
+      assert.equal((await other.finish()).length, 1);
+      await until(() => pool.living.size === 0);
+      assert.deepEqual(clock.pending(), []);
+    });
+  }
+
+  test(`threads: closes while ${state.name}`, async (t) => {
+    const { clock, pool, other, controller, request } = await arrange(t, state);
+    const closed = assertCloses(pool, clock);
+    await assertEnds(request, close, controller.signal);
+    await assert.rejects(other.answer, /ended before its job did/);
+    await closed;
+  });
+}
+
+/** Asserts that closing, even twice, ends every thread and leaves no timer. */
+async function assertCloses(pool: WatchedPool, clock: Clock): Promise<void> {
+  await Promise.all([pool.close(), pool.close()]);
+  assert.deepEqual([pool.counts(), pool.living.size], [{ alive: 0, idle: 0, waiting: 0 }, 0]);
+  const started = pool.started.length;
+  await assertUnavailable(identities(pool, 1), /shutting down/);
+  await nextTurn();
+  assert.deepEqual([pool.started.length, clock.pending()], [started, []]);
+}
+
+test('threads: closes before the first use', async (t) => {
+  const clock = stopTime(t);
+  await assertCloses(startPool(t), clock);
+});
+
+test('threads: closes while one thread is idle and another is due', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t, { ...LIMITS, idle: 2 });
+  await assertServes(pool);
+  await until(() => pool.counts().alive === 0);
+  await refillOne(pool, clock);
+  assert.ok(clock.pending().includes(LIMITS.refillMs));
+  await assertCloses(pool, clock);
+});
+
+test('threads: a request that was aborted before starts nothing', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t, { idle: 3 });
+  const signal = AbortSignal.abort(GONE);
+  await assertEnds({ answer: identities(pool, 2, signal) }, 'aborted', signal);
+  assert.deepEqual(clock.pending(), []);
+  clock.tick(1_000);
+  await nextTurn();
+  assert.equal(pool.started.length, 0);
+});
+
+test('threads: an abort after the grant calls no thread', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t, { ...LIMITS, idle: 1 });
+  await assertServes(pool);
+  await until(() => pool.counts().alive === 0);
+  await refillOne(pool, clock);
+  const controller = new AbortController();
+  let inputs = 0;
+  const answer = pool.run(1, 'identify', () => ++inputs, controller.signal);
+  assert.equal(pool.counts().idle, 0);
+  controller.abort(GONE);
+  await assertEnds({ answer }, 'aborted', controller.signal);
+  assert.equal(inputs, 0);
+  await until(() => pool.counts().alive === 0);
+});

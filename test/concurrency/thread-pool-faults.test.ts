@@ -1,0 +1,145 @@
+// A failure in a thread, or before its call, costs its own request only: no other request, no thread, no timer, no listener.
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../support/until.ts';
+import { stopTime } from './clock.ts';
+import { createGate, type Deed } from './pool-tasks.ts';
+import { assertServes, assertUnavailable, enqueue, hold, startPool, type WatchedPool } from './watched-pool.ts';
+
+const NO_THREADS = { alive: 0, idle: 0, waiting: 0 };
+
+/** Requests two threads, of which the second fails while the first waits for ever. */
+function requestFailure(pool: WatchedPool, deed: Deed) {
+  const { cells, arrived } = createGate();
+  const answer = pool.run(2, 'fail', () => ({ deed, culprit: 1, mates: 1, cells }));
+  return { answer, arrived };
+}
+
+async function assertFails(answer: Promise<unknown>, message: RegExp, label: string): Promise<void> {
+  await assert.rejects(answer, (error) => {
+    assert.ok(error instanceof Error, label);
+    assert.match(error.message, message, label);
+    return true;
+  });
+}
+
+const FAULTS: readonly [Deed, RegExp][] = [
+  ['throw', /^thrown by a thread$/],
+  ['throw a text', /^a thread threw 'a text'$/],
+  ['throw a function', /^a thread threw .*Function/],
+  ['exit', /ended before its job did/],
+  // A DOMException loses its text on the way in Node 20, and the rest of itself in Node 22.
+  ['return a function', /could not be cloned|^a thread threw|^$/],
+  ['return what nobody can read', /call stack/],
+];
+
+test('threads: a thread that fails ends its own request only', async (t) => {
+  const pool = startPool(t);
+  const other = await hold(pool, 1);
+  for (const [deed, message] of FAULTS) {
+    await assertFails(requestFailure(pool, deed).answer, message, deed);
+    await until(() => pool.living.size === 1);
+    assert.deepEqual(pool.counts(), { alive: 1, idle: 0, waiting: 0 }, deed);
+  }
+  assert.equal((await other.finish()).length, 1);
+  await assertServes(pool);
+});
+
+test('threads: a job that waits or runs for ever is ended', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t, { jobMs: 1_000 });
+  const jobs = (['wait for ever', 'run for ever'] as const).map((deed) => requestFailure(pool, deed));
+  await until(() => jobs.every(({ arrived }) => arrived() === 1));
+  clock.tick(999);
+  const other = await hold(pool, 1);
+  assert.equal(pool.counts().alive, 5);
+  clock.tick(1);
+  for (const { answer } of jobs) await assert.rejects(answer, /^Error: fail took too long$/);
+  await until(() => pool.living.size === 1);
+  assert.equal((await other.finish()).length, 1);
+  await assertServes(pool);
+  assert.deepEqual(clock.pending(), [pool.limits.idleMs]);
+});
+
+const INPUTS: readonly [inputFor: (index: number) => unknown, message: RegExp][] = [
+  [(index) => (index === 1 ? assert.fail('no input') : index), /no input/],
+  [(index) => (index === 1 ? () => index : index), /could not be cloned/],
+];
+
+test('threads: an input that throws or cannot be cloned', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t);
+  for (const [inputFor, message] of INPUTS) {
+    const { signal } = new AbortController();
+    await assert.rejects(pool.run(2, 'identify', inputFor, signal), message);
+    assert.deepEqual(clock.pending(), [pool.limits.idleMs]);
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+    await until(() => pool.living.size === 0);
+    assert.deepEqual(pool.counts(), NO_THREADS);
+  }
+  await assertServes(pool);
+});
+
+function moduleOf(text: string): URL {
+  return new URL(`data:text/javascript,${encodeURIComponent(text)}`);
+}
+
+const BROKEN: readonly [name: string, tasks: URL, message: RegExp][] = [
+  ['throws', moduleOf('throw new Error("broken")'), /^broken$/],
+  ['throws a text', moduleOf('throw "broken"'), /^a thread threw 'broken'$/],
+  ['ends its thread', moduleOf('process.exit()'), /ended before its job did/],
+  ['never loads', moduleOf('await new Promise(() => {})'), /ended before its job did/],
+  ['has no warmUp', moduleOf('export const tasks = {}'), /warmUp is not a function/],
+  ['does not exist', new URL('no-such-tasks.js', import.meta.url), /Cannot find module/],
+];
+
+for (const [name, tasks, message] of BROKEN) {
+  test(`threads: fails and gives up when the task module ${name}`, async (t) => {
+    const clock = stopTime(t);
+    const pool = startPool(t, { tasks, idle: 2, refillMs: 20, idleMs: 1_000, starting: 1 });
+    const { signal } = new AbortController();
+    await assertFails(enqueue(pool, 2, signal).answer, message, name);
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+    await until(() => pool.counts().alive === 0);
+    // Standbys would fail as well.
+    for (let round = 0; round < 10; round += 1) {
+      clock.tick(20);
+      await nextTurn();
+    }
+    assert.deepEqual([pool.counts(), pool.started.length], [NO_THREADS, 1]);
+    await pool.close();
+    assert.deepEqual(clock.pending(), []);
+  });
+}
+
+test('threads: a thread that never is ready is ended', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t, { tasks: moduleOf('for (;;);'), startMs: 1_000, idle: 3 });
+  const { answer } = enqueue(pool, 1);
+  assert.equal(pool.counts().alive, 1);
+  clock.tick(999);
+  assert.equal(pool.counts().alive, 1);
+  clock.tick(1);
+  await assert.rejects(answer, /^Error: a thread took too long to start$/);
+  await until(() => pool.living.size === 0);
+  assert.deepEqual(clock.pending(), [pool.limits.idleMs]);
+  assert.equal(pool.started.length, 1);
+});
+
+test('threads: each failed start fails one waiting request', async (t) => {
+  const pool = startPool(t, { tasks: moduleOf('process.exit()') });
+  const answers = await Promise.allSettled(Array.from({ length: 4 }, () => enqueue(pool, 2).answer));
+  for (const { status } of answers) assert.equal(status, 'rejected');
+  assert.ok(pool.started.length <= 4 + pool.limits.starting, `${pool.started.length} were started`);
+  await until(() => pool.counts().alive === 0);
+});
+
+test('threads: an unknown task has no results', async (t) => {
+  const tasks = moduleOf('export const tasks = {}; export const warmUp = () => ({ task: "none", index: 0 });');
+  const pool = startPool(t, { tasks });
+  assert.deepEqual(await pool.run(1, 'no such task', () => 0), [undefined]);
+  await pool.close();
+  await assertUnavailable(enqueue(pool, 1).answer, /shutting down/);
+});

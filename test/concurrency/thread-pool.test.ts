@@ -1,0 +1,161 @@
+// The thread pool at work: the order of results, fresh threads for each request, the bounds, and the queue of requests.
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { sharedCells } from '../../src/concurrency/sync.ts';
+import { CANNOT_LOOK, threadsOf } from '../support/threads.ts';
+import { until } from '../support/until.ts';
+import { stopTime } from './clock.ts';
+import type { Identity } from './pool-tasks.ts';
+import { assertServes, assertUnavailable, enqueue, hold, identities, startPool } from './watched-pool.ts';
+
+test('threads: results come in thread order, although the last is first', async (t) => {
+  const turn = sharedCells(1, { 0: 1 });
+  const answers = (await startPool(t).run(2, 'reverse', () => turn)) as readonly Identity[];
+  assert.deepEqual(
+    answers.map(({ index }) => index),
+    [0, 1],
+  );
+});
+
+test('threads: each request gets fresh threads that are warm', async (t) => {
+  const pool = startPool(t, { idle: 1, refillMs: 1 });
+  const all: Identity[] = [];
+  for (const size of [1, 2, 1]) all.push(...(await identities(pool, size)));
+  assert.equal(new Set(all.map(({ threadId }) => threadId)).size, all.length);
+  for (const { served, warmedUp } of all) assert.ok(served === 1 && warmedUp > 1);
+});
+
+test('threads: threads of several requests work at once', async (t) => {
+  const pool = startPool(t);
+  const one = await hold(pool, 1);
+  const other = await hold(pool, 2);
+  assert.deepEqual(pool.counts(), { alive: 3, idle: 0, waiting: 0 });
+  assert.equal((await other.finish()).length, 2);
+  assert.equal((await one.finish()).length, 1);
+  await until(() => pool.counts().alive === 0);
+});
+
+test('threads: no more threads start at once than the limit', async (t) => {
+  const pool = startPool(t, { starting: 2 });
+  const held = enqueue(pool, 3);
+  assert.deepEqual(pool.counts(), { alive: 2, idle: 0, waiting: 1 });
+  await until(() => {
+    const { alive, idle } = pool.counts();
+    // No thread works before the last one is idle.
+    if (pool.started.length < 3) assert.ok(alive - idle <= 2);
+    return held.gate.arrived() === 3;
+  });
+  assert.equal((await held.finish()).length, 3);
+});
+
+test('threads: requests are served in order', async (t) => {
+  const pool = startPool(t, { maxThreads: 1 });
+  const order: number[] = [];
+  await Promise.all([0, 1, 2].map((request) => identities(pool, 1).then(() => order.push(request))));
+  assert.deepEqual(order, [0, 1, 2]);
+});
+
+describe('threads: a large request waits for both threads', () => {
+  /** One of two threads works, the other is idle; a large request waits for both, and two small ones behind it. */
+  async function arrange(t: TestContext) {
+    const clock = stopTime(t);
+    const pool = startPool(t, { maxThreads: 2 });
+    const one = await hold(pool, 1);
+    const working = await hold(pool, 1);
+    const controller = new AbortController();
+    const large = enqueue(pool, 2, controller.signal);
+    clock.tick(1_000);
+    const small = enqueue(pool, 1);
+    const last = enqueue(pool, 1);
+    await one.finish();
+    await until(() => pool.counts().idle === 1);
+    const arrived = () => [large, small, last].map(({ gate }) => gate.arrived());
+    assert.deepEqual(arrived(), [0, 0, 0]);
+    return { clock, pool, working, controller, large, small, last, arrived };
+  }
+
+  test('threads: small requests do not overtake it', async (t) => {
+    const { pool, working, large, small, last, arrived } = await arrange(t);
+    await working.finish();
+    await until(() => large.gate.arrived() === 2);
+    assert.deepEqual(arrived(), [2, 0, 0]);
+    await large.finish();
+    await until(() => small.gate.arrived() + last.gate.arrived() === 2);
+    await Promise.all([small.finish(), last.finish()]);
+    assert.equal(pool.most(), 2);
+  });
+
+  test('threads: after its abort a small request gets the idle thread', async (t) => {
+    const { controller, large, small, pool, arrived } = await arrange(t);
+    controller.abort(new Error('gone'));
+    await assert.rejects(large.answer, /gone/);
+    assert.equal(pool.counts().idle, 0);
+    await until(() => small.gate.arrived() === 1);
+    assert.deepEqual([arrived(), pool.started.length], [[0, 1, 0], 3]);
+  });
+
+  test('threads: after its time-out a small request gets the thread', async (t) => {
+    const { clock, pool, large, small } = await arrange(t);
+    clock.tick(pool.limits.queueMs - 1_000);
+    await assertUnavailable(large.answer, /no threads in time/);
+    assert.equal(pool.counts().idle, 0);
+    await until(() => small.gate.arrived() === 1);
+    await small.finish();
+  });
+
+  test('threads: after a close nobody gets the idle thread', async (t) => {
+    const { pool, large, small, last } = await arrange(t);
+    const closed = pool.close();
+    for (const { answer } of [large, small, last]) await assertUnavailable(answer, /shutting down/);
+    await closed;
+    assert.equal(pool.started.length, 3);
+  });
+});
+
+test('threads: a burst never exceeds the bound of threads', async (t) => {
+  const pool = startPool(t, { maxThreads: 2, idle: 1, starting: 4, refillMs: 1 });
+  const base = CANNOT_LOOK ? 0 : threadsOf(process.pid);
+  let answered = false;
+  const all = Promise.all([1, 2, 1, 2].map((size) => assertServes(pool, size))).finally(() => {
+    answered = true;
+  });
+  await until(() => {
+    assert.ok(pool.counts().alive <= 2);
+    return answered;
+  });
+  await all;
+  assert.equal(pool.most(), 2);
+  await until(() => pool.counts().idle === 1 && pool.counts().alive === 1);
+  // The system takes a moment longer to forget a thread that has ended.
+  if (!CANNOT_LOOK) await until(() => threadsOf(process.pid) <= base + 1);
+});
+
+test('threads: a full queue refuses, until there is room again', async (t) => {
+  const pool = startPool(t, { maxThreads: 1, queue: 2 });
+  const held = await hold(pool, 1);
+  const controller = new AbortController();
+  const waiting = enqueue(pool, 1);
+  enqueue(pool, 1, controller.signal);
+  await assertUnavailable(identities(pool, 1), /too many/i);
+  controller.abort();
+  const later = enqueue(pool, 1);
+  await assertUnavailable(identities(pool, 1), /too many/i);
+  for (const each of [held, waiting, later]) await each.finish();
+});
+
+test('threads: a request that waits too long is refused', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t, { maxThreads: 1, queueMs: 500, jobMs: 2_000 });
+  const held = await hold(pool, 1);
+  let refused = false;
+  const waiting = enqueue(pool, 1).answer.finally(() => {
+    refused = true;
+  });
+  clock.tick(499);
+  await until(() => pool.counts().alive === 1);
+  assert.equal(refused, false);
+  clock.tick(1);
+  await assertUnavailable(waiting, /no threads in time/);
+  await held.finish();
+  await assertServes(pool);
+});

@@ -1,0 +1,116 @@
+// A thread pool for a test, with what can be observed from outside: the threads that the process starts, and how requests
+// end.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Worker } from 'node:worker_threads';
+import { NoThreads } from '../../src/concurrency/no-threads.ts';
+import { POOL_LIMITS, ThreadPool } from '../../src/concurrency/thread-pool.ts';
+import { until } from '../support/until.ts';
+import { createGate, type Gate, type Identity } from './pool-tasks.ts';
+
+const TASKS = new URL('pool-tasks.js', import.meta.url);
+
+// Each thread would write a file of coverage when it ends.
+delete process.env.NODE_V8_COVERAGE;
+
+/** What a test may choose. */
+type Choices = Partial<typeof POOL_LIMITS> & { readonly maxThreads?: number; readonly tasks?: URL };
+
+/** A pool under observation. */
+export class WatchedPool extends ThreadPool {
+  readonly limits: typeof POOL_LIMITS;
+  /** All threads that the process has started since, in order. */
+  readonly started: Worker[] = [];
+  /** Those of them that have not ended. */
+  readonly living = new Set<Worker>();
+  #most = 0;
+
+  constructor(tasks: URL, maxThreads: number, limits: typeof POOL_LIMITS) {
+    super({ tasks, maxThreads, limits });
+    this.limits = limits;
+  }
+
+  /** The largest number of threads that lived at one time. */
+  most(): number {
+    return this.#most;
+  }
+
+  /** Observes a thread that the process has started. */
+  watch(worker: Worker): void {
+    this.started.push(worker);
+    this.living.add(worker);
+    this.#most = Math.max(this.#most, this.living.size);
+    worker.on('exit', () => this.living.delete(worker));
+  }
+}
+
+/**
+ * Returns a pool that is closed when the test ends. By default it keeps no idle threads, starts two threads at a time, and
+ * ignores how busy the event loop is, because a test that waits keeps it busy.
+ */
+export function startPool(t: Pick<TestContext, 'after'>, choices: Choices = {}): WatchedPool {
+  const { maxThreads = 8, tasks = TASKS, ...rest } = choices;
+  const limits = { ...POOL_LIMITS, idle: 0, starting: 2, refillUtilization: Number.POSITIVE_INFINITY, ...rest };
+  const pool = new WatchedPool(tasks, maxThreads, limits);
+  const onWorker = (worker: Worker) => pool.watch(worker);
+  process.on('worker', onWorker);
+  t.after(async () => {
+    await pool.close();
+    process.off('worker', onWorker);
+  });
+  return pool;
+}
+
+/** Resolves with the identities of the threads that serve one request. */
+export async function identities(pool: ThreadPool, size: number, signal?: AbortSignal): Promise<readonly Identity[]> {
+  return (await pool.run(size, 'identify', (index) => index, signal)) as readonly Identity[];
+}
+
+/** Asserts that a request for this many threads is served. */
+export async function assertServes(pool: ThreadPool, size = 1): Promise<void> {
+  const answers = await identities(pool, size);
+  assert.deepEqual(
+    answers.map(({ index, input, served }) => ({ index, input, served })),
+    Array.from({ length: size }, (_, index) => ({ index, input: index, served: 1 })),
+  );
+}
+
+/** A request that lasts until the test ends it. */
+export interface Held {
+  readonly gate: Gate;
+  readonly answer: Promise<readonly Identity[]>;
+  /** Opens the gate and resolves with the answer. */
+  finish(): Promise<readonly Identity[]>;
+}
+
+/** Requests threads that work until their gate opens. The request may have to wait for its threads. */
+export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal): Held {
+  const gate = createGate();
+  const answer = pool.run(size, 'wait', () => gate.cells, signal) as Promise<readonly Identity[]>;
+  // Some answers fail only because the pool is closed at the end of a test.
+  answer.catch(() => undefined);
+  return {
+    gate,
+    answer,
+    finish() {
+      gate.open();
+      return answer;
+    },
+  };
+}
+
+/** Requests threads as {@link enqueue} does; resolves once all of them work. */
+export async function hold(pool: ThreadPool, size: number, signal?: AbortSignal): Promise<Held> {
+  const held = enqueue(pool, size, signal);
+  await until(() => held.gate.arrived() === size);
+  return held;
+}
+
+/** Asserts that a request was refused for now, with this reason. */
+export async function assertUnavailable(answer: Promise<unknown>, message: RegExp): Promise<void> {
+  await assert.rejects(answer, (error) => {
+    assert.ok(error instanceof NoThreads, String(error));
+    assert.match(error.message, message);
+    return true;
+  });
+}
