@@ -15,8 +15,8 @@ export type ShareCounts = (own: () => Promise<Snapshot>) => () => Promise<readon
 /** The metrics of the service, from now on. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #batches = new BatchMetrics(this.#registry);
   readonly requests = new RequestMetrics(this.#registry);
+  readonly #batches = new BatchMetrics(this.#registry);
   readonly meters = this.#batches.meters;
   readonly #collect: () => Promise<readonly Snapshot[]>;
   readonly #stopMeasuring: () => void;

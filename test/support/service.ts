@@ -2,9 +2,9 @@
 import { Agent } from 'node:http';
 import { App } from '../../src/app.ts';
 import { parseCommand } from '../../src/cli/command-line.ts';
-import type { Log } from '../../src/log/log.ts';
 import type { Options } from '../../src/cli/options.ts';
-import { parseLocation } from '../../src/storage/location.ts';
+import type { Log } from '../../src/log/log.ts';
+import { locationOf } from './databases.ts';
 import { type Ends, emptyDatabase } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 
@@ -46,14 +46,12 @@ export function optionsFor(...args: string[]): Options {
  */
 export async function startService(test: Ends, overrides: Overrides = {}): Promise<Service> {
   const { db: file, release } = overrides.db ? { db: overrides.db, release() {} } : await emptyDatabase(test);
-  const db = parseLocation(file);
-  if (!db) throw new Error(`this names no database: ${file}`);
   const lines: LogLine[] = [];
   const log: Log = {
     write: (level, message, fields = {}) => lines.push({ level, message, fields }),
     flush: () => {},
   };
-  const app = new App({ ...optionsFor(), ...overrides, db }, log);
+  const app = new App({ ...optionsFor(), ...overrides, db: locationOf(file) }, log);
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
   let closed: Promise<void> | undefined;

@@ -85,7 +85,9 @@ export async function stopUnderLoad(t: TestContext, load: StopsUnderLoad): Promi
     assert.deepEqual(readdirSync(folder), ['notes.db']);
     confirmed.push(...tally.confirmed);
   }
-  const rows = await beside(join(folder, 'notes.db'), ({ run }) => run({ sql: 'SELECT title FROM notes' }));
+  const rows = await beside(join(folder, 'notes.db'), (connection) =>
+    connection.run({ sql: 'SELECT title FROM notes' }),
+  );
   const stored = new Set(rows.map(({ title }) => title));
   const missing = confirmed.filter((title) => !stored.has(title));
   assert.deepEqual(missing, []);

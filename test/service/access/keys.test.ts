@@ -33,6 +33,7 @@ test('keys: every operation but health and documentation needs one', async () =>
   for (const [template, operations] of Object.entries(contract.paths)) {
     const path = template
       .replace('{asset}', 'swagger-ui.css')
+      .replace('{guide}', 'options')
       .replace('{slug}', 'not-found')
       .replace(/\{\w+\}/g, '1');
     for (const method of Object.keys(operations).filter((name) => /^(get|put|post|delete)$/.test(name))) {

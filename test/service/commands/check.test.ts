@@ -77,7 +77,7 @@ const UNREADABLE: Record<string, [make: (path: string, t: TestContext) => unknow
   ],
   'overwritten tables': [
     (path) => writeFileSync(path, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8_000, 0xff)])),
-    /it is (?:damaged|no SQLite file)$/,
+    /it is (?:damaged|not a SQLite database)$/,
   ],
 };
 

@@ -89,7 +89,10 @@ test('copy: the password of the cluster comes from a file', async (t) => {
   const db = `${clusterAddress(nodes)}?user=me`;
   const env = { NOTES_DB_PASSWORD_FILE: password };
   await copy(from, db, { env });
-  await assert.rejects(copy(db, 'rqlite://127.0.0.1:1?user=other', { env }), /^UsageError: copy has one password/);
+  await assert.rejects(
+    copy(db, 'rqlite://127.0.0.1:1?user=other', { env }),
+    /^UsageError: copy takes one password only: between two clusters with users, copy to a file first$/,
+  );
 });
 
 test('copy: what is no source or no target is refused', async (t) => {

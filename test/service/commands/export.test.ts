@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { exportLines } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
-import { newFile } from '../../support/databases.ts';
+import { locationOf, newFile } from '../../support/databases.ts';
 import { clusterAddress } from '../../support/engine.ts';
 import { filledFile, ODD_TEXTS } from '../../support/filled.ts';
 import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
@@ -23,7 +23,7 @@ const QUIET = { isTerminal: false, write() {} };
 
 const exported = async (db: string) => (await perform(['export', '--db', db])).output;
 const exportTo = (file: string, db: string, parts?: PerformParts) => perform(['export', file, '--db', db], parts);
-const storageAt = (db: string) => ({ db, dbPassword: undefined, dbPasswordFile: undefined });
+const storageAt = (db: string) => ({ db: locationOf(db), dbPassword: undefined, dbPasswordFile: undefined });
 
 async function emptyCluster(t: TestContext): Promise<string> {
   return clusterAddress((await startStandIn(t)).nodes);

@@ -53,14 +53,17 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
     /line 1: counts must be whole numbers from 0 to \d+ by notes, tags, /,
   ],
   'a missing last line': [HEAD + NOTES, /the last line is missing: it was cut off after line 3$/],
-  'half a line': [WHOLE.slice(0, -40), /line 4: it is no JSON in UTF-8$/],
+  'half a line': [WHOLE.slice(0, -40), /line 4: it is not JSON in UTF-8$/],
   'a missing line': [
     HEAD + COMMENT.replace('3', '1') + END,
     /line 3: the first line says 3 records, the last 3, and there are 1$/,
   ],
   'a line after the end': [`${WHOLE}${COMMENT}`, /line 6: it stands after the last one$/],
-  'a list': [`${HEAD}[]\n`, /line 2: it is no JSON object$/],
-  'bytes that are no UTF-8': [Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'), /line 2: it is no JSON in UTF-8$/],
+  'a list': [`${HEAD}[]\n`, /line 2: it is not a JSON object$/],
+  'bytes that are no UTF-8': [
+    Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'),
+    /line 2: it is not JSON in UTF-8$/,
+  ],
   'an unknown type': [`${HEAD}{"type":"user"}\n`, /line 2: its type must be note, tag, comment or end$/],
   'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
   'a text that is too long': [

@@ -31,7 +31,7 @@ const launcherOf = (tree: string) => ({ launcher: join(tree, 'bin/notes-server')
 /** Asserts that the command of the tree fails, and that its one line ends with `remedy`. */
 async function assertRemedy(t: TestContext, tree: string, remedy: string): Promise<void> {
   const ending = await runCommand(t, [], launcherOf(tree));
-  const reason = remedy === 'ci' ? /: it is not completely installed\. / : /: sqlite3 has no binding that works here /;
+  const reason = remedy === 'ci' ? /: the installation is incomplete\. / : /: sqlite3 has no working binding /;
   assertRefused(ending, 1, reason);
   assert.ok(ending.stderr.endsWith(` Run: npm --prefix "${tree}/" ${remedy}\n`), ending.stderr);
 }

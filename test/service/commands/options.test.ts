@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { helpText, parseCommand } from '../../../src/cli/command-line.ts';
 import { UsageError } from '../../../src/cli/option-values.ts';
 import { isLoopback, type Options } from '../../../src/cli/options.ts';
+import type { StorageOptions } from '../../../src/storage/open.ts';
 import { parseCluster } from '../../../src/storage/rqlite/address.ts';
 
 /** An option, with two texts and the values they set. The flag alone sets a switch. */
@@ -21,7 +22,13 @@ interface Sample {
 const SAMPLES: readonly Sample[] = [
   { flag: 'host', key: 'host', byDefault: '127.0.0.1', first: ['127.0.0.2', '127.0.0.2'], second: ['::1', '::1'] },
   { flag: 'port', key: 'port', byDefault: 3000, first: ['0', 0], second: ['65535', 65_535] },
-  { flag: 'db', key: 'db', byDefault: 'notes.db', first: [':memory:', ':memory:'], second: ['a b.db', 'a b.db'] },
+  {
+    flag: 'db',
+    key: 'db',
+    byDefault: { kind: 'file', name: 'notes.db' },
+    first: [':memory:', { kind: 'memory', name: ':memory:' }],
+    second: ['a b.db', { kind: 'file', name: 'a b.db' }],
+  },
   { flag: 'db-password-file', key: 'dbPasswordFile', byDefault: undefined, first: ['a', 'a'], second: ['b', 'b'] },
   {
     flag: 'base-url',
@@ -106,7 +113,8 @@ test('options: --help lists each with its default', () => {
   assert.deepEqual([...listed.keys()], [...SAMPLES.map(({ flag }) => flag), 'help', 'version']);
   for (const { flag, byDefault, isSwitch } of SAMPLES) {
     if (!byDefault || isSwitch || Array.isArray(byDefault)) continue;
-    assert.ok(listed.get(flag)?.endsWith(`(default: ${byDefault})`), flag);
+    const text = typeof byDefault === 'object' && 'name' in byDefault ? byDefault.name : byDefault;
+    assert.ok(listed.get(flag)?.endsWith(`(default: ${text})`), flag);
   }
 });
 
@@ -265,6 +273,9 @@ test('options: the address of a cluster', () => {
     level: 'weak',
     user: 'b c',
   });
+  const name = 'rqlite://a:1?level=weak';
+  const location = { kind: 'cluster', name, nodes: ['http://a:1'], level: 'weak', user: undefined };
+  assert.deepEqual(options(['--db', name]).db, location);
   for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:']) assert.equal(parseCluster(file), undefined, file);
 });
 
@@ -293,7 +304,7 @@ test('options: no message quotes the password of a cluster', () => {
 
 test('options: several processes need a file', () => {
   assert.throws(() => options(['--processes', '2', '--db', ':memory:']), /^UsageError: --processes needs a file/);
-  assert.equal(options(['--processes', '1', '--db', ':memory:']).db, ':memory:');
+  assert.equal(options(['--processes', '1', '--db', ':memory:']).db.kind, 'memory');
 });
 
 test('options: a public address needs keys or --allow-anonymous', () => {
@@ -323,8 +334,8 @@ test('options: check takes one file and no environment', () => {
 for (const kind of ['backup', 'restore', 'export', 'import']) {
   test(`options: ${kind} takes a database, or that of the service`, () => {
     const dbOf = (args: string[], env = {}) => {
-      const { db } = parseCommand([kind, 'file', ...args], env) as { db: string | { db: string } };
-      return typeof db === 'string' ? db : db.db;
+      const { db } = parseCommand([kind, 'file', ...args], env) as { db: string | StorageOptions };
+      return typeof db === 'string' ? db : db.db.name;
     };
     assert.equal(dbOf(['--db', 'a.db'], { NOTES_DB: 'b.db' }), 'a.db');
     assert.equal(dbOf([], { NOTES_DB: 'b.db' }), 'b.db');
@@ -341,30 +352,30 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
   ],
   backup: [
     'backup TARGET',
-    /backup takes one TARGET$|from one file to another; for a cluster there|'--(?:port|force)'/,
+    /backup takes one TARGET$|backup works with files only; for a cluster use copy, export or import$|'--(?:port|force)'/,
     ...[[], ['a', 'b'], ['a', '--port', '0'], ['a', '--force'], ['a', '--db', ':memory:']],
     ['a', '--db', 'rqlite://127.0.0.1:1'],
     ['rqlite://127.0.0.1:1'],
   ],
   restore: [
     'restore BACKUP',
-    /restore takes one BACKUP$|from one file to another; for a cluster there|'--from'/,
+    /restore takes one BACKUP$|restore works with files only; for a cluster use copy, export or import$|'--from'/,
     ...[[], ['a', 'b'], ['a', '--from', 'b'], ['a', '--db', ':memory:']],
     ['a', '--db', 'rqlite://127.0.0.1:1'],
   ],
   export: [
     'export [FILE]',
-    /export takes one FILE at most$|export needs a database that is kept|'--port'/,
+    /export takes one FILE at most$|export does not work with a database in memory$|'--port'/,
     ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
   ],
   import: [
     'import [FILE]',
-    /import takes one FILE at most$|import needs a database that is kept|'--port'/,
+    /import takes one FILE at most$|import does not work with a database in memory$|'--port'/,
     ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
   ],
   copy: [
     'copy --from DB --to DB',
-    /copy takes --from DB and --to DB$|copy goes from one database into another|'(?:a|--db)'|--db takes a file/,
+    /copy takes --from DB and --to DB$|copy takes two different databases, neither of them in memory$|'(?:a|--db)'|--db takes a file/,
     ...[[], ['--from', 'a'], ['--to', 'a'], ['a', 'b'], ['--from', 'a', '--to', 'b', '--db', 'c']],
     ['--from', 'a', '--to', 'a'],
     ['--from', 'a', '--to', ':memory:'],

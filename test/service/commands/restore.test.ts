@@ -123,7 +123,7 @@ function linkAt(path: string): string | undefined {
 test('restore: a database that appears meanwhile stays', async (t) => {
   const [backup, other] = [await backupOf(t, 10), await filledFile(t, 1)];
   for (const [end, reason] of [
-    ['', /cannot write \S+: somebody has made one meanwhile$/],
+    ['', /cannot write \S+: somebody has created one meanwhile$/],
     ['-wal', /notes\.db-wal is there without its database: move it away first$/],
   ] as const) {
     const db = newFile(t);
@@ -185,7 +185,7 @@ test('restore: the target of a link is replaced', async (t) => {
   await restore(backup, link);
   assert.equal(readlinkSync(link), db);
   assert.equal(await notesIn(db), 16);
-  await assert.rejects(restore(db, link), /is what it would be put in the place of$/);
+  await assert.rejects(restore(db, link), /backup and database are the same file: \S+notes\.db$/);
 });
 
 test('restore: a missing, damaged or foreign backup is refused', async (t) => {
@@ -248,7 +248,7 @@ test('restore: a folder, a broken link or a pipe is refused', async (t) => {
   symlinkSync('nowhere', link);
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
   for (const place of [folder, link, pipe]) {
-    await assert.rejects(restore(backup, place), / is no file$/);
+    await assert.rejects(restore(backup, place), / is not a file$/);
   }
   assert.deepEqual(readdirSync(folder), ['link', 'pipe']);
 });

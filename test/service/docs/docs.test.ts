@@ -11,14 +11,15 @@ import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes);
-const HTML = 'text/html; charset=utf-8';
+const GUIDE_PAGES = GUIDES.map(({ name }) => `/docs/guides/${name}`);
 const BROTLI_AND_GZIP = ['br', 'gzip'];
+const HTML = 'text/html; charset=utf-8';
 const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-8'];
 
 /** The documents that the service keeps in memory, with their types and their content codings. */
 const DOCUMENTS = [
   { path: '/docs', type: HTML, codings: ['gzip'] },
-  { path: '/docs/guides/options', type: HTML, codings: BROTLI_AND_GZIP },
+  ...GUIDE_PAGES.map((path) => ({ path, type: HTML, codings: BROTLI_AND_GZIP })),
   { path: '/docs/page.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/docs.css', type: CSS, codings: BROTLI_AND_GZIP },
   { path: '/docs/guide.css', type: CSS, codings: BROTLI_AND_GZIP },
@@ -88,7 +89,7 @@ test('docs: the coding is the best that the client accepts', async () => {
 });
 
 test('docs: 304 for a client with the current etag', async () => {
-  for (const path of ['/docs', '/docs/guides/options', '/docs/swagger-ui.css', '/openapi.json']) {
+  for (const path of ['/docs', '/docs/swagger-ui.css', '/openapi.json']) {
     for (const coding of ['identity', 'gzip']) {
       const requestWith = (known: string) =>
         service.request('GET', path, { headers: { 'accept-encoding': coding, 'if-none-match': known } });
@@ -149,9 +150,8 @@ test('docs: pages refer to what exists, by relative paths', async () => {
   const ofDocs = ['docs.css', 'operations.css', 'operation.css', 'swagger-ui-bundle.js', 'initializer.js'].map(
     (name) => `/docs/${name}`,
   );
-  const guides = GUIDES.map(({ name }) => `/docs/guides/${name}`);
   for (const [path, expected] of [
-    ['/docs', [...shared, ...ofDocs, ...guides]],
+    ['/docs', [...shared, ...GUIDE_PAGES, ...ofDocs]],
     ['/problems/not-found', shared],
   ] as const) {
     const { text } = await service.request('GET', path);
@@ -171,7 +171,7 @@ test('docs: pages refer to what exists, by relative paths', async () => {
   }
 });
 
-test('docs: unknown files and problem types are 404', async () => {
+test('docs: unknown files, guides and problem types are 404', async () => {
   for (const path of [
     '/docs/nothing.js',
     '/docs/',
@@ -182,9 +182,14 @@ test('docs: unknown files and problem types are 404', async () => {
     '/docs/..%2f..%2foptions.js',
     '/docs/%2e%2e',
     '/docs/page.css%00',
-    '/docs/guides',
     '/docs/__proto__',
     '/docs/constructor',
+    '/docs/guides',
+    '/docs/guides/',
+    '/docs/guides/nothing',
+    '/docs/guides/options.md',
+    '/docs/guides/options.html',
+    '/docs/guides/__proto__',
     '/openapi.json/',
     '/problems',
     '/problems/',

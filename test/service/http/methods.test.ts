@@ -13,6 +13,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   tag_id: '1',
   comment_id: '1',
   asset: 'page.css',
+  guide: 'options',
   slug: 'not-found',
 };
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { recordRoutes } from '../../../src/routes/records.ts';
-import { notes } from '../../../src/resources/notes.ts';
 import { ClientGone } from '../../../src/http/body.ts';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import { notes } from '../../../src/resources/notes.ts';
+import { recordRoutes } from '../../../src/routes/records.ts';
 import { createTable } from '../../../src/storage/table.ts';
 import { createWriter } from '../../../src/storage/writer.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';

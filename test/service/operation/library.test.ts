@@ -80,7 +80,10 @@ test('library: wrong options throw a usage error in one line', () => {
     const create = () => Reflect.apply(createApp, undefined, [options]);
     assert.throws(create, { name: 'UsageError', message }, inspect(wrong));
   }
-  assert.throws(() => Reflect.apply(createApp, undefined, []), { name: 'UsageError', message: /^the option db is required/ });
+  assert.throws(() => Reflect.apply(createApp, undefined, []), {
+    name: 'UsageError',
+    message: /^the option db is required/,
+  });
 });
 
 test('library: close works without a start, after a failed one, twice', async () => {
@@ -97,7 +100,10 @@ test('library: close works without a start, after a failed one, twice', async ()
 test('library: a service closed before it listens never listens', async () => {
   const service = createApp({ db: ':memory:' });
   await service.close();
-  await assert.rejects(service.listen(), /^Error: a service listens only once and not after it was closed; create another one/);
+  await assert.rejects(
+    service.listen(),
+    /^Error: a service listens only once and not after it was closed; create another one/,
+  );
 });
 
 test('library: a close during the start ends the service', async () => {

@@ -14,7 +14,7 @@ const NOTE = { title: 'a', body: 'b' };
 
 /** Renames the table of notes under the service, so that every access to notes fails. */
 function breakNotes({ file }: Pick<Service, 'file'>): Promise<unknown> {
-  return beside(file, ({ execute }) => execute('ALTER TABLE notes RENAME TO elsewhere'));
+  return beside(file, (connection) => connection.execute('ALTER TABLE notes RENAME TO elsewhere'));
 }
 
 /** The lines of the service's log as the process would write them. */

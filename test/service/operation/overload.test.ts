@@ -1,8 +1,8 @@
 // The bounds of what waits or is held in memory: requests beyond them are refused, others served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { notes } from '../../../src/resources/notes.ts';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import { notes } from '../../../src/resources/notes.ts';
 import { BATCH_LIMITS } from '../../../src/storage/backlog-limit.ts';
 import { QueueFull } from '../../../src/storage/batcher.ts';
 import { createTable } from '../../../src/storage/table.ts';

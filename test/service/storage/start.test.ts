@@ -47,8 +47,16 @@ const UNUSABLE: readonly Unusable[] = [
     make: (path) => rmSync(dirname(path), { recursive: true }),
   },
   { name: 'that is a folder', reason: /no file/, make: (path) => mkdirSync(path) },
-  { name: 'that holds text', reason: /not a SQLite database/, make: (path) => writeFileSync(path, 'a shopping list\n') },
-  { name: 'that holds zeros', reason: /not a SQLite database/, make: (path) => writeFileSync(path, Buffer.alloc(8_192)) },
+  {
+    name: 'that holds text',
+    reason: /not a SQLite database/,
+    make: (path) => writeFileSync(path, 'a shopping list\n'),
+  },
+  {
+    name: 'that holds zeros',
+    reason: /not a SQLite database/,
+    make: (path) => writeFileSync(path, Buffer.alloc(8_192)),
+  },
   {
     name: 'whose header is overwritten',
     reason: /not a SQLite database/,

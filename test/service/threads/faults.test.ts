@@ -1,8 +1,8 @@
 // What the demonstrations refuse: values at and beyond each bound of the contract, empty lists, other methods.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { pool } from '../../../src/concurrency/pool.ts';
+import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
