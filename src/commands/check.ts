@@ -12,11 +12,13 @@ import { companionsOf } from '../storage/sqlite/files.ts';
 /** How many faults each check reports. */
 const MAX_FAULTS = 25;
 
-/** Queries that return a description of each fault; no rows for a sound database. */
-export const SOUNDNESS_QUERIES = [
-  `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent) FROM pragma_foreign_key_check`,
-  ...RESOURCES.flatMap(soundnessOf),
-].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
+/** Returns queries that return a description of each fault; no rows for a sound database. */
+export function soundnessQueries(resources: readonly Resource[] = RESOURCES): string[] {
+  return [
+    `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent) FROM pragma_foreign_key_check`,
+    ...resources.flatMap(soundnessOf),
+  ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
+}
 
 /** Compares the block counters and the last id with the records. */
 function soundnessOf({ table, blocks, owner }: Resource): string[] {
@@ -50,9 +52,8 @@ async function inspect(path: string, atRest: boolean): Promise<string[]> {
   try {
     const faults = await faultsFound(connection, 'PRAGMA integrity_check(1)');
     // Only then ask for more: with a higher limit SQLite may fail, and report none, where it cannot read on.
-    const queries =
-      faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`, ...SOUNDNESS_QUERIES] : SOUNDNESS_QUERIES;
-    for (const sql of queries) faults.push(...(await faultsFound(connection, sql)));
+    const further = faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
+    for (const sql of [...further, ...soundnessQueries()]) faults.push(...(await faultsFound(connection, sql)));
     return [...new Set(faults)];
   } catch (error) {
     throw new DatabaseUnusable(`cannot read the database ${path}: ${(error as Error).message}`, { cause: error });

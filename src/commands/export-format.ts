@@ -31,7 +31,7 @@ const END = 'end';
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const TABLES = RESOURCES.map(({ table }) => table);
-const READERS = new Map(RESOURCES.map((resource) => [typeOf(resource), readerOf(resource)]));
+const READERS = new Map(RESOURCES.map((each) => [typeOf(each), readerOf(each)]));
 
 /** Returns the first line. */
 export function headLine({ counts, lastIds }: { readonly counts: Counts; readonly lastIds: LastIds }): string {
@@ -84,8 +84,11 @@ export function readRecord(value: LineValue): RecordLine {
   return read(value);
 }
 
-function readerOf(resource: Resource): (value: LineValue) => RecordLine {
-  const check = recordCheck(resource.path);
+/**
+ * Returns a function that returns the record of `resource` in a line, and throws if `check` finds a fault in it. A member
+ * that is missing gets its default.
+ */
+export function readerOf(resource: Resource, check = recordCheck(resource.path)): (value: LineValue) => RecordLine {
   return (value) => {
     const id = idIn(value, 'id');
     const ownerId = resource.owner ? [idIn(value, resource.owner.column)] : [];

@@ -103,7 +103,7 @@ for (const [name, tasks, message] of BROKEN) {
     await assertFails(enqueue(pool, 2, signal).answer, message, name);
     assert.equal(getEventListeners(signal, 'abort').length, 0);
     await until(() => pool.counts().alive === 0);
-    // Standbys would fail as well.
+    // Idle threads would fail as well.
     for (let round = 0; round < 10; round += 1) {
       clock.tick(20);
       await nextTurn();

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
+import { comments } from '../../src/resources/comments.ts';
+import { tags } from '../../src/resources/tags.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/migrations.ts';
+import { blockCounter, migrate } from '../../src/storage/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import {
   change,
@@ -22,6 +24,74 @@ const VERSIONS = 'SELECT version FROM notes_server_versions ORDER BY version';
 /** Lists the tables and whether each is STRICT. */
 const TABLES = `SELECT name, strict FROM pragma_table_list
                 WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`;
+
+const TAG_COUNTER = [
+  'CREATE TABLE tag_blocks (block INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT',
+  `CREATE TRIGGER tag_added AFTER INSERT ON tags BEGIN
+     INSERT INTO tag_blocks (block, count) VALUES (new.id >> 10, 1)
+       ON CONFLICT (block) DO UPDATE SET count = count + 1;
+   END`,
+  `CREATE TRIGGER tag_removed AFTER DELETE ON tags BEGIN
+     UPDATE tag_blocks SET count = count - 1 WHERE block = old.id >> 10;
+     DELETE FROM tag_blocks WHERE block = old.id >> 10 AND count = 0;
+   END`,
+];
+const COMMENT_COUNTER = [
+  `CREATE TABLE comment_blocks (
+     note_id INTEGER NOT NULL,
+     block INTEGER NOT NULL,
+     count INTEGER NOT NULL,
+     PRIMARY KEY (note_id, block)
+   ) STRICT, WITHOUT ROWID`,
+  `CREATE TRIGGER comment_added AFTER INSERT ON comments BEGIN
+     INSERT INTO comment_blocks (note_id, block, count) VALUES (new.note_id, new.id >> 10, 1)
+       ON CONFLICT (note_id, block) DO UPDATE SET count = count + 1;
+   END`,
+  `CREATE TRIGGER comment_removed AFTER DELETE ON comments BEGIN
+     UPDATE comment_blocks SET count = count - 1 WHERE note_id = old.note_id AND block = old.id >> 10;
+     DELETE FROM comment_blocks WHERE note_id = old.note_id AND block = old.id >> 10 AND count = 0;
+   END`,
+];
+/** The first step, to the letter: every database in use was created by it. */
+const STEP_1 = [
+  'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT',
+  'INSERT INTO notes_server_versions (version) VALUES (1)',
+  'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
+  'CREATE TABLE note_blocks (block INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT',
+  `CREATE TRIGGER note_added AFTER INSERT ON notes BEGIN
+     INSERT INTO note_blocks (block, count) VALUES (new.id >> 10, 1)
+       ON CONFLICT (block) DO UPDATE SET count = count + 1;
+   END`,
+  `CREATE TRIGGER note_removed AFTER DELETE ON notes BEGIN
+     UPDATE note_blocks SET count = count - 1 WHERE block = old.id >> 10;
+     DELETE FROM note_blocks WHERE block = old.id >> 10 AND count = 0;
+   END`,
+  'CREATE TABLE tags (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT',
+  ...TAG_COUNTER,
+  `CREATE TABLE comments (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     note_id INTEGER NOT NULL REFERENCES notes (id) ON DELETE CASCADE,
+     body TEXT NOT NULL
+   ) STRICT`,
+  'CREATE INDEX comments_of_note ON comments (note_id)',
+  ...COMMENT_COUNTER,
+];
+
+test('migrations: a released step never changes', async (t) => {
+  const { database, transactions } = overhear(await openEmpty(t));
+  await migrate(database);
+  const [first] = transactions;
+  assert.deepEqual(
+    first?.statements,
+    STEP_1.map((sql) => ({ sql })),
+  );
+  assert.equal(transactions.length, 1);
+});
+
+test('migrations: the counters of a table, with and without owners', () => {
+  assert.deepEqual(blockCounter(tags), TAG_COUNTER);
+  assert.deepEqual(blockCounter(comments), COMMENT_COUNTER);
+});
 
 test('migrations: an empty database gets STRICT tables and a version', async (t) => {
   const database = await openDatabase(t);

@@ -1,4 +1,4 @@
-// The tests of tables, for any engine: one table without a parent (notes) and one with (comments). Pages are compared with
+// The tests of tables, for any engine: one table without an owner (notes) and one with (comments). Pages are compared with
 // plain queries, and the plan of each generated statement is checked.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -26,8 +26,8 @@ async function parsed(record: Promise<string | undefined>): Promise<unknown> {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-async function parsedPage(table: Table, limit: number, offset: number, parent?: number) {
-  const page = await table.page(limit, offset, parent);
+async function parsedPage(table: Table, limit: number, offset: number, owner?: number) {
+  const page = await table.page(limit, offset, owner);
   return page && { items: JSON.parse(page.items), total: page.total };
 }
 
@@ -101,20 +101,20 @@ export function testTables(engine: Engine): void {
     assert.deepEqual(await parsedPage(tags, 100, 0), { items: [{ id: 1, name: 'tag' }], total: 1 });
   });
 
-  test('tables: children created together, some without a parent', async (t) => {
+  test('tables: owned records created together, some without owner', async (t) => {
     const { notes, comments } = await startTables(t, engine);
     for (const name of ['a', 'b', 'c']) await notes.create([name, name]);
     await notes.remove(2);
-    const parents = [99, 1, 2, 3, 3, 2, 1, 0, 3, 99];
-    const ids = await Promise.all(parents.map((parent, index) => comments.create([`text ${index}`], parent)));
+    const owners = [99, 1, 2, 3, 3, 2, 1, 0, 3, 99];
+    const ids = await Promise.all(owners.map((owner, index) => comments.create([`text ${index}`], owner)));
     assert.deepEqual(
       ids.map((id) => id !== undefined),
-      parents.map((parent) => parent === 1 || parent === 3),
+      owners.map((owner) => owner === 1 || owner === 3),
     );
     for (const [index, id] of ids.entries()) {
-      const parent = parents[index] ?? 0;
-      const expected = id && { id, note_id: parent, body: `text ${index}` };
-      assert.deepEqual(await parsed(comments.read(id ?? 0, parent)), expected);
+      const owner = owners[index] ?? 0;
+      const expected = id && { id, note_id: owner, body: `text ${index}` };
+      assert.deepEqual(await parsed(comments.read(id ?? 0, owner)), expected);
     }
     const given = ids.filter((id) => id !== undefined);
     assert.deepEqual(
@@ -123,7 +123,7 @@ export function testTables(engine: Engine): void {
     );
   });
 
-  test('tables: a child is found below its own parent only', async (t) => {
+  test('tables: a record is found below its own owner only', async (t) => {
     const { notes, comments } = await startTables(t, engine);
     await Promise.all([notes.create(['a', 'a']), notes.create(['b', 'b'])]);
     for (const body of ['first', 'mine']) await comments.create([body], 1);
@@ -132,16 +132,16 @@ export function testTables(engine: Engine): void {
     assert.equal(await comments.remove(2, 2), false);
     assert.equal(await comments.read(2), undefined);
 
-    const read = [2, 1, 99].map((parent) => comments.read(2, parent));
+    const read = [2, 1, 99].map((owner) => comments.read(2, owner));
     assert.deepEqual(await Promise.all(read), [undefined, '{"id":2,"note_id":1,"body":"mine"}', undefined]);
-    const replaced = [2, 1].map((parent) => comments.replace(2, ['new'], parent));
+    const replaced = [2, 1].map((owner) => comments.replace(2, ['new'], owner));
     assert.deepEqual(await Promise.all(replaced), [false, true]);
-    const removed = [2, 1].map((parent) => comments.remove(2, parent));
+    const removed = [2, 1].map((owner) => comments.remove(2, owner));
     assert.deepEqual(await Promise.all(removed), [false, true]);
     assert.deepEqual((await parsedPage(comments, 20, 0, 1))?.items, [{ id: 1, note_id: 1, body: 'first' }]);
   });
 
-  test('pages: no children, and no parent', async (t) => {
+  test('pages: no records, and no owner', async (t) => {
     const { notes, comments } = await startTables(t, engine);
     await notes.create(['a', 'a']);
     for (const offset of [0, 5_000, Number.MAX_SAFE_INTEGER]) {
@@ -172,15 +172,15 @@ export function testTables(engine: Engine): void {
   }
 
   const PAGED = [
-    { name: 'notes', parent: undefined, where: 'TRUE' },
-    { name: 'comments', parent: 5, where: 'note_id = 5' },
-    { name: 'comments', parent: 6, where: 'note_id = 6' },
+    { name: 'notes', owner: undefined, where: 'TRUE' },
+    { name: 'comments', owner: 5, where: 'note_id = 5' },
+    { name: 'comments', owner: 6, where: 'note_id = 6' },
   ] as const;
 
   test('pages: the right records at every depth, with gaps in the ids', async (t) => {
     const { database, ...tables } = await startTables(t, engine);
     await fill(database);
-    for (const { name, parent, where } of PAGED) {
+    for (const { name, owner, where } of PAGED) {
       const stored = await rows(database, `SELECT id FROM ${name} WHERE ${where} ORDER BY id`);
       const ids = stored.map(({ id }) => Number(id));
       const { length } = ids;
@@ -200,14 +200,14 @@ export function testTables(engine: Engine): void {
       ];
       for (let offset = 1_900; offset < length; offset += 517) offsets.push(offset);
       const wanted = [1, 20, 100].flatMap((limit) => offsets.map((offset) => [limit, offset] as const));
-      const pages = await Promise.all(wanted.map(([limit, offset]) => parsedPage(tables[name], limit, offset, parent)));
+      const pages = await Promise.all(wanted.map(([limit, offset]) => parsedPage(tables[name], limit, offset, owner)));
       for (const [place, [limit, offset]] of wanted.entries()) {
         const { items, total } = pages[place] ?? assert.fail();
         const found = items.map(({ id }: { id: number }) => id);
         assert.deepEqual(
           [found, total],
           [ids.slice(offset, offset + limit), length],
-          `${name} of ${parent}: ${limit} from ${offset}`,
+          `${name} of ${owner}: ${limit} from ${offset}`,
         );
       }
     }
@@ -325,9 +325,9 @@ export function testTables(engine: Engine): void {
       [comments, 7, DEEP_OFFSET, 4_000],
     ] as const;
     const alone: unknown[] = [];
-    for (const [table, limit, offset, parent] of wanted) alone.push(await parsedPage(table, limit, offset, parent));
+    for (const [table, limit, offset, owner] of wanted) alone.push(await parsedPage(table, limit, offset, owner));
     heard.reads.length = 0;
-    const together = wanted.map(([table, limit, offset, parent]) => parsedPage(table, limit, offset, parent));
+    const together = wanted.map(([table, limit, offset, owner]) => parsedPage(table, limit, offset, owner));
     assert.deepEqual(await Promise.all(together), alone);
     // One batch of near pages and one of deep pages for each of the two tables.
     assert.equal(heard.reads.length, 4);
@@ -356,7 +356,7 @@ export function testTables(engine: Engine): void {
     ]);
     assert.equal(trips, 1 + 4);
 
-    // The same id below two parents; only one has it.
+    // The same id below two owners; only one has it.
     const below = createTable(comments, turned, createWriter(turned));
     assert.equal(await below.create(['c'], 1), 1);
     const found = await Promise.all([below.read(1, 1), below.read(1, 2)]);

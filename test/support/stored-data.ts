@@ -1,9 +1,9 @@
 // Looks into the file of a service as another program would, for what answers do not show.
 import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
-import { checkFile, SOUNDNESS_QUERIES } from '../../src/commands/check.ts';
-import { openRqlite } from '../../src/storage/rqlite/engine.ts';
+import { checkFile, soundnessQueries } from '../../src/commands/check.ts';
 import { parseCluster } from '../../src/storage/rqlite/address.ts';
+import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 
 /** Runs `work` with its own connection to the database at `file`. */
@@ -24,7 +24,7 @@ export async function assertSound(db: string): Promise<void> {
     return;
   }
   const database = await openRqlite({ ...cluster, password: undefined }, cluster.level);
-  for (const sql of SOUNDNESS_QUERIES) assert.deepEqual(await database.read({ sql }), []);
+  for (const sql of soundnessQueries()) assert.deepEqual(await database.read({ sql }), []);
   await database.close();
 }
 

@@ -1,0 +1,247 @@
+// What derives from the declaration of a resource, on the engines of every test run: for the resources of the service, and
+// for two that only this test has, with every type of field, with defaults and with an owner.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { soundnessQueries } from '../../src/commands/check.ts';
+import { copyDatabase } from '../../src/commands/copy.ts';
+import { readerOf, readLine, readRecord } from '../../src/commands/export-format.ts';
+import { importInto, type RecordValues, recordLines } from '../../src/commands/records.ts';
+import { lastIdsOf } from '../../src/commands/walk.ts';
+import { columnsOf, type FieldValue, type Resource, text, valuesOf } from '../../src/resources/resource.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { blockCounter } from '../../src/storage/migrations.ts';
+import { recordText } from '../../src/storage/record-text.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { rows } from '../support/databases.ts';
+import { ENGINES, type Engine } from '../support/engines.ts';
+
+const TASKS: Resource = {
+  label: 'Task',
+  path: '/tasks',
+  idParameter: 'task_id',
+  table: 'tasks',
+  blocks: 'task_blocks',
+  fields: { title: text, done: { type: 'boolean', default: false }, color: { type: 'text', default: 'none' } },
+};
+
+const STEPS: Resource = {
+  label: 'Step',
+  path: '/tasks/{task_id}/steps',
+  idParameter: 'step_id',
+  table: 'steps',
+  blocks: 'step_blocks',
+  fields: { done: { type: 'boolean' }, minutes: { type: 'integer', default: 5 } },
+  owner: { resource: TASKS, column: 'task_id' },
+};
+
+const MADE_HERE = [TASKS, STEPS];
+
+const STATEMENTS = [
+  `CREATE TABLE tasks (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done INTEGER NOT NULL, color TEXT NOT NULL
+   ) STRICT`,
+  ...blockCounter(TASKS),
+  `CREATE TABLE steps (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     task_id INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+     done INTEGER NOT NULL,
+     minutes INTEGER NOT NULL
+   ) STRICT`,
+  'CREATE INDEX steps_of_task ON steps (task_id)',
+  ...blockCounter(STEPS),
+].map((sql) => ({ sql }));
+
+/** Opens a database that has the tables of {@link MADE_HERE} too. */
+async function openWithTasks(t: TestContext, engine: Engine): Promise<Database> {
+  const database = await engine.open(t);
+  await database.transact('tasks and steps', STATEMENTS);
+  return database;
+}
+
+/** Returns a record with values that depend on its id; it belongs to the owner with the id 1. */
+function sampleOf({ fields, owner }: Resource, id: number): RecordValues {
+  const byType: Record<string, FieldValue> = { text: `text ${id}`, integer: id, boolean: id % 2 === 1 };
+  const values = Object.values(fields).map(({ type }) => byType[type] ?? assert.fail(type));
+  return [id, ...(owner ? [1] : []), ...values];
+}
+
+/** Returns all records as the lines of an export. */
+async function linesIn(database: Database, resource: Resource): Promise<string[]> {
+  let all = '';
+  for await (const { lines } of recordLines(database, resource)) all += lines;
+  return all.split('\n').slice(0, -1);
+}
+
+async function faultsIn(database: Database, resources: readonly Resource[]): Promise<unknown[]> {
+  const found = await Promise.all(soundnessQueries(resources).map((sql) => rows(database, sql)));
+  return found.flat().flatMap((row) => Object.values(row));
+}
+
+/** Asserts that two databases hold the same records and last ids, and that both are sound. */
+async function assertSame(one: Database, other: Database, resources: readonly Resource[]): Promise<void> {
+  for (const resource of resources) assert.deepEqual(await linesIn(other, resource), await linesIn(one, resource));
+  assert.deepEqual(await lastIdsOf(other), await lastIdsOf(one));
+  for (const database of [one, other]) assert.deepEqual(await faultsIn(database, resources), []);
+}
+
+/** Fills a database, and asserts that its records survive export, import and copy. */
+async function assertSurvive(
+  resources: readonly Resource[],
+  open: (t: TestContext, engine: Engine) => Promise<Database>,
+  t: TestContext,
+  engine: Engine,
+): Promise<void> {
+  const [source, imported, copied] = [await open(t, engine), await open(t, engine), await open(t, engine)];
+  const into = importInto(source, 1);
+  for (const resource of resources) {
+    assert.deepEqual(
+      await into.add(
+        resource,
+        [1, 2, 1_500].map((id) => sampleOf(resource, id)),
+      ),
+      { added: 3 },
+    );
+  }
+  await into.finish(Object.fromEntries(resources.map(({ table }) => [table, 2_000])));
+
+  const again = importInto(imported, 2);
+  for (const resource of resources) {
+    const read = readerOf(resource, () => undefined);
+    const records = (await linesIn(source, resource)).map((line) => read(readLine(Buffer.from(line))).values);
+    assert.deepEqual(
+      records,
+      [1, 2, 1_500].map((id) => sampleOf(resource, id)),
+    );
+    assert.deepEqual(await again.add(resource, records), { added: 3 });
+    assert.deepEqual(await again.add(resource, records), { added: 0 });
+  }
+  await again.finish(await lastIdsOf(source));
+  await assertSame(source, imported, resources);
+
+  const counts = await copyDatabase(source, copied, resources, () => {});
+  assert.deepEqual(
+    counts,
+    resources.map(({ table }) => ({ name: table, count: 3 })),
+  );
+  await assertSame(source, copied, resources);
+}
+
+for (const engine of ENGINES) {
+  test(`resources: a fresh database has their tables only (${engine.name})`, async (t) => {
+    const database = await engine.open(t);
+    const tables = await rows(
+      database,
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+       AND name NOT LIKE 'notes\\_server\\_%' ESCAPE '\\' ORDER BY name`,
+    );
+    assert.deepEqual(
+      tables.map(({ name }) => name),
+      RESOURCES.flatMap(({ table, blocks }) => [table, blocks]).sort(),
+    );
+  });
+
+  test(`resources: tables have a column for each field (${engine.name})`, async (t) => {
+    const database = await engine.open(t);
+    for (const resource of RESOURCES) {
+      const columns = await rows(database, `SELECT name, type FROM pragma_table_info('${resource.table}')`);
+      const typeOf = (column: string) => (resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER');
+      assert.deepEqual(
+        JSON.parse(JSON.stringify(columns)),
+        ['id', ...columnsOf(resource)].map((name) => ({ name, type: typeOf(name) })),
+      );
+    }
+  });
+
+  test(`resources: all survive export, import and copy (${engine.name})`, (t) =>
+    assertSurvive(RESOURCES, (each, on) => on.open(each), t, engine));
+
+  test(`resources: so do booleans, integers and owners (${engine.name})`, (t) =>
+    assertSurvive(MADE_HERE, openWithTasks, t, engine));
+
+  test(`resources: booleans and defaults in records and lists (${engine.name})`, async (t) => {
+    const database = await openWithTasks(t, engine);
+    const tasks = createTable(TASKS, database, createWriter(database));
+    const [done, open] = [valuesOf(TASKS, { done: true, title: 'a' }), valuesOf(TASKS, { title: 'b' })];
+    assert.deepEqual(await Promise.all([tasks.create(done), tasks.create(open)]), [1, 2]);
+    const first = '{"id":1,"title":"a","done":true,"color":"none"}';
+    const second = '{"id":2,"title":"b","done":false,"color":"none"}';
+    assert.deepEqual(await Promise.all([tasks.read(1), tasks.read(2)]), [first, second]);
+    assert.deepEqual([recordText(TASKS, 1, undefined, done), recordText(TASKS, 2, undefined, open)], [first, second]);
+    assert.deepEqual(await tasks.page(10, 0), { items: `[${first},${second}]`, total: 2 });
+
+    const replaced = await Promise.all([
+      tasks.replace(1, valuesOf(TASKS, { title: 'c' })),
+      tasks.replace(2, valuesOf(TASKS, { title: 'true', done: true, color: 'false' })),
+      tasks.replace(3, valuesOf(TASKS, { title: 'd' })),
+    ]);
+    assert.deepEqual(replaced, [true, true, false]);
+    assert.deepEqual(await tasks.page(10, 0), {
+      items: `[${first.replace('"a"', '"c"').replace('true', 'false')},{"id":2,"title":"true","done":true,"color":"false"}]`,
+      total: 2,
+    });
+  });
+
+  test(`resources: an owner beside a boolean and an integer (${engine.name})`, async (t) => {
+    const database = await openWithTasks(t, engine);
+    const write = createWriter(database);
+    const [tasks, steps] = MADE_HERE.map((each) => createTable(each, database, write));
+    assert.ok(tasks && steps);
+    await tasks.create(valuesOf(TASKS, { title: 'a' }));
+    const values = [valuesOf(STEPS, { done: true }), valuesOf(STEPS, { done: false, minutes: 0 })] as const;
+    assert.deepEqual(await Promise.all(values.map((each) => steps.create(each, 1))), [1, 2]);
+    assert.equal(await steps.create(values[0], 9), undefined);
+    const texts = ['{"id":1,"task_id":1,"done":true,"minutes":5}', '{"id":2,"task_id":1,"done":false,"minutes":0}'];
+    assert.deepEqual(await Promise.all([steps.read(1, 1), steps.read(2, 1), steps.read(1, 2)]), [...texts, undefined]);
+    assert.equal(recordText(STEPS, 1, 1, values[0]), texts[0]);
+    assert.deepEqual(await steps.page(10, 0, 1), { items: `[${texts}]`, total: 2 });
+    assert.equal(await steps.replace(1, values[1], 1), true);
+    assert.equal(await steps.read(1, 1), texts[1]?.replace('2', '1'));
+    assert.equal(await tasks.remove(1), true);
+    assert.deepEqual(await faultsIn(database, MADE_HERE), []);
+    assert.deepEqual(await rows(database, 'SELECT * FROM step_blocks'), []);
+  });
+
+  test(`resources: wrong counters and last ids are found (${engine.name})`, async (t) => {
+    const database = await openWithTasks(t, engine);
+    const into = importInto(database, 1);
+    for (const resource of MADE_HERE) await into.add(resource, [sampleOf(resource, 1), sampleOf(resource, 2)]);
+    await database.transact('faults', [
+      { sql: 'UPDATE task_blocks SET count = 9' },
+      { sql: 'UPDATE step_blocks SET count = 1' },
+      { sql: `UPDATE sqlite_sequence SET seq = 1 WHERE name = 'steps'` },
+    ]);
+    assert.deepEqual(await faultsIn(database, MADE_HERE), [
+      'task_blocks: block 0 says 9 records, there are 2',
+      'step_blocks: block 0 of task 1 says 1 records, there are 2',
+      'steps: record 2 is beyond the last id that was given',
+    ]);
+  });
+
+  test(`resources: an import fills in what is missing (${engine.name})`, async (t) => {
+    const database = await openWithTasks(t, engine);
+    const read = readerOf(TASKS, () => undefined);
+    const { values } = read(readLine(Buffer.from('{"type":"task","id":7,"title":"an older export"}')));
+    assert.deepEqual(values, [7, 'an older export', false, 'none']);
+    assert.deepEqual(await importInto(database, 1).add(TASKS, [values]), { added: 1 });
+    assert.deepEqual(await linesIn(database, TASKS), [
+      '{"type":"task","id":7,"title":"an older export","done":false,"color":"none"}',
+    ]);
+    // The same record with its defaults written out is not another one.
+    const complete = read({ type: 'task', id: 7, title: 'an older export', done: false, color: 'none' });
+    assert.deepEqual(await importInto(database, 1).add(TASKS, [complete.values]), { added: 0 });
+  });
+}
+
+test('resources: owners come before what they own', () => {
+  for (const [index, { owner }] of RESOURCES.entries()) {
+    assert.ok(!owner || RESOURCES.slice(0, index).includes(owner.resource));
+  }
+});
+
+test('resources: nothing is stored for a member without default', () => {
+  assert.throws(() => valuesOf(TASKS, { done: true }), /^Error: the member title is missing$/);
+  assert.throws(() => readerOf(STEPS, () => undefined)({ id: 1, task_id: 1 }), /^Error: the member done is missing$/);
+  assert.throws(() => readRecord({ type: 'note', id: 1, title: 'a' }), /^Error: body must have/);
+});
