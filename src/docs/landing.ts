@@ -19,8 +19,7 @@ Six demonstrations show threads at work.</p>
 <h2 id="first-call">Create your first note</h2>
 <div class="command">
 <pre><code>${firstCall(baseUrl)}</code></pre>
-<button type="button" class="copy" hidden>Copy<span class="visually-hidden"> the command</span>
-</button>
+<button type="button" class="copy" hidden>Copy<span class="visually-hidden"> the command</span></button>
 </div>
 <p class="copy-status soft" role="status"></p>
 <p class="soft">If the service requires a key, add <code>-H 'authorization: Bearer KEY'</code>.
