@@ -1,4 +1,4 @@
-// Reads request bodies within their limits, and discards those that nobody wants.
+// Reads request bodies within their limits.
 import type { IncomingMessage } from 'node:http';
 import { Problem } from './problem.ts';
 
@@ -6,10 +6,6 @@ import { Problem } from './problem.ts';
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
-
-/** How long, and for how many bytes, a refused body is discarded so that its sender reads the answer. */
-const DRAIN_MS = 500;
-const DRAIN_BYTES = 67_108_864;
 
 /** How many chunks of a body are kept apart before they are copied into one. */
 const MAX_CHUNKS = 256;
@@ -80,26 +76,6 @@ export function readBody(
     if (message.destroyed) onClose();
     else message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
-}
-
-/** Discards the rest of a refused body, bounded in time and size; calls `done` once, at its end. */
-export function drain(message: IncomingMessage, done: () => void): void {
-  if (message.complete) {
-    done();
-    return;
-  }
-  let drained = 0;
-  const timer = setTimeout(finish, DRAIN_MS);
-  function onData(chunk: Buffer): void {
-    drained += chunk.length;
-    if (drained > DRAIN_BYTES) finish();
-  }
-  function finish(): void {
-    clearTimeout(timer);
-    message.off('data', onData).off('end', finish).off('close', finish);
-    done();
-  }
-  message.on('data', onData).on('end', finish).on('close', finish);
 }
 
 function tooLarge(limitBytes: number): Problem {

@@ -1,6 +1,6 @@
 // A reply as a value. Handlers return it, and the functions below send it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { drain } from './body.ts';
+import { drain } from './drain.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
 export interface Reply {

@@ -1,5 +1,5 @@
-// node:http, with the gaps closed that it leaves: pipelined requests are answered in order, malformed ones get a problem,
-// and a stop loses no request. What a well-formed request means is decided in dispatch.ts.
+// Wraps node:http and closes the gaps that it leaves: pipelined requests are answered in order, malformed ones get a
+// problem, and a stop loses no request. What a well-formed request means is decided in dispatch.ts.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';

@@ -1,10 +1,13 @@
 // What the service counts and measures, in Prometheus' text format. It is loaded only if metrics are enabled.
-import { Registry } from 'prom-client';
+import { prometheusContentType, Registry } from 'prom-client';
 import { BatchMetrics } from './batch-metrics.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import { measureProcess } from './process.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { aggregate, type Snapshot } from './snapshot.ts';
+
+/** The media type of {@link Metrics.exposition}. */
+export const EXPOSITION_TYPE: string = prometheusContentType;
 
 /** Takes a function that resolves with the metrics of this process; returns one for those of each process. */
 export type ShareCounts = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;

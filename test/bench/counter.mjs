@@ -1,4 +1,4 @@
-// 16 threads that add 1,000 times each under a lock, in alternating rounds: our crews with standbys and without, in the
+// 16 threads that add 1,000 times each under a lock, in alternating rounds: our pool with idle threads and without, in the
 // process and over HTTP, Python's threading, and piscina with 16 reused threads. Run it after `npm run build` and
 // `npm ci` in test/bench/peers:
 //   node test/bench/counter.mjs [rounds]
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { median } from './figures.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** More than it takes to start sixteen standbys in the background. */
+/** More than it takes to start sixteen idle threads in the background. */
 const REFILL_MS = 2_000;
 const RUNS = '5';
 const agent = new Agent({ keepAlive: true });
@@ -55,21 +55,21 @@ const runsOf = (command, script) =>
 
 /** Runs that many rounds; resolves with the milliseconds of each, by who ran. */
 export async function counter(rounds) {
-  const figures = { standbys: [], started: [], python: [], piscina: [], 'HTTP, standbys': [], 'HTTP, started': [] };
+  const figures = { idle: [], started: [], python: [], piscina: [], 'HTTP, idle': [], 'HTTP, started': [] };
   const service = await start();
   await increment(service);
   for (let round = 0; round < rounds; round += 1) {
     await sleep(REFILL_MS);
     await ask(service, 'GET', '/health');
-    figures['HTTP, standbys'].push(await increment(service));
+    figures['HTTP, idle'].push(await increment(service));
     const fresh = await start();
     figures['HTTP, started'].push(await increment(fresh));
     await stop(fresh);
     // The refill is over before the others are measured.
     await sleep(REFILL_MS);
-    const [started, ...standbys] = runsOf(process.execPath, 'counter-crew.mjs');
+    const [started, ...idle] = runsOf(process.execPath, 'counter-pool.mjs');
     figures.started.push(started);
-    figures.standbys.push(median(standbys));
+    figures.idle.push(median(idle));
     figures.python.push(median(runsOf('python3', 'peers/counter.py')));
     figures.piscina.push(median(runsOf(process.execPath, 'peers/counter-piscina.mjs')));
   }
@@ -84,8 +84,8 @@ export function tellCounter(figures) {
   for (const [name, values] of Object.entries(figures)) {
     const ms = median(values);
     const spread = `${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)}`;
-    const ratio = (ms / median(figures.standbys)).toFixed(2);
-    console.log(`  ${name.padEnd(15)} ${ms.toFixed(2).padStart(7)} ms (${spread})  ${ratio} x standbys`);
+    const ratio = (ms / median(figures.idle)).toFixed(2);
+    console.log(`  ${name.padEnd(15)} ${ms.toFixed(2).padStart(7)} ms (${spread})  ${ratio} x idle`);
   }
 }
 

@@ -8,7 +8,7 @@ export const quantile = (figures, share) =>
 export const median = (figures) => quantile(figures, 0.5);
 
 /**
- * The table of the README in Markdown: for each work and number of connections in `results`, what the service does in a
+ * The table of the guide in Markdown: for each work and number of connections in `results`, what the service does in a
  * second and how many times what each of the others does.
  */
 export function ratioTable(results) {

@@ -11,14 +11,18 @@ import { closureOf, codeOf, root, sourceAt, sources } from '../support/sources.t
 /** The folders and modules directly below src/, from the top down. Imports never point up. */
 const LAYERS = [
   ['main', 'library', 'build'],
-  ['app', 'commands', 'command-line'],
-  ['collections', 'concurrency', 'docs', 'health', 'metrics', 'options', 'problems', 'processes'],
-  ['guards', 'contract'],
-  ['http', 'log', 'option-values', 'storage'],
+  ['app', 'commands'],
+  ['cli', 'concurrency', 'processes', 'routes'],
+  ['contract', 'docs', 'guards', 'log', 'metrics'],
+  ['http', 'storage'],
+  ['resources'],
 ];
 
 const SERVICE = ['main.ts', 'library.ts'];
-const BUILD = 'build.ts';
+const BUILD = 'build/build.ts';
+
+/** The module of the demonstrations that answers requests; the pool and the threads know no HTTP. */
+const DEMONSTRATION_ROUTES = 'concurrency/demonstrations.ts';
 
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
@@ -63,13 +67,18 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
   'http imports no other folder': () =>
     importsWhere((path, target) => sourceAt(path).room === 'http' && sourceAt(target).room !== 'http'),
 
-  'storage knows no HTTP': () =>
+  'storage and the threads know no HTTP': () =>
     importsWhere((path, target) => {
+      const { room } = sourceAt(path);
       const rooms = [...closureOf(target)].map((each) => sourceAt(each).room);
-      return sourceAt(path).room === 'storage' && rooms.includes('http');
+      const isApart = room === 'storage' || (room === 'concurrency' && path !== DEMONSTRATION_ROUTES);
+      return isApart && rooms.includes('http');
     }),
 
-  'only storage/sqlite* imports sqlite3': () => packageOutside('sqlite3', /^storage\/sqlite/),
+  'resources import nothing': () =>
+    importsWhere((path, target) => sourceAt(path).room === 'resources' && sourceAt(target).room !== 'resources'),
+
+  'only storage/sqlite imports sqlite3': () => packageOutside('sqlite3', /^storage\/sqlite\//),
 
   'each package is imported in one folder': () => {
     const names = new Set(sources.flatMap(({ packages }) => packages.filter((name) => !isNode(name))));
@@ -81,8 +90,8 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
   },
 
   'the service loads no build step': () => {
-    const loaded = closureOfAll(SERVICE);
-    return [BUILD, ...sourceAt(BUILD).imports].filter((path) => loaded.has(path));
+    const loaded = [...closureOfAll(SERVICE)];
+    return loaded.filter((path) => sourceAt(path).room === 'build').map((path) => `src/${path}`);
   },
 
   'the service loads no package of the build': () =>

@@ -1,18 +1,31 @@
-// The figures of the README are the measurements in bench.json, which `npm run bench` writes.
+// The figures of the README and of the guide are the measurements in bench.json, which `npm run bench` writes.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { root } from '../support/sources.ts';
+import { guide, textOf } from './documents.ts';
 
-const text = (path: string) => readFileSync(new URL(path, root), 'utf8');
-const { machine, results } = JSON.parse(text('test/bench/bench.json'));
+/** The README has the rows of this number of connections, as the picture does. */
+const CONNECTIONS = 64;
 
-test('benchmark: the README has the table and the chart', async () => {
-  const { ratioTable } = await import(new URL('test/bench/figures.mjs', root).href);
-  const { chart } = await import(new URL('test/bench/chart.mjs', root).href);
-  assert.ok(text('README.md').includes(ratioTable(results)), 'paste the table that npm run bench prints');
-  assert.equal(text('test/bench/bench.svg'), chart(results));
-  assert.ok(text('README.md').includes(`(test/bench/bench.svg)`));
+const { machine, results } = JSON.parse(textOf('test/bench/bench.json'));
+const { ratioTable } = await import(new URL('test/bench/figures.mjs', root).href);
+const { chart } = await import(new URL('test/bench/chart.mjs', root).href);
+const lines: readonly string[] = ratioTable(results).split('\n');
+
+test('benchmark: the guide has the table', () => {
+  assert.ok(guide('benchmarks').includes(`\n\n${lines.join('\n')}\n\n`), 'paste the table that npm run bench prints');
+});
+
+test('benchmark: the README has some rows and the picture', () => {
+  const isShown = (line: string, index: number) => index < 2 || Number(line.split('|')[2]) === CONNECTIONS;
+  const shown = lines.filter(isShown);
+  assert.ok(shown.length > 2);
+  assert.ok(
+    textOf('README.md').includes(`\n\n${shown.join('\n')}\n\n`),
+    `paste its rows for ${CONNECTIONS} connections`,
+  );
+  assert.equal(textOf('test/bench/bench.svg'), chart(results, CONNECTIONS));
+  assert.ok(textOf('README.md').includes('(test/bench/bench.svg)'));
 });
 
 test('benchmark: at least five rounds, on a supported Node', () => {

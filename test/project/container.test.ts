@@ -1,16 +1,15 @@
 // The Dockerfile agrees with the code: the files that it copies, the options that it sets, the path that it requests.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { operations } from '../../src/contract/generated.js';
 import { optionsHelp } from '../../src/cli/options.ts';
+import { operations } from '../../src/contract/generated.js';
 import { optionsFor } from '../support/service.ts';
 import { root } from '../support/sources.ts';
-
-const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+import { guide, textOf } from './documents.ts';
 
 /** The instructions in order, each on one line. */
-const instructions = read('Dockerfile')
+const instructions = textOf('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')
   .split('\n')
@@ -32,7 +31,7 @@ test('container: the build context is exactly what is copied', () => {
     .filter((rest) => !rest.startsWith('--from'))
     .flatMap((rest) => rest.split(' ').slice(0, -1));
   for (const path of copied) assert.ok(existsSync(new URL(path, root)), path);
-  const [everything, ...sent] = read('.dockerignore').trim().split('\n');
+  const [everything, ...sent] = textOf('.dockerignore').trim().split('\n');
   assert.equal(everything, '*');
   assert.deepEqual(sent.sort(), copied.map((path) => `!${path}`).sort());
 });
@@ -40,7 +39,7 @@ test('container: the build context is exactly what is copied', () => {
 test('container: both stages use one tested version of Node', () => {
   const version = /^NODE_VERSION=(\d+)\.\d+\.\d+$/.exec(last('ARG'));
   assert.ok(version);
-  assert.match(read('.ci/run'), new RegExp(`^for version in .*\\b${version[1]}\\b.*; do$`, 'm'));
+  assert.match(textOf('.ci/run'), new RegExp(`^for version in .*\\b${version[1]}\\b.*; do$`, 'm'));
   assert.deepEqual(
     all('FROM').map((image) => image.replace(/\$\{NODE_VERSION\}/, 'N')),
     ['node:N-bookworm AS build', 'node:N-bookworm-slim'],
@@ -51,7 +50,7 @@ test('container: the variables are options, the port is right', () => {
   const names = optionsHelp().map(
     ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
   );
-  const documented = [...read('README.md').matchAll(/--env (\w+)=/g)].map(([, name = '']) => name);
+  const documented = [...guide('deployment').matchAll(/--env (\w+)=/g)].map(([, name = '']) => name);
   assert.ok(documented.length > 0);
   for (const name of [...documented, ...Object.keys(variables)]) {
     assert.ok(name === 'NODE_ENV' || names.includes(name), name);
@@ -59,7 +58,8 @@ test('container: the variables are options, the port is right', () => {
   const [byDefault] = optionsHelp().filter(([left]) => left === '--port PORT');
   assert.ok(byDefault?.[1].endsWith(`(default: ${last('EXPOSE')})`));
   assert.equal(variables.NOTES_PORT, last('EXPOSE'));
-  assert.equal(optionsFor('--db', variables.NOTES_DB ?? '').db, `${last('VOLUME')}/notes.db`);
+  const { db } = optionsFor('--db', variables.NOTES_DB ?? '');
+  assert.deepEqual(db, { kind: 'file', name: `${last('VOLUME')}/notes.db` });
 });
 
 test('container: runs without root and receives signals itself', () => {

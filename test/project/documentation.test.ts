@@ -4,6 +4,11 @@ import { basename } from 'node:path';
 import { test } from 'node:test';
 import { codeOf, sources } from '../support/sources.ts';
 
+const MAX_FUNCTION_LINES = 60;
+
+/** The line in which the body of a function or a loop begins. */
+const FUNCTION_START = /^ *[^ .].*(?:\)(?:: .+)?|=>) \{$/;
+
 /** The lines, numbered from 1, for which `breaks` is true, as `src/path:line: text`. */
 function linesWhere(breaks: (line: string, number: number, lines: readonly string[]) => boolean): string[] {
   return sources.flatMap(({ path, lines }) =>
@@ -11,6 +16,15 @@ function linesWhere(breaks: (line: string, number: number, lines: readonly strin
       breaks(line, index + 1, lines) ? [`src/${path}:${index + 1}: ${line.trim()}`] : [],
     ),
   );
+}
+
+/** The functions with more lines than `most`, found by the indentation of their braces. */
+function functionsOver(most: number): string[] {
+  return linesWhere((line, number, lines) => {
+    if (!FUNCTION_START.test(codeOf(line))) return false;
+    const end = `${/^ */.exec(line)?.[0]}}`;
+    return !lines.slice(number, number + most - 1).some((each) => each.startsWith(end));
+  });
 }
 
 const codeWith = (pattern: RegExp) => linesWhere((line) => pattern.test(codeOf(line)));
@@ -35,6 +49,8 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
   'no directives that silence the type checker or the linter': () =>
     textWith(/@ts-(?:ignore|expect-error|nocheck)|biome-ignore/),
 
+  'functions fit on a screen': () => functionsOver(MAX_FUNCTION_LINES),
+
   'nothing is left to do': () => textWith(/\b(?:TODO|FIXME|XXX|HACK)\b/),
 
   'files and folders are named in full words, in kebab case': () => {
@@ -55,4 +71,5 @@ for (const [rule, findBroken] of Object.entries(RULES)) {
 test('style: the rules see the files of the service', () => {
   assert.ok(sources.length > 30);
   assert.ok(textWith(/^export /).length > 50);
+  assert.ok(functionsOver(30).length > 0);
 });

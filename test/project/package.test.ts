@@ -1,10 +1,11 @@
 // The manifest, the lock file and the packed files agree with each other and with the code.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { closureOf, root } from '../support/sources.ts';
+import { guide, sectionOf, textOf } from './documents.ts';
 
 interface Manifest {
   readonly name: string;
@@ -27,9 +28,8 @@ interface Locked extends Partial<Manifest> {
   readonly hasInstallScript?: boolean;
 }
 
-const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
-const manifest: Manifest = JSON.parse(read('package.json'));
-const lock: Manifest & { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'));
+const manifest: Manifest = JSON.parse(textOf('package.json'));
+const lock: Manifest & { packages: Record<string, Locked> } = JSON.parse(textOf('package-lock.json'));
 const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
 
 test('package: every dependency has an exact version', () => {
@@ -38,7 +38,7 @@ test('package: every dependency has an exact version', () => {
 });
 
 test('package: SECURITY.md names the dependencies at run time', () => {
-  const [, listed = ''] = /^- The packages that are installed: (.*)$/m.exec(read('SECURITY.md')) ?? [];
+  const [, listed = ''] = /^- The packages that are installed: (.*)$/m.exec(textOf('SECURITY.md')) ?? [];
   const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
   assert.deepEqual(names.sort(), Object.keys(manifest.dependencies).sort());
 });
@@ -56,12 +56,12 @@ test('package: the lock file agrees with package.json', () => {
 
 test('package: the installed versions are those of the lock file', () => {
   for (const [name, version] of Object.entries(wanted)) {
-    assert.equal(JSON.parse(read(`node_modules/${name}/package.json`)).version, version, name);
+    assert.equal(JSON.parse(textOf(`node_modules/${name}/package.json`)).version, version, name);
   }
 });
 
 test('package: the lock file has hashes and names no registry', () => {
-  assert.doesNotMatch(read('package-lock.json'), /"resolved"/);
+  assert.doesNotMatch(textOf('package-lock.json'), /"resolved"/);
   for (const [path, { integrity, link }] of Object.entries(lock.packages)) {
     if (path !== '' && !link) assert.match(integrity ?? '', /^sha512-/, path);
   }
@@ -84,12 +84,15 @@ test('package: engines and types are those of the oldest Node', () => {
   assert.ok(runningMajor > Number(major) || (runningMajor === Number(major) && runningMinor >= Number(minor)));
 });
 
-/** The files that the build makes: the modules of the service and the assets of the docs page. */
+/** The files that the build makes: the modules of the service, the assets of the docs page and the guides. */
 function builtFiles(): string[] {
   const modules = [...closureOf('main.ts'), ...closureOf('library.ts')];
-  const assets = readdirSync(new URL('dist/src/docs/assets/', root)).map((name) => `docs/assets/${name}`);
   const code = modules.map((path) => path.replace(/(?:\.d)?\.ts$/, '.js'));
-  return [...new Set([...code, ...assets])].map((path) => `dist/src/${path}`);
+  const folders = ['docs/assets/', 'docs/guides/'];
+  const documents = folders.flatMap((folder) =>
+    readdirSync(new URL(`dist/src/${folder}`, root)).map((name) => `${folder}${name}`),
+  );
+  return [...new Set([...code, ...documents])].map((path) => `dist/src/${path}`);
 }
 
 test('package: packs exactly what runs and what documents it', async () => {
@@ -106,20 +109,20 @@ test('package: the types of the library need no others', () => {
   const { '.': library, ...others } = manifest.exports;
   assert.deepEqual(library, { types: './dist/src/library.d.ts', default: './dist/src/library.js' });
   assert.deepEqual(others, { './openapi.json': './schemas/openapi.json', './package.json': './package.json' });
-  assert.doesNotMatch(read('dist/src/library.d.ts'), /\b(?:import|reference|NodeJS|Buffer)\b/);
+  assert.doesNotMatch(textOf('dist/src/library.d.ts'), /\b(?:import|reference|NodeJS|Buffer)\b/);
 });
 
 test('package: one version, and a checklist of its places', () => {
-  const readme = read('README.md');
   const found = {
-    'schemas/openapi.json': [...read('schemas/openapi.json').matchAll(/"version": "([^"]*)"/g)],
-    'README.md': [...readme.matchAll(/notes-server-(\d[^/\s]*)\.tgz/g)],
+    'schemas/openapi.json': [...textOf('schemas/openapi.json').matchAll(/"version": "([^"]*)"/g)],
+    'src/docs/guides/deployment.md': [...guide('deployment').matchAll(/notes-server-(\d[^/\s]*)\.tgz/g)],
   };
   for (const [file, matches] of Object.entries(found)) {
     assert.ok(matches.length > 0, file);
     for (const [text, version] of matches) assert.equal(version, manifest.version, `${file}: ${text}`);
   }
-  const [, firstStep = ''] = /\n\*\*Before a release\.\*\*[^\n]*\n\n1\. ([\s\S]*?)\n2\. /.exec(readme) ?? [];
+  const checklist = sectionOf(guide('releasing'), 'Before a release');
+  const [, firstStep = ''] = /^1\. ([\s\S]*?)^2\. /m.exec(checklist) ?? [];
   for (const file of [...Object.keys(found), 'package.json', 'CHANGELOG.md'])
     assert.ok(firstStep.includes(`\`${file}\``), file);
 });

@@ -1,121 +1,166 @@
-// The README agrees with the code: its commands are run, its tables are compared.
+// The README and the guides agree with the code: their commands are run, their tables are compared.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { posix } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { helpText } from '../../src/cli/command-line.ts';
+import { optionsHelp } from '../../src/cli/options.ts';
 import { exportLines } from '../../src/commands/export.ts';
 import { importLines } from '../../src/commands/import.ts';
-import { DISPATCH_LIMITS } from '../../src/http/dispatch.ts';
+import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { problemTypes } from '../../src/http/problem.ts';
-import { HTTP_LIMITS } from '../../src/http/server.ts';
-import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
+import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
 import { newFile } from '../support/databases.ts';
 import { startService } from '../support/service.ts';
-import { root } from '../support/sources.ts';
+import { root, sourceAt } from '../support/sources.ts';
+import { codeIn, DOCUMENTS, guide, proseOf, sectionOf, tablesIn, textOf } from './documents.ts';
 
-const readme = readFileSync(new URL('README.md', root), 'utf8');
-const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+const MAX_README_BYTES = 12_288;
 
-/** The rows of the table under a heading, each as its cells. */
-function rowsUnder(heading: string): string[][] {
-  const section = readme.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  const lines = section.split('\n').filter((line) => line.startsWith('|'));
-  return lines.slice(2).map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-}
+/** How far the rounded length of a file may be from its real one, as a share of it. */
+const MAX_DEVIATION = 0.15;
 
-function codeIn(cell = ''): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
-}
+const readme = textOf('README.md');
+const manifest = JSON.parse(textOf('package.json'));
 
-test('readme: the commands of the tour print what it shows', async (t) => {
-  const service = await startService(t);
-  const steps = [...readme.matchAll(/```console\n([\s\S]*?)```/g)]
-    .flatMap((match) => (match[1] ?? '').split(/^\$ /m).slice(1))
-    .map((step) => step.split('\n').filter((line) => line !== ''));
-  assert.ok(steps.length >= 10);
-  for (const [command = '', ...shown] of steps) {
-    const here = (text: string) => text.replaceAll('http://127.0.0.1:3000', service.url);
-    const { stdout } = await promisify(execFile)('sh', ['-c', here(`${command.replace('curl ', 'curl -s ')}`)]);
-    assert.equal(stdout.trim(), here(shown.join('\n')), command);
-  }
+test('readme: short enough to read in a few minutes', () => {
+  assert.ok(Buffer.byteLength(readme) <= MAX_README_BYTES, `${Buffer.byteLength(readme)} bytes`);
 });
 
-test('readme: the options are those of --help', () => {
-  assert.ok(readme.includes(`\n\`\`\`text\n${helpText()}\`\`\`\n`));
+for (const [name, text] of [
+  ['readme', readme],
+  ['threads', guide('threads')],
+] as const) {
+  test(`${name}: the commands of the tour print what it shows`, async (t) => {
+    const service = await startService(t);
+    const steps = [...text.matchAll(/```console\n([\s\S]*?)```/g)]
+      .flatMap(([, block = '']) => block.split(/^\$ /m).slice(1))
+      .map((step) => step.split('\n').filter((line) => line !== ''));
+    assert.equal(steps.length, 6);
+    for (const [command = '', ...shown] of steps) {
+      const here = (text: string) => text.replaceAll('http://127.0.0.1:3000', service.url);
+      const { stdout } = await promisify(execFile)('sh', ['-c', here(command.replace('curl ', 'curl -s '))]);
+      assert.equal(stdout.trim(), here(shown.join('\n')), command);
+    }
+  });
+}
+
+test('readme: its options exist', () => {
+  const [listed = []] = tablesIn(sectionOf(readme, 'Options'));
+  const known = optionsHelp().map(([left]) => left);
+  assert.equal(listed.length, 8);
+  for (const [option] of listed) assert.ok(known.includes(codeIn(option)[0] ?? ''), option);
 });
 
-test('readme: the problems with their statuses', () => {
-  const listed = rowsUnder('Problems').map(([status, type]) => [codeIn(type)[0], Number(status)]);
+test('options: the text is that of --help', () => {
+  assert.ok(guide('options').includes(`\n\`\`\`text\n${helpText()}\`\`\`\n`));
+});
+
+test('problems: the table has all types with status and meaning', () => {
+  const [listed = []] = tablesIn(guide('problems'));
   assert.deepEqual(
-    listed,
-    Object.entries(problemTypes).map(([slug, { status }]) => [slug, status]),
+    listed.map(([status, type, meaning]) => [Number(status), codeIn(type)[0], meaning]),
+    Object.entries(problemTypes).map(([slug, { status, meaning }]) => [status, slug, meaning]),
   );
 });
 
-test('readme: the packages are exactly the dependencies', () => {
-  const listed = rowsUnder('What it is made of').flatMap(([names]) => codeIn(names));
-  assert.deepEqual(listed.sort(), Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
+test('releasing: the packages are exactly the dependencies', () => {
+  const [rows = []] = tablesIn(sectionOf(guide('releasing'), 'Dependencies'));
+  const listed = rows.flatMap(([names]) => codeIn(names));
+  const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
+  assert.deepEqual(listed.sort(), Object.keys(wanted).sort());
 });
 
-test('readme: the metrics are exactly those of the service', async (t) => {
+test('metrics: the guide has exactly those of the service', async (t) => {
   const { text } = await (await startService(t)).request('GET', '/metrics');
   const names = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
   assert.ok(names.length > 20);
-  // The README describes one of the delays for all.
+  const metrics = guide('metrics');
+  // The guide describes one of the delays for all.
   const isDelay = (name: string) => /^nodejs_eventloop_delay_\w+$/.test(name);
-  assert.deepEqual(
-    names.filter((name) => !isDelay(name) && !readme.includes(`\`${name}\``)),
-    [],
-  );
-  const documented = [...readme.matchAll(/`((?:http_server|notes|nodejs|process|v8js)_\w+)[`{]/g)].map(
-    ([, name = '']) => name,
-  );
-  assert.deepEqual(
-    documented.filter((name) => !names.includes(name)),
-    [],
-  );
+  const missing = names.filter((name) => !isDelay(name) && !metrics.includes(`\`${name}\``));
+  assert.deepEqual(missing, []);
+  const documented = [...metrics.matchAll(/`((?:http_server|notes|nodejs|process|v8js)_\w+)[`{]/g)];
+  const unknown = documented.map(([, name = '']) => name).filter((name) => !names.includes(name));
+  assert.deepEqual(unknown, []);
 });
 
-test('readme: the paths of the layout exist', () => {
-  const places = rowsUnder('Working on it').flatMap(([place]) => codeIn(place));
-  assert.ok(places.length > 10);
-  for (const place of places) assert.ok(existsSync(new URL(place, root)), place);
+test('readme: the files to read exist and are about as long', () => {
+  const [files = []] = tablesIn(sectionOf(readme, 'Read it'));
+  assert.equal(files.length, 12);
+  for (const [file, lines] of files) {
+    const { path, lines: real } = sourceAt(codeIn(file)[0] ?? '');
+    const deviation = Math.abs(Number(lines) / real.length - 1);
+    assert.ok(deviation <= MAX_DEVIATION, `${path} has ${real.length} lines, not about ${lines}`);
+  }
 });
 
-test('readme: the limits are those of the code', () => {
-  const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stalledMs } = HTTP_LIMITS;
-  const { connections, closeMs } = HTTP_LIMITS;
-  const limits =
-    `At most ${headerCount} headers in ${headerBytes / 1024} KiB within ${headersTimeoutMs / 1000} seconds, the whole request within ` +
-    `${requestTimeoutMs / 1000}; ${connections.toLocaleString('en')} connections; idle connections are closed after ` +
-    `${keepAliveTimeoutMs / 1000} seconds, and those on which an answer makes no headway after ${stalledMs / 1000}.`;
-  const prose = readme.replace(/\s+/g, ' ');
-  assert.ok(prose.includes(limits), limits);
-  assert.ok(prose.includes(`(${closeMs / 1000} seconds at most)`));
+test('readme: the folders are exactly those of the source', () => {
+  const [, rows = []] = tablesIn(sectionOf(readme, 'Read it'));
+  const folders = rows.map(([folder]) => codeIn(folder)[0] ?? '');
+  const source = readdirSync(new URL('src/', root), { withFileTypes: true });
+  const wanted = source.filter((each) => each.isDirectory()).map(({ name }) => `src/${name}/`);
+  assert.deepEqual(folders.sort(), [...wanted, 'test/'].sort());
+});
 
+test('operation: the limits are those of the code', () => {
+  const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = HTTP_LIMITS;
+  const { connections, closeMs, stalledMs } = HTTP_LIMITS;
+  const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes } = DISPATCH_LIMITS;
   const { waitMs, shortItems, burstItems, burstItemMs } = BATCH_LIMITS;
-  const overload =
-    `longer than about ${waitMs} ms is 503, so that the rest is answered in time. Fewer than ${shortItems} that wait are never ` +
-    `refused, and a burst is taken in: ${burstItems.toLocaleString('en')} more that come at one time are all answered, as many ` +
-    `again ${Math.round((burstItems * burstItemMs) / 1000)} seconds later.`;
-  assert.ok(prose.includes(overload), overload);
+  const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
+  const prose = proseOf(guide('operation'));
+  for (const phrase of [
+    `At most ${headerCount} headers in ${headerBytes / KiB} KiB within ${headersTimeoutMs / s} seconds`,
+    `the whole request within ${requestTimeoutMs / s}; ${connections.toLocaleString('en')} connections`,
+    `idle connections are closed after ${keepAliveTimeoutMs / s} seconds`,
+    `makes no progress after ${stalledMs / s}`,
+    `every ${stalledMs / s} seconds, so closing it may take ${(2 * stalledMs) / s}.`,
+    `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may take up ${repliesBytes / MiB} MiB`,
+    `Bodies over ${largeBodyBytes / KiB} KiB may take up ${bodiesBytes / MiB} MiB`,
+    `(${closeMs / s} seconds at most)`,
+    `longer than about ${waitMs} ms`,
+    `Fewer than ${shortItems} waiting requests are never refused`,
+    `${burstItems.toLocaleString('en')} more requests that arrive at one time are all answered, ` +
+      `and as many again ${Math.round((burstItems * burstItemMs) / s)} seconds later`,
+  ]) {
+    assert.ok(prose.includes(phrase), phrase);
+  }
   assert.equal(DISPATCH_LIMITS.heldBackMs, 1_000, 'half a second to one and a half');
 });
 
-test('readme: its npm scripts exist', () => {
-  for (const [, name = ''] of readme.matchAll(/`npm run ([\w:]+)`/g)) assert.ok(manifest.scripts[name], name);
+test('documents: their npm scripts exist', () => {
+  const found = DOCUMENTS.flatMap((path) => [...textOf(path).matchAll(/`npm run ([\w:]+)/g)]);
+  assert.ok(found.length > 3);
+  for (const [, name = ''] of found) assert.ok(manifest.scripts[name], name);
 });
 
-test('readme: the export is imported and exported unchanged', async (t) => {
-  const [shown = ''] = /^\{"type":"notes-server"[\s\S]*?\n(?=```)/m.exec(readme) ?? [];
-  const storage = { db: newFile(t), dbPassword: undefined, dbPasswordFile: undefined };
+test('documents: relative links lead to files and headings', () => {
+  const links = [...DOCUMENTS, 'SECURITY.md', 'CHANGELOG.md'].flatMap((path) =>
+    [...textOf(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => ({ path, link })),
+  );
+  const relative = links.filter(({ link }) => !/^[a-z]+:/.test(link));
+  assert.ok(relative.length > 20);
+  for (const { path, link } of relative) {
+    const [file = '', heading] = link.split('#');
+    const target = file === '' ? path : posix.join(posix.dirname(path), file);
+    assert.ok(existsSync(new URL(target, root)), `${path}: ${link}`);
+    if (heading !== undefined) assert.ok(headingsOf(textOf(target)).includes(heading), `${path}: ${link}`);
+  }
+});
+
+/** Returns the fragments that lead to the headings of a text. */
+function headingsOf(text: string): string[] {
+  const titles = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase());
+  return titles.map((title) => title.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'));
+}
+
+test('backups: the export is imported and exported unchanged', async (t) => {
+  const [shown = ''] = /^\{"type":"notes-server"[\s\S]*?\n(?=```)/m.exec(guide('backups')) ?? [];
+  const name = newFile(t);
+  const storage = { db: { kind: 'file', name } as const, dbPassword: undefined, dbPasswordFile: undefined };
   const quiet = { isTerminal: false, write() {} };
   async function* input() {
     yield Buffer.from(shown);

@@ -1,18 +1,18 @@
-// The systemd unit of the README agrees with the code, and systemd accepts it where it is installed.
+// The systemd unit of the guide to deployment agrees with the code, and systemd accepts it where it is installed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { HTTP_LIMITS } from '../../src/http/server.ts';
 import { optionsHelp } from '../../src/cli/options.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { skipLoudly } from '../support/skip.ts';
-import { root } from '../support/sources.ts';
+import { guide, proseOf } from './documents.ts';
 
-const readme = readFileSync(new URL('README.md', root), 'utf8');
-const unit = /```ini\n(\[Unit\][\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail('the README has no unit');
+const deployment = guide('deployment');
+const unit = /```ini\n(\[Unit\][\s\S]*?)```/.exec(deployment)?.[1] ?? assert.fail('the guide has no unit');
 
 /** All values of a setting. */
 const valuesOf = (name: string) =>
@@ -53,8 +53,9 @@ test('systemd: the unit is valid', (t) => {
   if (verdict) assert.deepEqual(verdict, { status: 0, stdout: '', stderr: '' });
 });
 
-test('systemd: the exposure is at most that in the README', (t) => {
-  const rating = /rates the exposure (\d+\.\d)/.exec(readme)?.[1] ?? assert.fail('the README has no rating');
+test('systemd: the exposure is at most that in the guide', (t) => {
+  const rating =
+    /rates the exposure (\d+\.\d)/.exec(proseOf(deployment))?.[1] ?? assert.fail('the guide has no rating');
   // Versions of systemd differ a little.
   const verdict = analyze(t, 'security', '--offline=true', `--threshold=${Math.round(Number(rating) * 10) + 3}`);
   if (verdict) assert.equal(verdict.status, 0, verdict.stdout.slice(-200));

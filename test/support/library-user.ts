@@ -1,4 +1,4 @@
-// The package as a program of its users has it: the README's example and a wrong program are compiled and run there.
+// The package as a program of its users has it: the example of the guide and a wrong program are compiled and run there.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ export const RESOLUTIONS = [NODE, ['--module', 'node16'], ['--module', 'preserve
 
 /** Registers the tests of the library, in projects into which `install` has brought the package. */
 export function testLibrary(feature: string, install: Install, resolutions = [NODE]): void {
-  test(`${feature}: the example of the README compiles, runs and ends`, async (t) => {
+  test(`${feature}: the example of the guide compiles, runs and ends`, async (t) => {
     const { folder, compile } = await projectWith(t, install, 'client.test.ts', example());
     await compile(...NODE, '--types', 'node', '--skipLibCheck', 'client.test.ts');
     const { stdout, stderr } = await run(process.execPath, ['--test', '--test-reporter=tap', 'client.test.js'], {
@@ -85,7 +85,7 @@ async function projectWith(t: TestContext, install: Install, name: string, text:
 }
 
 function example(): string {
-  const readme = readFileSync(new URL('README.md', root), 'utf8');
-  const [, text] = /```ts\n(import [^`]*'notes-server'[\s\S]*?)```/.exec(readme) ?? [];
-  return text ?? assert.fail('the README has no example');
+  const guide = readFileSync(new URL('src/docs/guides/testing-clients.md', root), 'utf8');
+  const [, text] = /```ts\n(import [^`]*'notes-server'[\s\S]*?)```/.exec(guide) ?? [];
+  return text ?? assert.fail('the guide has no example');
 }

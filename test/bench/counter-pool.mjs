@@ -1,17 +1,17 @@
-// The counter on our own crews, in the process, as its peers run it: prints the milliseconds of a run without standbys,
+// The counter on our own pool, in the process, as its peers run it: prints the milliseconds of a run without idle threads,
 // then those of each run with them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { counter } from '../../dist/src/concurrency/counter.js';
-import { createCrews } from '../../dist/src/concurrency/crew.js';
+import { ThreadPool } from '../../dist/src/concurrency/thread-pool.js';
 
 const WORKERS = 16;
 const tasks = new URL('../../dist/src/concurrency/tasks.js', import.meta.url);
-const crews = createCrews({ tasks, maxThreads: 64 });
+const pool = new ThreadPool({ tasks, maxThreads: 64 });
 
 async function run() {
   const started = performance.now();
   const { size, inputFor, answer } = counter.prepare({ workers: WORKERS, count: 1_000 });
-  const text = answer(await crews.withCrew(size, '/counter/increment', inputFor));
+  const text = answer(await pool.run(size, '/counter/increment', inputFor));
   const elapsed = performance.now() - started;
   if (!JSON.parse(text).consistent) throw new Error(text);
   return elapsed;
@@ -19,7 +19,7 @@ async function run() {
 
 console.log(await run());
 for (let round = 0; round < Number(process.argv[2]); round += 1) {
-  while (crews.threads().parked < WORKERS) await sleep(20);
+  while (pool.counts().idle < WORKERS) await sleep(20);
   console.log(await run());
 }
-await crews.close();
+await pool.close();

@@ -1,0 +1,50 @@
+// The documents of the project as text: the README and the guides.
+import { readFileSync } from 'node:fs';
+import { GUIDES } from '../../src/docs/guides.ts';
+import { root } from '../support/sources.ts';
+
+/** Returns the text of a file of the project. */
+export function textOf(path: string): string {
+  return readFileSync(new URL(path, root), 'utf8');
+}
+
+/** The paths of the README and of all guides. */
+export const DOCUMENTS = ['README.md', ...GUIDES.map(({ name }) => guidePath(name))];
+
+/** Returns the text of the guide with this name. */
+export function guide(name: string): string {
+  return textOf(guidePath(name));
+}
+
+/** Returns the text with each line break and its indentation as one space. */
+export function proseOf(text: string): string {
+  return text.replace(/\s+/g, ' ');
+}
+
+/** Returns the section under a heading of the second level. */
+export function sectionOf(text: string, heading: string): string {
+  const [, section = ''] = text.split(`\n## ${heading}\n`);
+  return section.split('\n## ')[0] ?? '';
+}
+
+/** Returns the tables of a text: the rows of each below its head, each row as its cells. */
+export function tablesIn(text: string): string[][][] {
+  const tables = [...text.matchAll(/(?:^\|.*\n)+/gm)].map(([table]) => table.trimEnd().split('\n'));
+  return tables.map((lines) =>
+    lines.slice(2).map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    ),
+  );
+}
+
+/** Returns what is written as code in a cell. */
+export function codeIn(cell = ''): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+function guidePath(name: string): string {
+  return `src/docs/guides/${name}.md`;
+}

@@ -1,0 +1,162 @@
+// The guides: each Markdown file of src/docs/guides as a page at /docs/guides/{guide}.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { renderGuide } from '../../../src/build/guides.ts';
+import { GUIDES } from '../../../src/docs/guides.ts';
+import { startService } from '../../support/service.ts';
+import { root } from '../../support/sources.ts';
+
+const FOLDER = new URL('src/docs/guides/', root);
+const NAMES = GUIDES.map(({ name }) => name);
+
+const service = await startService({ after });
+
+/** Returns the Markdown of a guide. */
+const markdownOf = (name: string) => readFileSync(new URL(`${name}.md`, FOLDER), 'utf8');
+
+/** Returns what a browser shows of a piece of HTML. */
+function shownBy(html: string): string {
+  const names: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', amp: '&' };
+  return html
+    .replace(/<[^>]*>/g, '')
+    .replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code))
+    .replace(/&(\w+);/g, (reference, name) => names[name] ?? reference);
+}
+
+/** Returns the URLs to which a page at `path` refers; `part` is the page or a part of it. */
+function referencesIn(part: string, path: string): URL[] {
+  const found = [...part.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference = '']) => shownBy(reference));
+  const inside = found.filter((reference) => !/^https?:/.test(reference));
+  assert.deepEqual(
+    inside.filter((reference) => reference.startsWith('/')),
+    [],
+    'absolute references',
+  );
+  return inside.map((reference) => new URL(reference, `http://host${path}`));
+}
+
+test('guides: one for each Markdown file', () => {
+  assert.deepEqual(readdirSync(FOLDER).sort(), NAMES.map((name) => `${name}.md`).sort());
+  assert.ok(NAMES.length > 10);
+});
+
+test('guides: pages with the title, headings and security headers', async () => {
+  for (const { name, title, description } of GUIDES) {
+    const { status, headers, text } = await service.request('GET', `/docs/guides/${name}`);
+    assert.equal(status, 200, name);
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8', name);
+    assert.match(String(headers['content-security-policy']), /^default-src 'none'; script-src 'self';/, name);
+    assert.equal(headers['referrer-policy'], 'no-referrer', name);
+    assert.ok(text.startsWith('<!doctype html>\n<html lang="en">'), name);
+    assert.ok(text.includes(`<title>${title} - notes-server</title>`), name);
+    assert.ok(text.includes(`<meta name="description" content="${description}">`), name);
+    const headings = [...markdownOf(name).matchAll(/^(#+) (.*)$/gm)]
+      .filter(([, marks = '', heading = '']) => marks.length > 1 || heading === title)
+      .map(([, , heading = '']) => heading.replaceAll('`', ''));
+    const [, article = ''] = /<article class="guide">\n(.*)<\/article>/s.exec(text) ?? [];
+    const shown = [...article.matchAll(/<h(\d) id="[^"]+">(.*)<\/h\1>/g)].map(([, , inner = '']) => shownBy(inner));
+    assert.deepEqual(shown, headings, name);
+    assert.doesNotMatch(text, /<script|style=|\son\w+=/, name);
+  }
+});
+
+test('guides: code appears exactly as it is written', async () => {
+  for (const name of NAMES) {
+    const { text } = await service.request('GET', `/docs/guides/${name}`);
+    const written = [...markdownOf(name).matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
+    const blocks = [...text.matchAll(/<pre tabindex="0"><code[^>]*>([\s\S]*?)<\/code><\/pre>/g)];
+    const shown = blocks.map(([, html = '']) => {
+      assert.doesNotMatch(html, /[<>]/, name);
+      return shownBy(html);
+    });
+    assert.deepEqual(shown, written, name);
+  }
+});
+
+test('guides: the docs page and each guide list all of them', async () => {
+  for (const [path, current] of [
+    ['/docs', undefined],
+    ...NAMES.map((name) => [`/docs/guides/${name}`, name] as const),
+  ] as const) {
+    const { text } = await service.request('GET', path);
+    const [, list = ''] = /<ul class="guide-list">\n(.*?)<\/ul>/s.exec(text) ?? [];
+    const listed = referencesIn(list, path).map(({ pathname }) => pathname);
+    assert.deepEqual(
+      listed,
+      NAMES.map((name) => `/docs/guides/${name}`),
+      path,
+    );
+    const marked = [...list.matchAll(/guides\/([\w-]+)" aria-current="page"/g)].map(([, name]) => name);
+    assert.deepEqual(marked, current === undefined ? [] : [current], path);
+  }
+});
+
+test('guides: their links lead to pages and headings', async () => {
+  const pages = new Map<string, string>();
+  const between = new Set<string>();
+  for (const name of NAMES) {
+    const path = `/docs/guides/${name}`;
+    const { text } = await service.request('GET', path);
+    for (const { pathname, hash } of referencesIn(text, path)) {
+      if (!pages.has(pathname)) {
+        const target = await service.request('GET', pathname);
+        assert.equal(target.status, 200, `${path}: ${pathname}`);
+        pages.set(pathname, target.text);
+      }
+      const heading = ` id="${hash.slice(1)}"`;
+      assert.ok(hash === '' || pages.get(pathname)?.includes(heading), `${path}: ${pathname}${hash}`);
+      if (hash !== '' && pathname.startsWith('/docs/guides/')) between.add(`${pathname}${hash}`);
+    }
+  }
+  assert.ok(between.has('/docs/guides/cluster#move-the-data'), 'links from one guide into another');
+});
+
+test('guides: an unknown one is 404', async () => {
+  const paths = ['nothing', '', 'Options', 'options.md', 'options.html', 'options/', '__proto__', '..%2fpage.css'];
+  for (const path of paths) {
+    const { status, json } = await service.request('GET', `/docs/guides/${path}`);
+    assert.equal(status, 404, path);
+    assert.ok(json.type.endsWith('/problems/not-found'), path);
+  }
+  const { json } = await service.request('GET', '/docs/guides/nothing');
+  assert.equal(json.detail, 'There is no such guide.');
+});
+
+test('guides: they need no key', async (t) => {
+  const { request } = await startService(t, { apiKeys: ['key'] });
+  assert.equal((await request('GET', '/docs/guides/access')).status, 200);
+});
+
+test('guides: the build escapes raw HTML', () => {
+  const page = renderGuide(
+    { name: 'options', title: 'Options', description: '"<i>"' },
+    '# Options\n\nA <b>word</b> and `<i>`.\n\n<script>alert(1)</script>\n\n```\n</code><i>\n```\n',
+  );
+  assert.ok(page.includes('content="&#34;&#60;i&#62;&#34;"'));
+  assert.ok(page.includes('A &#60;b&#62;word&#60;/b&#62; and <code>&lt;i&gt;</code>.'));
+  assert.ok(page.includes('&#60;script&#62;alert(1)&#60;/script&#62;'));
+  assert.ok(page.includes('<code>&lt;/code&gt;&lt;i&gt;\n</code>'));
+});
+
+test('guides: the build refuses what would break a page', () => {
+  const options = { name: 'options', title: 'Options', description: '' };
+  for (const [text, fault] of [
+    ['# Other\n', /options\.md must begin with its title/],
+    ['Text\n\n# Options\n', /options\.md must begin with its title/],
+    ['# Options\n\n## Rules\n\n## Rules\n', /two headings have the id rules/],
+    ['# Options\n\n## Main\n', /two headings have the id main/],
+    ['# Options\n\n[a guide](nothing.md)\n', /there is no guide nothing/],
+  ] as const) {
+    assert.throws(() => renderGuide(options, text), fault, text);
+  }
+});
+
+test('guides: the build links guides and drops links to other files', () => {
+  const options = { name: 'options', title: 'Options', description: '' };
+  const page = renderGuide(
+    options,
+    '# Options\n\n[A](access.md#keys), [B](../../../SECURITY.md), [C](https://x.org/)\n',
+  );
+  assert.ok(page.includes('<p><a href="access#keys">A</a>, B, <a href="https://x.org/">C</a></p>'));
+});
