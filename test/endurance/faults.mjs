@@ -28,7 +28,7 @@ const FAULTS = [
   { name: 'options: a public address needs no keys', file: 'src/cli/options.ts', tests: /options/,
     from: '!hasKeys && !allowAnonymous', to: '!hasKeys && allowAnonymous' },
   { name: 'command line: a database is copied onto itself', file: 'src/cli/command-line.ts',
-    tests: /command.*copy/, from: 'from === to || locations', to: 'locations' },
+    tests: /options/, from: 'from === to || locations', to: 'locations' },
   { name: 'library: an empty key opens the service', file: 'src/library.ts',
     tests: /service.*library/, from: 'options.apiKeys.length !== apiKeys.length',
     to: 'options.apiKeys.length > apiKeys.length' },
