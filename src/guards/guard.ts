@@ -38,7 +38,7 @@ const WRONG_KEYS = 'wrong-keys';
 /** Wrong keys that an address may send in {@link WINDOW_S} seconds. */
 const MAX_WRONG_KEYS = 10;
 
-/** The client that sent a request, by its key or address, or why it is refused. */
+/** The client that sent a request, by its key, or why it is refused. */
 type Identity = { readonly client: string } | { readonly refusal: Problem; readonly headers: readonly string[] };
 
 /** Returns the guard for `options`. */
@@ -66,11 +66,6 @@ export function createGuard(options: GuardOptions): Guard {
     return { client: holder.key };
   }
 
-  function identify(message: IncomingMessage, needsKey: boolean): Identity | Promise<Identity> {
-    if (keys && needsKey) return identifyByKey(message, keys);
-    return { client: limiter ? clientAddress(message, trustProxy) : '' };
-  }
-
   async function countRequest(client: string): Promise<Omit<Admission, 'reply'>> {
     if (!limiter || rateLimit === undefined) return { headers: [] };
     const quota = await limiter.take(client);
@@ -89,10 +84,12 @@ export function createGuard(options: GuardOptions): Guard {
     const [first = ''] = path;
     const isWhole = path.length === 1;
     const isOpen = (isWhole && OPEN.has(first)) || OPEN_BELOW.has(first);
-    const identity = await identify(message, !isOpen);
-    if ('refusal' in identity) return { ...identity, headers: [...cors, ...identity.headers] };
+    const identity = keys && !isOpen ? await identifyByKey(message, keys) : undefined;
+    if (identity && 'refusal' in identity) {
+      return { ...identity, headers: [...cors, ...identity.headers] };
+    }
     if (!limiter || (isWhole && NEVER_LIMITED.has(first))) return { headers: cors };
-    const counted = await countRequest(identity.client);
+    const counted = await countRequest(identity?.client ?? clientAddress(message, trustProxy));
     return { ...counted, headers: [...cors, ...counted.headers] };
   };
 }

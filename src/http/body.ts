@@ -60,9 +60,9 @@ export function readBody(
       }
     }
     function onEnd(): void {
-      const all = [...joined, ...chunks];
-      const [first] = all;
-      settle(() => resolve(first && all.length === 1 ? first : Buffer.concat(all, received)));
+      const [only] = chunks;
+      const isOne = only !== undefined && chunks.length === 1 && joined.length === 0;
+      settle(() => resolve(isOne ? only : Buffer.concat([...joined, ...chunks], received)));
     }
     function onClose(): void {
       settle(() => reject(new ClientGone('the connection was closed in the middle of a body')));

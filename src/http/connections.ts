@@ -39,10 +39,10 @@ export class Connections {
   }
 
   /** Registers a request and returns the response that must go out before its own. */
-  begin(socket: Duplex, request: Omit<Connection, 'previous'>): ServerResponse | undefined {
-    const { message, response } = request;
+  begin(message: IncomingMessage, response: ServerResponse, requestId: string): ServerResponse | undefined {
+    const { socket } = message;
     const previous = this.#latest.get(socket)?.response;
-    this.#latest.set(socket, { ...request, previous });
+    this.#latest.set(socket, { message, response, requestId, previous });
     // An idle connection must not keep the memory of its last request.
     response.once('close', () => {
       const isLatest = this.#latest.get(socket)?.response === response;

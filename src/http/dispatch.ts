@@ -72,7 +72,13 @@ export class Dispatcher {
   ): Promise<void> {
     const started = performance.now();
     const exchange: Exchange = { message, response, awaitsContinue, headers: [], template: undefined };
-    const { reply, error, reason } = await this.#settle(exchange);
+    let settled: Settled;
+    try {
+      settled = { reply: this.#admit(await this.#respond(exchange), response) };
+    } catch (thrown) {
+      settled = await this.#settle(thrown, response);
+    }
+    const { reply, error, reason } = settled;
     const isSent = reply !== undefined && !response.destroyed;
     if (isSent) this.#send(exchange, reply, requestId);
     this.#options.onOutcome({
@@ -105,16 +111,12 @@ export class Dispatcher {
     return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
   }
 
-  async #settle(exchange: Exchange): Promise<Settled> {
-    const { response } = exchange;
-    try {
-      return { reply: this.#admit(await this.#respond(exchange), response) };
-    } catch (thrown) {
-      await parserCaughtUp();
-      const problem = this.#problemOf(thrown);
-      if (problem?.heldBack && !response.destroyed) await holdBack(response);
-      return problem ? this.#failure(problem) : {};
-    }
+  /** Resolves with the answer to a request that failed with `thrown`, when it may be sent. */
+  async #settle(thrown: unknown, response: ServerResponse): Promise<Settled> {
+    await parserCaughtUp();
+    const problem = this.#problemOf(thrown);
+    if (problem?.heldBack && !response.destroyed) await holdBack(response);
+    return problem ? this.#failure(problem) : {};
   }
 
   /** Reads the body. A write waits for its whole request, even for a body that its route does not take. */
@@ -134,10 +136,11 @@ export class Dispatcher {
   /** Returns a function that counts the received bytes of a large body and throws when there is no room for them. */
   #bodyCounter({ headers }: IncomingMessage, response: ServerResponse): (received: number) => void {
     if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes) this.#bodies.ensureRoom();
-    const take = this.#bodies.account(response);
+    let take: ((bytes: number) => void) | undefined;
     let counted = 0;
     return (received) => {
       if (received < DISPATCH_LIMITS.largeBodyBytes) return;
+      take ??= this.#bodies.account(response);
       this.#bodies.ensureRoom(received - counted);
       take(received - counted);
       counted = received;

@@ -101,7 +101,7 @@ export class HttpServer {
     const { socket } = message;
     // Determined once, so that all log lines of a request have the same id.
     const requestId = requestIdOf(message);
-    const previous = this.#connections.begin(socket, { message, response, requestId });
+    const previous = this.#connections.begin(message, response, requestId);
     // Node does not switch protocols, but it drops what follows a request that asks for it.
     const losesTheNext = message.headers.upgrade !== undefined;
     if (this.#closing || losesTheNext || !hasSureEnd(message)) response.setHeader('connection', 'close');

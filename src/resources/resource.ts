@@ -45,9 +45,11 @@ export function columnsOf({ fields, owner }: Resource): readonly string[] {
  * members must fit the contract.
  */
 export function valuesOf({ fields }: Resource, members: Readonly<Record<string, unknown>>): readonly FieldValue[] {
-  return Object.entries(fields).map(([name, field]) => {
-    const value = members[name] ?? field.default;
+  const values: FieldValue[] = [];
+  for (const name in fields) {
+    const value = members[name] ?? fields[name]?.default;
     if (value === undefined) throw new Error(`the member ${name} is missing`);
-    return value as FieldValue;
-  });
+    values.push(value as FieldValue);
+  }
+  return values;
 }

@@ -103,7 +103,11 @@ export class Batcher<Item, Outcome> {
       const batch = this.#nextBatch().filter((each) => this.#isWanted(each));
       if (batch.length === 0) continue;
       try {
-        await this.#runBatch(batch, startMs);
+        const started = performance.now();
+        const outcomes = await this.#run(batch.map(({ item }) => item));
+        this.#meter?.done(batch.length, performance.now() - started);
+        this.#backlog.measure(startMs, batch.length);
+        batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
       } catch (error) {
         startMs = performance.now();
         this.#fail(batch, error);
@@ -112,14 +116,6 @@ export class Batcher<Item, Outcome> {
       if (!this.#beside && batch.length > 1) await nextTurn().then(() => nextTurn());
     }
     this.#busyLanes -= 1;
-  }
-
-  async #runBatch(batch: readonly Waiting<Item, Outcome>[], startMs: number): Promise<void> {
-    const started = performance.now();
-    const outcomes = await this.#run(batch.map(({ item }) => item));
-    this.#meter?.done(batch.length, performance.now() - started);
-    this.#backlog.measure(startMs, batch.length);
-    for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome);
   }
 
   #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {

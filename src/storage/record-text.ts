@@ -22,9 +22,10 @@ export function recordText(
   ownerId: number | undefined,
   values: readonly FieldValue[],
 ): string {
-  const first = owner ? `{"id":${id},"${owner.column}":${ownerId}` : `{"id":${id}`;
-  const members = Object.keys(fields).map((name, index) => `,"${name}":${JSON.stringify(values[index])}`);
-  return `${first}${members.join('')}}`;
+  let text = owner ? `{"id":${id},"${owner.column}":${ownerId}` : `{"id":${id}`;
+  let index = 0;
+  for (const name in fields) text += `,"${name}":${JSON.stringify(values[index++])}`;
+  return `${text}}`;
 }
 
 /** Returns the SQL that tells whether the owner with this `id` (also SQL) exists; true for a resource without owner. */

@@ -70,7 +70,7 @@ test('installation: a project without the binding is repaired', async (t) => {
   const shell = shellIn(folder);
   const launcher = join(folder, 'node_modules/.bin/notes-server');
   await shell('npm init --yes && npm install notes-server', WITHHELD);
-  const remedy = await remedyOf(t, launcher, /sqlite3 has no binding that works here/);
+  const remedy = await remedyOf(t, launcher, /sqlite3 has no working binding/);
   assert.ok(remedy.startsWith(`npm --prefix "${folder}" pkg set`), remedy);
   // The command works from another folder, and while scripts are still withheld.
   await shell(`cd / && ${remedy}`, WITHHELD);
@@ -85,7 +85,7 @@ test('installation: a project without a package is repaired', async (t) => {
   // The service loads one with the program and the other on demand.
   for (const name of ['sqlite3', 'prom-client']) {
     rmSync(join(folder, 'node_modules', name), { recursive: true });
-    const remedy = await remedyOf(t, launcher, /it is not completely installed/);
+    const remedy = await remedyOf(t, launcher, /the installation is incomplete/);
     await shell(`cd / && ${remedy}`);
     await assertServes(t, launcher);
   }
@@ -102,7 +102,7 @@ test('installation: a global command without the binding is repaired', async (t)
   const shell = shellIn(folder);
   const launcher = join(folder, 'a prefix/bin/notes-server');
   await shell('npm install --global notes-server', WITHHELD);
-  const remedy = await remedyOf(t, launcher, /sqlite3 has no binding that works here/);
+  const remedy = await remedyOf(t, launcher, /sqlite3 has no working binding/);
   await shell(remedy, { ...WITHHELD, ...elsewhere(folder) });
   await assertServes(t, launcher);
 });
@@ -113,7 +113,7 @@ test('installation: a global command without a package is repaired', async (t) =
   const launcher = join(folder, 'a prefix/bin/notes-server');
   await shell('npm install --global --allow-scripts=sqlite3 notes-server');
   rmSync(join(folder, 'a prefix/lib/node_modules/notes-server/node_modules/sqlite3'), { recursive: true });
-  const remedy = await remedyOf(t, launcher, /it is not completely installed/);
+  const remedy = await remedyOf(t, launcher, /the installation is incomplete/);
   await shell(again(remedy), elsewhere(folder));
   await assertServes(t, launcher);
 });
@@ -121,7 +121,7 @@ test('installation: a global command without a package is repaired', async (t) =
 test('installation: npx runs once the binding is there', async (t) => {
   const shell = shellIn(temporaryFolder(t));
   const { stderr } = await shell('npx --yes notes-server --version || true', WITHHELD);
-  await shell(commandIn(stderr, /sqlite3 has no binding that works here/), WITHHELD);
+  await shell(commandIn(stderr, /sqlite3 has no working binding/), WITHHELD);
   const { stdout } = await shell('npx --yes notes-server --version');
   const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   assert.equal(stdout, `${version}\n`);
