@@ -53,7 +53,7 @@ async function live(port: MessagePort, { control, tasks: url }: ThreadData): Pro
   waitWhile(control, IDLE);
   if (Atomics.load(control, STATE) === DISMISSED) return;
   report(port, { kind: 'done', result: perform(tasks, receive(port)) });
-  // Ending a thread slows down those that still work, so it ends only when it is told to.
+  // Ending a thread slows down the others, so it waits until it is dismissed.
   waitWhile(control, CALLED);
 }
 

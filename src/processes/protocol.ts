@@ -21,7 +21,7 @@ export type SupervisorFunctions = {
   readonly count: (counts: readonly Count[]) => readonly Quota[];
   /** Resolves when the databases of all members have answered; rejects if one does not. */
   readonly pingAll: () => Promise<void>;
-  /** Resolves with the metrics of each process, as far as they are known. */
+  /** Resolves with the latest known metrics of each process. */
   readonly countsOfAll: () => Promise<readonly Snapshot[]>;
 };
 

@@ -271,7 +271,7 @@ function copyOfTree() {
   if (status !== 0) throw new Error(`git cannot list the files of ${tree}`);
   const folder = fs.mkdtempSync(join(tmpdir(), 'notes-server-faults-'));
   folders.add(folder);
-  // Some tests run as another user, who has to get there too.
+  // Some tests run as another user, who needs access too.
   fs.chmodSync(folder, 0o755);
   const copy = join(folder, 'tree');
   for (const path of stdout.toString().split('\0')) {

@@ -10,7 +10,7 @@ import { assertSound } from './stored-data.ts';
 /** Limits tried in turn, and all of them at the offsets where the way to find a page changes. */
 const LIMITS = [1, 7, 20, 100];
 
-/** Ids that are missing, so many in a row that a whole block of ids is empty. */
+/** A run of missing ids that leaves a whole block empty. */
 const GAP = { first: 1_000, last: 2_100 };
 const REMOVED_EVERY = 211;
 const OF_OTHER_NOTE_EVERY = 4;
