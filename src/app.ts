@@ -1,5 +1,5 @@
-// The composition root: everything the service consists of is put together here, for the command, the library and the
-// tests alike.
+// The composition root: everything the service consists of is put together here, for the command,
+// the library and the tests alike.
 import type { AddressInfo } from 'node:net';
 import { isLoopback, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
@@ -16,12 +16,24 @@ import { logOutcome, logRefusal } from './log/request-log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { ALONE, type Siblings } from './processes/siblings.ts';
 import { RESOURCES } from './resources/resources.ts';
-import { type Bases, basePath, type Documentation, describe, docsRoutes, loadDocumentation } from './routes/docs.ts';
+import {
+  type Bases,
+  basePath,
+  type Documentation,
+  describe,
+  docsRoutes,
+  loadDocumentation,
+} from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { problemRoute } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batcher.ts';
-import { type Database, DatabaseDamaged, DatabaseUnavailable, DatabaseUncertain } from './storage/database.ts';
+import {
+  type Database,
+  DatabaseDamaged,
+  DatabaseUnavailable,
+  DatabaseUncertain,
+} from './storage/database.ts';
 import { openStorage } from './storage/open.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 import { createTable } from './storage/table.ts';
@@ -61,21 +73,27 @@ export class App {
   }
 
   /**
-   * Opens the database and accepts requests; resolves with the URL. Rejects with DatabaseUnusable, or
-   * with Node's error if the address is not available; nothing stays open then.
+   * Opens the database and accepts requests; resolves with the URL. Rejects with DatabaseUnusable,
+   * or with Node's error if the address is not available; nothing stays open then.
    */
   async listen(): Promise<string> {
     const options = this.#options;
     const documentation = await loadDocumentation();
     this.#keys = await keysOf(options);
-    this.#database = await this.#siblings.share(() => openStorage(options), options.db.kind !== 'cluster');
+    this.#database = await this.#siblings.share(
+      () => openStorage(options),
+      options.db.kind !== 'cluster',
+    );
     try {
       this.#metrics = options.noMetrics ? undefined : await this.#createMetrics();
       const routes = await this.#fixedRoutes(this.#database);
       const url = urlOf(await this.#server.listen(options.host, options.port));
       // No request can arrive before the end of this function: nothing below awaits.
       this.#bases = basesOf(options, url);
-      this.#dispatcher = this.#createDispatcher([...routes, ...this.#routesBelow(this.#database, documentation)]);
+      this.#dispatcher = this.#createDispatcher([
+        ...routes,
+        ...this.#routesBelow(this.#database, documentation),
+      ]);
       return url;
     } catch (error) {
       await this.close();
@@ -83,12 +101,17 @@ export class App {
     }
   }
 
-  /** Reads the file of keys again; resolves with their number. Rejects, and the old keys stay, if that fails. */
+  /**
+   * Reads the file of keys again; resolves with their number. Rejects, and the old keys stay, if
+   * that fails.
+   */
   async reloadKeys(): Promise<number> {
     return (await this.#keys?.reload()) ?? 0;
   }
 
-  /** Finishes requests in flight (for a bounded time), closes the connections and then the database. */
+  /**
+   * Finishes requests in flight (for a bounded time), closes the connections and then the database.
+   */
   async close(): Promise<void> {
     this.#isStopping = true;
     const served = this.#server.close();
@@ -135,7 +158,8 @@ export class App {
 
   /** The routes that do not depend on where the service is reached. */
   async #fixedRoutes(database: Database): Promise<Route[]> {
-    const metrics = this.#metrics && (await import('./routes/metrics.ts')).metricsRoute(this.#metrics);
+    const metrics =
+      this.#metrics && (await import('./routes/metrics.ts')).metricsRoute(this.#metrics);
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...(metrics ? [metrics] : []),
@@ -147,12 +171,19 @@ export class App {
   #routesBelow(database: Database, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
     const write = createWriter(database, meters?.write);
-    const tables = new Map(RESOURCES.map((each) => [each, createTable(each, database, write, meters)]));
+    const tables = new Map(
+      RESOURCES.map((each) => [each, createTable(each, database, write, meters)]),
+    );
     const prefix = basePath(this.#bases);
     const contract = describe(documentation, this.#bases);
     return [
       ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(resource, table, resource.owner && tables.get(resource.owner.resource), prefix),
+        recordRoutes(
+          resource,
+          table,
+          resource.owner && tables.get(resource.owner.resource),
+          prefix,
+        ),
       ),
       ...docsRoutes(documentation, contract, this.#bases),
       problemRoute(contract),
@@ -168,12 +199,17 @@ async function keysOf({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefin
 /** A shared instance, like the error it stands for. */
 const OVERLOADED = unavailable('Too many requests wait for the database.', { heldBack: true });
 
-/** Translates the errors of storage and concurrency, which know no HTTP. Undefined for unexpected errors. */
+/**
+ * Translates the errors of storage and concurrency, which know no HTTP. Undefined for unexpected
+ * errors.
+ */
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) {
-    return unavailable('The database has not confirmed this write: it may have been carried out.', { cause: error });
+    return unavailable('The database has not confirmed this write: it may have been carried out.', {
+      cause: error,
+    });
   }
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });

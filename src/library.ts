@@ -56,17 +56,23 @@ const FLAGS = libraryFlags();
 export function createApp(settings: ServiceOptions): Service {
   checkSettings(settings);
   const { port = 0, logLevel = 'silent', apiKeys = [], ...others } = settings;
-  const options = parseOptions(toArguments({ port, logLevel, ...others }), { NOTES_API_KEYS: apiKeys.join() });
-  if (typeof options === 'string') throw new UsageError(`there is no option ${JSON.stringify(options)}`);
+  const options = parseOptions(toArguments({ port, logLevel, ...others }), {
+    NOTES_API_KEYS: apiKeys.join(),
+  });
+  if (typeof options === 'string')
+    throw new UsageError(`there is no option ${JSON.stringify(options)}`);
   // A dropped key could leave the service open to everybody.
-  if (options.apiKeys.length !== apiKeys.length) throw new UsageError('no key may be empty or contain a comma');
+  if (options.apiKeys.length !== apiKeys.length)
+    throw new UsageError('no key may be empty or contain a comma');
   const app = new App(options, new LineLog(options.logLevel));
   let started: Promise<string> | undefined;
   let closed: Promise<void> | undefined;
   return {
     async listen() {
       if (started || closed)
-        throw new Error('a service listens only once and not after it was closed; create another one');
+        throw new Error(
+          'a service listens only once and not after it was closed; create another one',
+        );
       started = app.listen();
       return started;
     },

@@ -62,7 +62,14 @@ async function run(command: Command): Promise<void> {
     case 'restore':
       return printLine(await restore(command.file, command.db, command.force, screen()));
     case 'export':
-      return printLine(await exportLines(command.db, command.file, writeOutput, screen(command.file === undefined)));
+      return printLine(
+        await exportLines(
+          command.db,
+          command.file,
+          writeOutput,
+          screen(command.file === undefined),
+        ),
+      );
     case 'import':
       return printLine(await importLines(command.file, process.stdin, command.db, screen()));
     case 'serve':
@@ -111,7 +118,8 @@ function screen(printsData = false): Screen {
 
 async function serve(options: Options): Promise<void> {
   const log = createLog(options);
-  const app = options.processes > 1 ? new Supervisor(supervisorOptions(options), log) : new App(options, log);
+  const app =
+    options.processes > 1 ? new Supervisor(supervisorOptions(options), log) : new App(options, log);
   const url = await app.listen();
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
@@ -126,7 +134,13 @@ async function serve(options: Options): Promise<void> {
   print(`notes-server listening on ${url}\n`);
 }
 
-function supervisorOptions({ processes, host, port, apiKeys, apiKeysFile }: Options): SupervisorOptions {
+function supervisorOptions({
+  processes,
+  host,
+  port,
+  apiKeys,
+  apiKeysFile,
+}: Options): SupervisorOptions {
   const keySource = apiKeysFile === undefined ? undefined : { texts: apiKeys, file: apiKeysFile };
   return { processes, host, port, args: process.argv.slice(2), keySource };
 }
@@ -206,14 +220,19 @@ function end(log: Log, status: number): void {
 }
 
 function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const { version } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  );
   return version;
 }
 
 /** Describes an error for a person, without a stack trace. */
 function describe(error: unknown): string {
   if (error instanceof UsageError || error instanceof DatabaseUnusable) return error.message;
-  const { code, message, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  const { code, message, address, port } = error as NodeJS.ErrnoException & {
+    address?: string;
+    port?: number;
+  };
   switch (code) {
     case 'EADDRINUSE':
       return `${address}:${port} is in use by another process`;

@@ -82,7 +82,9 @@ function writeModule(document: JsonObject): string {
   const validators = new Validators(document);
   const paths = Object.entries(document.paths as Record<string, JsonObject>);
   const operations = paths.flatMap(([template, item]) =>
-    METHODS.filter((method) => method in item).map((method) => writeOperation(document, validators, template, method)),
+    METHODS.filter((method) => method in item).map((method) =>
+      writeOperation(document, validators, template, method),
+    ),
   );
   return [
     `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
@@ -92,7 +94,12 @@ function writeModule(document: JsonObject): string {
   ].join('\n');
 }
 
-function writeOperation(document: JsonObject, validators: Validators, template: string, method: string): string {
+function writeOperation(
+  document: JsonObject,
+  validators: Validators,
+  template: string,
+  method: string,
+): string {
   const pathPointer = `/paths/${escapePointer(template)}`;
   const pointer = `${pathPointer}/${method}`;
   const [item] = resolve(document, pathPointer);
@@ -161,7 +168,8 @@ function resolve(document: JsonObject, pointer: string): [JsonObject, string] {
     .split('/')
     .slice(1)
     .reduce<Json | undefined>(
-      (value, segment) => (value as JsonObject)?.[segment.replaceAll('~1', '/').replaceAll('~0', '~')],
+      (value, segment) =>
+        (value as JsonObject)?.[segment.replaceAll('~1', '/').replaceAll('~0', '~')],
       document,
     ) as JsonObject | undefined;
   if (!found) throw new Error(`the contract has nothing at ${pointer}`);

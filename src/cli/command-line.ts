@@ -3,7 +3,13 @@
 import type { Location } from '../storage/location.ts';
 import type { StorageOptions } from '../storage/open.ts';
 import { parseDatabase, parseFlags, parseWords, UsageError } from './option-values.ts';
-import { databaseNamed, type Options, optionsHelp, parseOptions, passwordSource } from './options.ts';
+import {
+  databaseNamed,
+  type Options,
+  optionsHelp,
+  parseOptions,
+  passwordSource,
+} from './options.ts';
 
 /** A line of --help. */
 type Row = readonly [left: string, right: string];
@@ -16,9 +22,18 @@ export type Command =
   | { readonly kind: 'check'; readonly file: string }
   | { readonly kind: 'copy'; readonly from: StorageOptions; readonly to: StorageOptions }
   | { readonly kind: 'backup'; readonly db: string; readonly file: string }
-  | { readonly kind: 'restore'; readonly db: string; readonly file: string; readonly force: boolean }
+  | {
+      readonly kind: 'restore';
+      readonly db: string;
+      readonly file: string;
+      readonly force: boolean;
+    }
   /** Without a file, standard output or input is used. */
-  | { readonly kind: 'export' | 'import'; readonly db: StorageOptions; readonly file: string | undefined }
+  | {
+      readonly kind: 'export' | 'import';
+      readonly db: StorageOptions;
+      readonly file: string | undefined;
+    }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' };
 
@@ -120,33 +135,55 @@ function parseService(args: readonly string[], environment: NodeJS.ProcessEnv): 
 function parseCheck(args: readonly string[]): Command {
   if (args.some((each) => each === '--help' || each === '-h')) return { kind: 'help' };
   const [file, ...others] = args;
-  if (!file || file.startsWith('-') || others.length > 0) throw new UsageError('check takes one FILE and nothing else');
+  if (!file || file.startsWith('-') || others.length > 0)
+    throw new UsageError('check takes one FILE and nothing else');
   return { kind: 'check', file };
 }
 
-function parseBackup(kind: 'backup' | 'restore', args: readonly string[], environment: NodeJS.ProcessEnv): Command {
-  const known = { db: TEXT, ...(kind === 'restore' ? { force: { type: 'boolean' } as const } : {}) };
+function parseBackup(
+  kind: 'backup' | 'restore',
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Command {
+  const known = {
+    db: TEXT,
+    ...(kind === 'restore' ? { force: { type: 'boolean' } as const } : {}),
+  };
   const { flags, words } = parseWords(args, known);
   if (flags.help) return { kind: 'help' };
   const [file, ...others] = words;
-  if (!file || others.length > 0) throw new UsageError(`${kind} takes one ${kind === 'backup' ? 'TARGET' : 'BACKUP'}`);
+  if (!file || others.length > 0)
+    throw new UsageError(`${kind} takes one ${kind === 'backup' ? 'TARGET' : 'BACKUP'}`);
   const { db: flag } = flags as Record<string, string | undefined>;
   const db = databaseNamed(flag, environment);
   if ([db, parseDatabase(file)].some(({ kind }) => kind !== 'file')) {
     throw new UsageError(`${kind} works with files only; for a cluster use copy, export or import`);
   }
-  return kind === 'backup' ? { kind, db: db.name, file } : { kind, db: db.name, file, force: flags.force === true };
+  return kind === 'backup'
+    ? { kind, db: db.name, file }
+    : { kind, db: db.name, file, force: flags.force === true };
 }
 
-function parseExport(kind: 'export' | 'import', args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+function parseExport(
+  kind: 'export' | 'import',
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Command {
   const { flags, words } = parseWords(args, { db: TEXT, 'db-password-file': TEXT });
   if (flags.help) return { kind: 'help' };
   const [file, ...others] = words;
   if (file === '' || others.length > 0) throw new UsageError(`${kind} takes one FILE at most`);
-  const { db: flag, 'db-password-file': passwordFile } = flags as Record<string, string | undefined>;
+  const { db: flag, 'db-password-file': passwordFile } = flags as Record<
+    string,
+    string | undefined
+  >;
   const db = databaseNamed(flag, environment);
   if (db.kind === 'memory') throw new UsageError(`${kind} does not work with a database in memory`);
-  return { kind, db: storageOptions(db, passwordFile, environment), file: file === '-' ? undefined : file };
+  return {
+    kind,
+    db: storageOptions(db, passwordFile, environment),
+    file: file === '-' ? undefined : file,
+  };
 }
 
 function parseCopy(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
@@ -160,7 +197,9 @@ function parseCopy(args: readonly string[], environment: NodeJS.ProcessEnv): Com
     throw new UsageError('copy takes two different databases, neither of them in memory');
   }
   if (locations.every((each) => each.kind === 'cluster' && each.user !== undefined)) {
-    throw new UsageError('copy takes one password only: between two clusters with users, copy to a file first');
+    throw new UsageError(
+      'copy takes one password only: between two clusters with users, copy to a file first',
+    );
   }
   return {
     kind: 'copy',

@@ -1,4 +1,5 @@
-// Parsers for the values of options. Each takes the text of a value and returns what it stands for, or throws UsageError.
+// Parsers for the values of options. Each takes the text of a value and returns what it stands for,
+// or throws UsageError.
 import { availableParallelism } from 'node:os';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Location, parseLocation } from '../storage/location.ts';
@@ -19,7 +20,9 @@ export function parseFlags(args: readonly string[], known: ParseArgsConfig['opti
   return parseWords(args, known, false).flags;
 }
 
-/** Returns the flags among the arguments, as {@link parseFlags} does, and the words between them. */
+/**
+ * Returns the flags among the arguments, as {@link parseFlags} does, and the words between them.
+ */
 export function parseWords(
   args: readonly string[],
   known: ParseArgsConfig['options'],
@@ -51,18 +54,25 @@ export function parseOrigins(text: string | undefined): string[] {
   for (const origin of origins) {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
     if (!isOrigin || !/^https?:/.test(origin)) {
-      throw new UsageError(`--cors-origin takes an origin such as https://example.com, not ${JSON.stringify(origin)}`);
+      throw new UsageError(
+        `--cors-origin takes an origin such as https://example.com, not ${JSON.stringify(origin)}`,
+      );
     }
   }
   return origins;
 }
 
 /** Returns a parser of whole numbers in digits, from `min` to `max`. */
-export function integer(min: number, max: number): (text: string | undefined, flag: string) => number {
+export function integer(
+  min: number,
+  max: number,
+): (text: string | undefined, flag: string) => number {
   return (text = '', flag) => {
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
-    throw new UsageError(`--${flag} takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--${flag} takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`,
+    );
   };
 }
 
@@ -73,28 +83,43 @@ export function oneOf<Choice extends string>(
   return (text, flag) => {
     const found = choices.find((choice) => choice === text);
     if (found) return found;
-    throw new UsageError(`--${flag} takes one of ${choices.join(', ')}, not ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--${flag} takes one of ${choices.join(', ')}, not ${JSON.stringify(text)}`,
+    );
   };
 }
 
 /** Parses a switch: true, false, 1 or 0; false if it is not set. */
 export function parseSwitch(text = 'false', flag: string): boolean {
-  return oneOf(['true', 'false'])(text.replace(/^1$/, 'true').replace(/^0$/, 'false'), flag) === 'true';
+  return (
+    oneOf(['true', 'false'])(text.replace(/^1$/, 'true').replace(/^0$/, 'false'), flag) === 'true'
+  );
 }
 
-/** Parses an http or https URL and returns it without a slash at its end; undefined if it is not set. */
+/**
+ * Parses an http or https URL and returns it without a slash at its end; undefined if it is not
+ * set.
+ */
 export function parseUrl(text: string | undefined, flag: string): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // An empty query or fragment shows in the text only.
-  if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(text) || url.username || url.password) {
+  if (
+    !url ||
+    !/^https?:$/.test(url.protocol) ||
+    /[?#]/.test(text) ||
+    url.username ||
+    url.password
+  ) {
     throw new UsageError(
       `--${flag} takes an http or https URL without user, query and fragment, not ${JSON.stringify(text)}`,
     );
   }
   // In a location header such a path would name another host.
   if (url.pathname.startsWith('//')) {
-    throw new UsageError(`--${flag} takes a URL whose path begins with one slash, not ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--${flag} takes a URL whose path begins with one slash, not ${JSON.stringify(text)}`,
+    );
   }
   return url.href.replace(/\/+$/, '');
 }
@@ -112,7 +137,9 @@ export function parseDatabase(text = ''): Location {
 
 /** Parses a number of processes; `auto` is one for each core. */
 export function parseProcesses(text: string | undefined, flag: string): number {
-  return text === 'auto' ? Math.min(availableParallelism(), MAX_PROCESSES) : integer(1, MAX_PROCESSES)(text, flag);
+  return text === 'auto'
+    ? Math.min(availableParallelism(), MAX_PROCESSES)
+    : integer(1, MAX_PROCESSES)(text, flag);
 }
 
 /** Parses requests per minute, or `off`; undefined if it is not set. */
@@ -120,7 +147,10 @@ export function parseRateLimit(text: string | undefined, flag: string): number |
   return text === undefined || text === 'off' ? text : integer(1, MAX_RATE_LIMIT)(text, flag);
 }
 
-/** Returns a parser of a text that must not be empty; undefined if it is not set and there is no default. */
+/**
+ * Returns a parser of a text that must not be empty; undefined if it is not set and there is no
+ * default.
+ */
 export function parseText(text: string | undefined, flag: string): string | undefined {
   if (text === '') throw new UsageError(`--${flag} must not be empty`);
   return text;

@@ -1,4 +1,5 @@
-// The options of the service, each declared once: command line, environment, --help and library follow from the table.
+// The options of the service, each declared once: command line, environment, --help and library
+// follow from the table.
 import { isIP } from 'node:net';
 import { isKey } from '../guards/keys.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../log/log.ts';
@@ -20,7 +21,10 @@ import {
 
 /** How an option is declared. */
 interface Declaration {
-  /** The flag. Its environment variable is NOTES_FLAG, its name in the library is the flag in camel case. */
+  /**
+   * The flag. Its environment variable is NOTES_FLAG, its name in the library is the flag in camel
+   * case.
+   */
   readonly flag: string;
   /** What --help calls its value; a switch has none. */
   readonly value?: string;
@@ -159,10 +163,13 @@ const OPTIONS = {
   },
 } as const satisfies Readonly<Record<string, Declaration>>;
 
-const DECLARATIONS: readonly (readonly [name: string, declaration: Declaration])[] = Object.entries(OPTIONS);
+const DECLARATIONS: readonly (readonly [name: string, declaration: Declaration])[] =
+  Object.entries(OPTIONS);
 
 /** The options as their texts say them. */
-type Declared = { readonly [Name in keyof typeof OPTIONS]: ReturnType<(typeof OPTIONS)[Name]['parse']> };
+type Declared = {
+  readonly [Name in keyof typeof OPTIONS]: ReturnType<(typeof OPTIONS)[Name]['parse']>;
+};
 
 /** All options of the service, with what follows from them. */
 export interface Options extends Omit<Declared, 'host' | 'rateLimit'> {
@@ -177,10 +184,13 @@ export interface Options extends Omit<Declared, 'host' | 'rateLimit'> {
 }
 
 /**
- * Reads the arguments and the environment. A flag overrides `NOTES_...`, which overrides the default.
- * Returns `help` or `version` if that is asked for. Throws {@link UsageError}.
+ * Reads the arguments and the environment. A flag overrides `NOTES_...`, which overrides the
+ * default. Returns `help` or `version` if that is asked for. Throws {@link UsageError}.
  */
-export function parseOptions(args: readonly string[], environment: NodeJS.ProcessEnv): Options | 'help' | 'version' {
+export function parseOptions(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Options | 'help' | 'version' {
   const known = DECLARATIONS.map(([, { flag, value, repeatable = false }]) => [
     flag,
     { type: value ? 'string' : 'boolean', multiple: repeatable } as const,
@@ -196,7 +206,10 @@ export function parseOptions(args: readonly string[], environment: NodeJS.Proces
   return complete(Object.fromEntries(parsed) as Declared, environment);
 }
 
-/** Returns the database that the flag `--db` names, or else the environment or the default. Throws {@link UsageError}. */
+/**
+ * Returns the database that the flag `--db` names, or else the environment or the default. Throws
+ * {@link UsageError}.
+ */
 export function databaseNamed(flag: string | undefined, environment: NodeJS.ProcessEnv): Location {
   return parseDatabase(flag ?? fromEnvironment(OPTIONS.db, environment) ?? OPTIONS.db.default);
 }
@@ -211,8 +224,12 @@ export function optionsHelp(): [left: string, right: string][] {
 
 /** Returns the flags of the options that the library has, by their names there. */
 export function libraryFlags(): ReadonlyMap<string, string> {
-  const flags = DECLARATIONS.filter(([, { commandOnly }]) => !commandOnly).map(([, { flag }]) => flag);
-  return new Map(flags.map((flag) => [flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()), flag]));
+  const flags = DECLARATIONS.filter(([, { commandOnly }]) => !commandOnly).map(
+    ([, { flag }]) => flag,
+  );
+  return new Map(
+    flags.map((flag) => [flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()), flag]),
+  );
 }
 
 /** Whether `host` can be reached from this machine only. */
@@ -220,7 +237,10 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Returns where the password of a cluster's user comes from; `flag` is the file on the command line. Throws {@link UsageError}. */
+/**
+ * Returns where the password of a cluster's user comes from; `flag` is the file on the command
+ * line. Throws {@link UsageError}.
+ */
 export function passwordSource(
   flag: string | undefined,
   environment: NodeJS.ProcessEnv,
@@ -228,7 +248,9 @@ export function passwordSource(
   const file = flag ?? fromEnvironment(OPTIONS.dbPasswordFile, environment);
   const { NOTES_DB_PASSWORD: text } = environment;
   if (file !== undefined && (file === '' || text)) {
-    throw new UsageError('--db-password-file must not be empty, nor be given together with NOTES_DB_PASSWORD');
+    throw new UsageError(
+      '--db-password-file must not be empty, nor be given together with NOTES_DB_PASSWORD',
+    );
   }
   return { dbPassword: text || undefined, dbPasswordFile: file };
 }
@@ -238,7 +260,9 @@ function complete(declared: Declared, environment: NodeJS.ProcessEnv): Options {
   const { host = '', rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = declared;
   const apiKeys = keysIn(environment.NOTES_API_KEYS);
   if (processes > 1 && db.kind === 'memory') {
-    throw new UsageError('--processes needs a file: the processes could not share a database in memory');
+    throw new UsageError(
+      '--processes needs a file: the processes could not share a database in memory',
+    );
   }
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
   if (!isLoopback(host) && !hasKeys && !allowAnonymous) {
@@ -266,7 +290,10 @@ function keysIn(text: string | undefined): readonly string[] {
   return keys;
 }
 
-function fromEnvironment({ flag, variable }: Declaration, environment: NodeJS.ProcessEnv): string | undefined {
+function fromEnvironment(
+  { flag, variable }: Declaration,
+  environment: NodeJS.ProcessEnv,
+): string | undefined {
   const own = environment[`NOTES_${flag.toUpperCase().replaceAll('-', '_')}`];
   // An empty variable counts as not set.
   return own || (variable && environment[variable]) || undefined;

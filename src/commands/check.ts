@@ -1,5 +1,5 @@
-// The command `check`: runs the checks of SQLite, and those of what this program relies on. It changes nothing, and a
-// service may use the file meanwhile.
+// The command `check`: runs the checks of SQLite, and those of what this program relies on. It
+// changes nothing, and a service may use the file meanwhile.
 import { existsSync } from 'node:fs';
 import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
@@ -36,8 +36,9 @@ function soundnessOf({ table, blocks, owner }: Resource): string[] {
 }
 
 /**
- * Resolves with one line for each fault of the database file at `path`, for the first faults of each check; no lines if
- * it is sound. Rejects with {@link DatabaseUnusable} if the file is unreadable, foreign or of a newer version.
+ * Resolves with one line for each fault of the database file at `path`, for the first faults of
+ * each check; no lines if it is sound. Rejects with {@link DatabaseUnusable} if the file is
+ * unreadable, foreign or of a newer version.
  */
 export async function checkFile(path: string): Promise<string[]> {
   const isAtRest = () => !existsSync(companionsOf(path)[0]);
@@ -51,12 +52,16 @@ async function inspect(path: string, atRest: boolean): Promise<string[]> {
   await using connection = await openToInspect(path, atRest);
   try {
     const faults = await faultsFound(connection, 'PRAGMA integrity_check(1)');
-    // Only then ask for more: with a higher limit SQLite may fail, and report none, where it cannot read on.
+    // Only then ask for more: with a higher limit SQLite may fail, and report none, where it cannot
+    // read on.
     const further = faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
-    for (const sql of [...further, ...soundnessQueries()]) faults.push(...(await faultsFound(connection, sql)));
+    for (const sql of [...further, ...soundnessQueries()])
+      faults.push(...(await faultsFound(connection, sql)));
     return [...new Set(faults)];
   } catch (error) {
-    throw new DatabaseUnusable(`cannot read the database ${path}: ${(error as Error).message}`, { cause: error });
+    throw new DatabaseUnusable(`cannot read the database ${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 

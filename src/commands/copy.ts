@@ -1,6 +1,6 @@
-// The command `copy`: everything that one database holds goes into an empty one, page by page. A page that is there
-// already stays, so a copy that broke off can continue, and a second pass that finds nothing to write proves that both
-// hold the same.
+// The command `copy`: everything that one database holds goes into an empty one, page by page. A
+// page that is there already stays, so a copy that broke off can continue, and a second pass that
+// finds nothing to write proves that both hold the same.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { columnsOf, type Resource } from '../resources/resource.ts';
@@ -10,32 +10,52 @@ import { openSource, openTarget, type StorageOptions } from '../storage/open.ts'
 import { markBegun, markFinished, type Source, unfinishedIn } from '../storage/unfinished.ts';
 import { inWords } from './counts.ts';
 import { createProgress, type Screen } from './progress.ts';
-import { type Counts, countsOf, END, giveLastIds, IS_ON_PAGE, lastIdsOf, nextPage, totalOf } from './walk.ts';
+import {
+  type Counts,
+  countsOf,
+  END,
+  giveLastIds,
+  IS_ON_PAGE,
+  lastIdsOf,
+  nextPage,
+  totalOf,
+} from './walk.ts';
 
 /** Called after each page with how many records of how many have been copied, or compared. */
 export type OnProgress = (phase: 'copy' | 'check', done: number, total: number) => void;
 
 /**
- * Copies what `from` names to what `to` names; resolves with a line that says what both hold. Rejects with
- * {@link DatabaseUnusable}; what has been copied stays, and the next call continues from there.
+ * Copies what `from` names to what `to` names; resolves with a line that says what both hold.
+ * Rejects with {@link DatabaseUnusable}; what has been copied stays, and the next call continues
+ * from there.
  */
-export async function copy(from: StorageOptions, to: StorageOptions, screen: Screen): Promise<string> {
+export async function copy(
+  from: StorageOptions,
+  to: StorageOptions,
+  screen: Screen,
+): Promise<string> {
   await using source = await openSource(from);
   await using target = await openTarget(to, 'copy');
   try {
-    const progress = { copy: createProgress(screen, 'copied'), check: createProgress(screen, 'compared') };
+    const progress = {
+      copy: createProgress(screen, 'copied'),
+      check: createProgress(screen, 'compared'),
+    };
     const onProgress: OnProgress = (phase, done, total) => progress[phase](done, total);
     const counts = await copyDatabase(source, target, RESOURCES, onProgress);
     return `${from.db.name} and ${to.db.name} hold the same: ${inWords(counts)}`;
   } catch (error) {
-    throw new DatabaseUnusable(`cannot copy to ${to.db.name}: ${(error as Error).message}`, { cause: error });
+    throw new DatabaseUnusable(`cannot copy to ${to.db.name}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
 /**
- * Copies the records of the resources, owners before what they own, and the last ids. Resolves with the
- * counts when both databases have been compared. Rejects with {@link DatabaseUnusable} if the target held
- * other records, which stay as they are, or if somebody wrote to one of the two meanwhile.
+ * Copies the records of the resources, owners before what they own, and the last ids. Resolves with
+ * the counts when both databases have been compared. Rejects with {@link DatabaseUnusable} if the
+ * target held other records, which stay as they are, or if somebody wrote to one of the two
+ * meanwhile.
  */
 export async function copyDatabase(
   source: Source,
@@ -46,7 +66,9 @@ export async function copyDatabase(
   const counts = await countsOf(source, resources);
   const walk = (phase: 'copy' | 'check') => {
     const total = totalOf(counts);
-    return differs(source, target, resources, phase === 'copy', (done) => onProgress(phase, done, total));
+    return differs(source, target, resources, phase === 'copy', (done) =>
+      onProgress(phase, done, total),
+    );
   };
   if ((await unfinishedIn(target)) !== 'copy') {
     const given = await lastIdsOf(target);
@@ -60,12 +82,16 @@ export async function copyDatabase(
   }
   await walk('copy');
   const lastIds = await lastIdsOf(source);
-  if (await walk('check')) throw new DatabaseUnusable('somebody wrote to one of the two meanwhile: run it again');
+  if (await walk('check'))
+    throw new DatabaseUnusable('somebody wrote to one of the two meanwhile: run it again');
   await target.transact(randomUUID(), [...giveLastIds(lastIds), markFinished('copy')]);
   return counts;
 }
 
-/** Compares both databases page by page. Writes pages that differ if `writes`, else resolves with whether one does. */
+/**
+ * Compares both databases page by page. Writes pages that differ if `writes`, else resolves with
+ * whether one does.
+ */
 async function differs(
   source: Source,
   target: Database,
@@ -80,10 +106,15 @@ async function differs(
     while (after < END) {
       const { last, count } = await nextPage(source, resource, after);
       const page = JSON.stringify([after, last]);
-      const [wanted, found] = await Promise.all([source, target].map((each) => recordsOn(each, resource, page)));
+      const [wanted, found] = await Promise.all(
+        [source, target].map((each) => recordsOn(each, resource, page)),
+      );
       if (wanted !== found && !writes) return true;
       if (wanted !== found) {
-        await target.transact(randomUUID(), replacePage(resource, page, wanted ?? '[]', found === '[]'));
+        await target.transact(
+          randomUUID(),
+          replacePage(resource, page, wanted ?? '[]', found === '[]'),
+        );
       }
       done += count;
       onDone(done);
@@ -106,7 +137,12 @@ async function recordsOn({ read }: Source, resource: Resource, page: string): Pr
 }
 
 /** Returns the statements that put `records` in the place of what the page holds. */
-function replacePage(resource: Resource, page: string, records: string, isEmpty: boolean): Statement[] {
+function replacePage(
+  resource: Resource,
+  page: string,
+  records: string,
+  isEmpty: boolean,
+): Statement[] {
   const { table } = resource;
   const columns = ['id', ...columnsOf(resource)];
   const insert = {
@@ -115,5 +151,7 @@ function replacePage(resource: Resource, page: string, records: string, isEmpty:
       SELECT ${columns.map((_, index) => `value ->> ${index}`).join(', ')} FROM json_each(?1)`,
     parameter: records,
   };
-  return isEmpty ? [insert] : [{ sql: `DELETE FROM ${table} WHERE ${IS_ON_PAGE}`, parameter: page }, insert];
+  return isEmpty
+    ? [insert]
+    : [{ sql: `DELETE FROM ${table} WHERE ${IS_ON_PAGE}`, parameter: page }, insert];
 }

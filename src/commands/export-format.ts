@@ -1,6 +1,6 @@
-// The grammar of an export: JSON lines. The first line states how many records follow and which ids were given last; the
-// last line proves that the export is complete. Each line between them is a record as the service returns it, with its
-// type as an additional member.
+// The grammar of an export: JSON lines. The first line states how many records follow and which ids
+// were given last; the last line proves that the export is complete. Each line between them is a
+// record as the service returns it, with its type as an additional member.
 import { recordCheck } from '../contract/record.ts';
 import { type Resource, typeOf, valuesOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
@@ -22,7 +22,10 @@ export interface RecordLine {
 /** A parsed line. */
 export type LineValue = Readonly<Record<string, unknown>>;
 
-/** The longest line that is read: a note with the longest texts, each code point written as two escapes, needs 1.2 MB. */
+/**
+ * The longest line that is read: a note with the longest texts, each code point written as two
+ * escapes, needs 1.2 MB.
+ */
 export const MAX_LINE_BYTES = 2_097_152;
 
 const VERSION = 1;
@@ -34,7 +37,13 @@ const TABLES = RESOURCES.map(({ table }) => table);
 const READERS = new Map(RESOURCES.map((each) => [typeOf(each), readerOf(each)]));
 
 /** Returns the first line. */
-export function headLine({ counts, lastIds }: { readonly counts: Counts; readonly lastIds: LastIds }): string {
+export function headLine({
+  counts,
+  lastIds,
+}: {
+  readonly counts: Counts;
+  readonly lastIds: LastIds;
+}): string {
   const countByTable = Object.fromEntries(counts.map(({ name, count }) => [name, count]));
   return `${JSON.stringify({ type: HEAD, version: VERSION, counts: countByTable, last_ids: lastIds })}\n`;
 }
@@ -47,7 +56,8 @@ export function endLine(records: number): string {
 /** Parses a line. Throws if it is not a JSON object. */
 export function readLine(line: Buffer): LineValue {
   const value = parse(line);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('it is not a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('it is not a JSON object');
   return value as LineValue;
 }
 
@@ -55,7 +65,8 @@ export function readLine(line: Buffer): LineValue {
 export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): Head {
   if (type !== HEAD) throw new Error('it is not an export of notes-server');
   if (version !== VERSION) {
-    const found = typeof version === 'number' ? `version ${version}` : 'no version that is a number';
+    const found =
+      typeof version === 'number' ? `version ${version}` : 'no version that is a number';
     throw new Error(`it has ${found}; this program knows ${VERSION}`);
   }
   return { counts: numbersByTable('counts', counts), lastIds: numbersByTable('last_ids', lastIds) };
@@ -66,13 +77,18 @@ export function totalOfHead({ counts }: Head): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Whether the line is the last one. Throws if it is, but first line, last line and `records` disagree. */
+/**
+ * Whether the line is the last one. Throws if it is, but first line, last line and `records`
+ * disagree.
+ */
 export function isEnd(value: LineValue, records: number, head: Head): boolean {
   if (value.type !== END) return false;
   const total = totalOfHead(head);
   if (value.records !== records || total !== records) {
     const stated = typeof value.records === 'number' ? value.records : 'no number';
-    throw new Error(`the first line says ${total} records, the last ${stated}, and there are ${records}`);
+    throw new Error(
+      `the first line says ${total} records, the last ${stated}, and there are ${records}`,
+    );
   }
   return true;
 }
@@ -85,10 +101,13 @@ export function readRecord(value: LineValue): RecordLine {
 }
 
 /**
- * Returns a function that returns the record of `resource` in a line, and throws if `check` finds a fault in it. A member
- * that is missing gets its default.
+ * Returns a function that returns the record of `resource` in a line, and throws if `check` finds a
+ * fault in it. A member that is missing gets its default.
  */
-export function readerOf(resource: Resource, check = recordCheck(resource.path)): (value: LineValue) => RecordLine {
+export function readerOf(
+  resource: Resource,
+  check = recordCheck(resource.path),
+): (value: LineValue) => RecordLine {
   return (value) => {
     const id = idIn(value, 'id');
     const ownerId = resource.owner ? [idIn(value, resource.owner.column)] : [];
@@ -108,9 +127,15 @@ function idIn(value: LineValue, name: string): number {
 
 function numbersByTable(name: string, value: unknown): Record<string, number> {
   const isObject = typeof value === 'object' && value !== null;
-  const isNumber = (each: unknown) => Number.isInteger(each) && Number(each) >= 0 && Number(each) <= MAX_IMPORTED_ID;
-  if (!isObject || !Object.entries(value).every(([table, each]) => TABLES.includes(table) && isNumber(each))) {
-    throw new Error(`${name} must be whole numbers from 0 to ${MAX_IMPORTED_ID} by ${TABLES.join(', ')}`);
+  const isNumber = (each: unknown) =>
+    Number.isInteger(each) && Number(each) >= 0 && Number(each) <= MAX_IMPORTED_ID;
+  if (
+    !isObject ||
+    !Object.entries(value).every(([table, each]) => TABLES.includes(table) && isNumber(each))
+  ) {
+    throw new Error(
+      `${name} must be whole numbers from 0 to ${MAX_IMPORTED_ID} by ${TABLES.join(', ')}`,
+    );
   }
   return { ...value };
 }

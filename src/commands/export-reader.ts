@@ -1,6 +1,14 @@
 // Reads an export page by page and checks each line, so that an import only has to add records.
 import type { Resource } from '../resources/resource.ts';
-import { type Head, isEnd, MAX_LINE_BYTES, type RecordLine, readHead, readLine, readRecord } from './export-format.ts';
+import {
+  type Head,
+  isEnd,
+  MAX_LINE_BYTES,
+  type RecordLine,
+  readHead,
+  readLine,
+  readRecord,
+} from './export-format.ts';
 import { linesOf } from './lines.ts';
 import type { RecordValues } from './records.ts';
 import { PAGE } from './walk.ts';
@@ -28,7 +36,10 @@ export class ExportReader {
   #page: RecordLine[] = [];
   #pageBytes = 0;
 
-  private constructor(chunks: AsyncGenerator<readonly Buffer[]>, [first, ...ahead]: readonly Buffer[]) {
+  private constructor(
+    chunks: AsyncGenerator<readonly Buffer[]>,
+    [first, ...ahead]: readonly Buffer[],
+  ) {
     if (!first) throw new Error('there is nothing in it');
     this.#chunks = chunks;
     this.#ahead = ahead;
@@ -52,7 +63,8 @@ export class ExportReader {
   async *pages(): AsyncGenerator<RecordPage> {
     yield* this.#pagesIn(this.#ahead);
     for await (const lines of this.#chunks) yield* this.#pagesIn(lines);
-    if (!this.#isOver) throw new Error(`the last line is missing: it was cut off after line ${this.#line}`);
+    if (!this.#isOver)
+      throw new Error(`the last line is missing: it was cut off after line ${this.#line}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -64,7 +76,8 @@ export class ExportReader {
     for (const line of lines) {
       this.#line += 1;
       const record = atLine(this.#line, () => this.#take(line));
-      const isFull = this.#page.length >= PAGE.records || this.#pageBytes + line.length > PAGE.bytes;
+      const isFull =
+        this.#page.length >= PAGE.records || this.#pageBytes + line.length > PAGE.bytes;
       const [first] = this.#page;
       if (first && (isFull || record?.resource !== first.resource)) {
         const records = this.#page.map(({ values }) => values);

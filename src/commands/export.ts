@@ -15,9 +15,10 @@ import { writeWhole } from './whole-file.ts';
 export type Write = (text: string) => Promise<unknown>;
 
 /**
- * Writes the content of the database `from` to `file`; resolves with a line that says what the file holds. Without a
- * file, writes to `output` and resolves with undefined. The service may keep running: a database file is exported as it
- * is at one moment. Rejects with {@link DatabaseUnusable}, and leaves no file behind; rejects as `output` does.
+ * Writes the content of the database `from` to `file`; resolves with a line that says what the file
+ * holds. Without a file, writes to `output` and resolves with undefined. The service may keep
+ * running: a database file is exported as it is at one moment. Rejects with {@link
+ * DatabaseUnusable}, and leaves no file behind; rejects as `output` does.
  */
 export async function exportLines(
   from: StorageOptions,

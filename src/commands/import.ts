@@ -21,10 +21,11 @@ const FINGERPRINT_BYTES = 6;
 type OnProgress = (done: number, total: number) => void;
 
 /**
- * Adds the records in `file`, or in `input` without a file, to the database `to`; resolves with a line that says how
- * many were added. Identical records that exist already are skipped. Rejects with {@link DatabaseUnusable}, which names
- * the faulty line, if any. What has been added stays, and the next run with the same export continues. A fault in a
- * regular file for a database that is not empty is found before anything is added, except for a missing owner.
+ * Adds the records in `file`, or in `input` without a file, to the database `to`; resolves with a
+ * line that says how many were added. Identical records that exist already are skipped. Rejects
+ * with {@link DatabaseUnusable}, which names the faulty line, if any. What has been added stays,
+ * and the next run with the same export continues. A fault in a regular file for a database that is
+ * not empty is found before anything is added, except for a missing owner.
  */
 export async function importLines(
   file: string | undefined,
@@ -47,7 +48,9 @@ export async function importLines(
     const records = inDigits(totalOfHead(reader.head));
     return `${to.db.name} holds the ${records} records of ${from}; ${inDigits(added)} were not there before`;
   } catch (error) {
-    throw new DatabaseUnusable(`cannot import ${from}: ${(error as Error).message}`, { cause: error });
+    throw new DatabaseUnusable(`cannot import ${from}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -59,8 +62,15 @@ async function isEmpty(target: Database): Promise<boolean> {
   return Object.keys(await lastIdsOf(target)).length === 0;
 }
 
-/** Rejects if a line is malformed, or if an id belongs to another record. Owners may be among the records to add. */
-async function compareAll(reader: ExportReader, target: Database, onProgress: OnProgress): Promise<void> {
+/**
+ * Rejects if a line is malformed, or if an id belongs to another record. Owners may be among the
+ * records to add.
+ */
+async function compareAll(
+  reader: ExportReader,
+  target: Database,
+  onProgress: OnProgress,
+): Promise<void> {
   await forEachPage(reader, onProgress, async (page) => {
     const { taken } = await compare(target, page.resource, page.records);
     if (taken !== undefined) throw takenError(page, taken);
@@ -68,7 +78,11 @@ async function compareAll(reader: ExportReader, target: Database, onProgress: On
 }
 
 /** Adds all records and finishes the import; resolves with how many were added. */
-async function addAll(reader: ExportReader, target: Database, onProgress: OnProgress): Promise<number> {
+async function addAll(
+  reader: ExportReader,
+  target: Database,
+  onProgress: OnProgress,
+): Promise<number> {
   const into = importInto(target, fingerprintOf(reader.headBytes));
   let added = 0;
   await forEachPage(reader, onProgress, async (page) => {
@@ -97,13 +111,17 @@ async function addPage(into: Import, page: RecordPage): Promise<number> {
   const result = await into.add(page.resource, page.records);
   if ('taken' in result) throw takenError(page, result.taken);
   if ('orphan' in result) {
-    throw new Error(`line ${lineOf(page, result.orphan)}: ${page.resource.owner?.column} names nothing`);
+    throw new Error(
+      `line ${lineOf(page, result.orphan)}: ${page.resource.owner?.column} names nothing`,
+    );
   }
   return result.added;
 }
 
 function takenError(page: RecordPage, id: number): Error {
-  return new Error(`line ${lineOf(page, id)}: another ${typeOf(page.resource)} has the id ${id} already`);
+  return new Error(
+    `line ${lineOf(page, id)}: another ${typeOf(page.resource)} has the id ${id} already`,
+  );
 }
 
 function lineOf({ records, firstLine }: RecordPage, id: number): number {

@@ -3,10 +3,14 @@
 const LINE_FEED = 0x0a;
 
 /**
- * Returns the lines of `chunks` without their line feeds, as many at a time as are available. The last one may lack its
- * line feed. Throws for a line of more than `limitBytes`, before it has been read to its end.
+ * Returns the lines of `chunks` without their line feeds, as many at a time as are available. The
+ * last one may lack its line feed. Throws for a line of more than `limitBytes`, before it has been
+ * read to its end.
  */
-export async function* linesOf(chunks: AsyncIterable<Buffer>, limitBytes: number): AsyncGenerator<readonly Buffer[]> {
+export async function* linesOf(
+  chunks: AsyncIterable<Buffer>,
+  limitBytes: number,
+): AsyncGenerator<readonly Buffer[]> {
   const line = new PartialLine(limitBytes);
   for await (const chunk of chunks) {
     const lines: Buffer[] = [];

@@ -16,10 +16,15 @@ const MOVE_MS = 100;
 const STEPS = 10;
 
 /**
- * Returns a function to be called with how much of the total is done, first with 0. It writes `label`, the share, the
- * rate and the time left to `screen`, and ends the line when all is done. `unit` follows the numbers.
+ * Returns a function to be called with how much of the total is done, first with 0. It writes
+ * `label`, the share, the rate and the time left to `screen`, and ends the line when all is done.
+ * `unit` follows the numbers.
  */
-export function createProgress(screen: Screen, label: string, { unit = '', now = () => performance.now() } = {}) {
+export function createProgress(
+  screen: Screen,
+  label: string,
+  { unit = '', now = () => performance.now() } = {},
+) {
   let begun = Number.NaN;
   let moved = Number.NEGATIVE_INFINITY;
   let step = 0;
@@ -31,7 +36,8 @@ export function createProgress(screen: Screen, label: string, { unit = '', now =
     const filled = Math.round(part * BAR_WIDTH);
     const bar = screen.isTerminal ? ` [${'#'.repeat(filled).padEnd(BAR_WIDTH, '-')}]` : '';
     const rate = seconds > 0 ? `, ${inDigits(done / seconds)}${unit}/s` : '';
-    const left = done > 0 && done < total ? `, ${inMinutes((seconds * (total - done)) / done)} left` : '';
+    const left =
+      done > 0 && done < total ? `, ${inMinutes((seconds * (total - done)) / done)} left` : '';
     return `${label}${bar} ${Math.floor(part * 100)} % of ${inDigits(total)}${unit}${rate}${left}`;
   }
 

@@ -10,10 +10,13 @@ import { END, giveLastIds, IS_ON_PAGE, type LastIds, lastIdsOf, nextPage } from 
 export type RecordValues = readonly [id: number, ...values: FieldValue[]];
 
 /**
- * The result of adding records: how many were added, or the id of the first record that cannot be, because its id is
- * taken or its owner is missing.
+ * The result of adding records: how many were added, or the id of the first record that cannot be,
+ * because its id is taken or its owner is missing.
  */
-export type Addition = { readonly added: number } | { readonly taken: number } | { readonly orphan: number };
+export type Addition =
+  | { readonly added: number }
+  | { readonly taken: number }
+  | { readonly orphan: number };
 
 /** How records compare with those in a database. */
 export interface Comparison {
@@ -29,7 +32,9 @@ export interface Comparison {
 const ID = 'value ->> 0';
 const OWNER_ID = 'value ->> 1';
 
-/** Reads a table page by page: one line of JSON for each record, with its type as the first member. */
+/**
+ * Reads a table page by page: one line of JSON for each record, with its type as the first member.
+ */
 export async function* recordLines(
   source: Source,
   resource: Resource,
@@ -47,7 +52,10 @@ export async function* recordLines(
   }
 }
 
-/** An import into a database that nobody else may write to. Both calls reject if another import is unfinished there. */
+/**
+ * An import into a database that nobody else may write to. Both calls reject if another import is
+ * unfinished there.
+ */
 export interface Import {
   /** Adds the records that are missing, in one transaction; none if one of them cannot be added. */
   add(resource: Resource, records: readonly RecordValues[]): Promise<Addition>;
@@ -56,8 +64,8 @@ export interface Import {
 }
 
 /**
- * Returns the import of the export with this fingerprint into `target`. From its first addition until it is finished, no
- * service starts on `target`.
+ * Returns the import of the export with this fingerprint into `target`. From its first addition
+ * until it is finished, no service starts on `target`.
  */
 export function importInto(target: Database, fingerprint: number): Import {
   return {
@@ -76,8 +84,13 @@ export function importInto(target: Database, fingerprint: number): Import {
       await refuseOtherImport(target, fingerprint);
       const given = await lastIdsOf(target);
       const tables = new Set([...Object.keys(given), ...Object.keys(lastIds)]);
-      const last = [...tables].map((table) => [table, Math.max(given[table] ?? 0, lastIds[table] ?? 0)] as const);
-      await target.transact(randomUUID(), [...giveLastIds(Object.fromEntries(last)), markFinished('import')]);
+      const last = [...tables].map(
+        (table) => [table, Math.max(given[table] ?? 0, lastIds[table] ?? 0)] as const,
+      );
+      await target.transact(randomUUID(), [
+        ...giveLastIds(Object.fromEntries(last)),
+        markFinished('import'),
+      ]);
     },
   };
 }
@@ -88,17 +101,24 @@ export async function compare(
   resource: Resource,
   records: readonly RecordValues[],
 ): Promise<Comparison> {
-  const [found] = await target.read({ sql: comparisonSql(resource), parameter: JSON.stringify(records) });
+  const [found] = await target.read({
+    sql: comparisonSql(resource),
+    parameter: JSON.stringify(records),
+  });
   const idOf = (value: unknown) => (value == null ? undefined : Number(value));
   return { same: Number(found?.same), taken: idOf(found?.taken), orphan: idOf(found?.orphan) };
 }
 
 function comparisonSql(resource: Resource): string {
   const { table, owner } = resource;
-  const same = columnsOf(resource).map((column, index) => `found.${column} IS value ->> ${index + 1}`);
-  const isOrphan = owner && `NOT EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${OWNER_ID})`;
+  const same = columnsOf(resource).map(
+    (column, index) => `found.${column} IS value ->> ${index + 1}`,
+  );
+  const isOrphan =
+    owner && `NOT EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${OWNER_ID})`;
   const orphan = isOrphan ? `(SELECT min(${ID}) FROM json_each(?1) WHERE ${isOrphan})` : 'NULL';
-  // CROSS JOIN keeps the order of the tables: a lookup for each record instead of a scan of the whole table.
+  // CROSS JOIN keeps the order of the tables: a lookup for each record instead of a scan of the
+  // whole table.
   return `
     SELECT count(*) AS same, min(iif(${same.join(' AND ')}, NULL, found.id)) AS taken, ${orphan} AS orphan
     FROM json_each(?1) CROSS JOIN ${table} AS found ON found.id = ${ID}`;

@@ -1,5 +1,5 @@
-// The command `restore`: a backup takes the place of a database file. The swap is atomic, never pairs a database with a
-// foreign log, and keeps the old file.
+// The command `restore`: a backup takes the place of a database file. The swap is atomic, never
+// pairs a database with a foreign log, and keeps the old file.
 import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -12,21 +12,32 @@ import { type OnWritten, openComplete, writeSnapshot } from './snapshot.ts';
 import { isPresent, makeWhole } from './whole-file.ts';
 
 /**
- * Puts the backup `from` in the place of the database file `db`; an existing file only with `force`.
- * Resolves with a line that says where the old file is. Rejects with {@link DatabaseUnusable}, and changes
- * nothing, if the backup is unreadable or damaged, if somebody uses `db` or creates it meanwhile, if
+ * Puts the backup `from` in the place of the database file `db`; an existing file only with
+ * `force`. Resolves with a line that says where the old file is. Rejects with {@link
+ * DatabaseUnusable}, and changes nothing, if the backup is unreadable or damaged, if somebody uses
+ * `db` or creates it meanwhile, if
  * `db` is not a file, or if there is a log without its database.
  */
-export async function restore(from: string, db: string, force: boolean, screen: Screen): Promise<string> {
+export async function restore(
+  from: string,
+  db: string,
+  force: boolean,
+  screen: Screen,
+): Promise<string> {
   await refuseDamaged(from);
   const target = existsSync(db) ? realpathSync(db) : resolve(db);
-  if (realpathSync(from) === target) throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
+  if (realpathSync(from) === target)
+    throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
   const progress = createProgress(screen, 'restored', { unit: ' KiB' });
   const isNew = !(await isPresent(target));
   if (!isNew && !force) {
-    throw new DatabaseUnusable(`${db} is there already: --force puts the backup in its place and keeps it`);
+    throw new DatabaseUnusable(
+      `${db} is there already: --force puts the backup in its place and keeps it`,
+    );
   }
-  const kept = isNew ? await createFrom(from, target, progress) : await replaceWith(from, target, progress);
+  const kept = isNew
+    ? await createFrom(from, target, progress)
+    : await replaceWith(from, target, progress);
   return `${db} holds what ${from} held${kept === undefined ? '' : `; what was there is ${kept}`}`;
 }
 
@@ -38,7 +49,11 @@ async function refuseDamaged(backup: string): Promise<void> {
 }
 
 /** Restores to a path without a file. */
-async function createFrom(backup: string, target: string, onWritten: OnWritten): Promise<undefined> {
+async function createFrom(
+  backup: string,
+  target: string,
+  onWritten: OnWritten,
+): Promise<undefined> {
   await refuseLogs(target);
   const write = (_file: unknown, path: string) => writeCopy(backup, path, onWritten);
   await makeWhole(target, { source: backup, like: backup }, write, async (unfinished) => {
@@ -62,7 +77,8 @@ async function replaceWith(backup: string, target: string, onWritten: OnWritten)
     const write = (_file: unknown, path: string) => writeCopy(backup, path, onWritten);
     await makeWhole(target, { source: backup, like: target }, write, async (unfinished) => {
       // The logs first: the new file would be taken for theirs.
-      for (const log of await logsOf(target)) await rename(log, `${kept}${log.slice(target.length)}`);
+      for (const log of await logsOf(target))
+        await rename(log, `${kept}${log.slice(target.length)}`);
       await link(target, kept);
       await rename(unfinished, target);
     });
@@ -81,7 +97,8 @@ async function writeCopy(backup: string, path: string, onWritten: OnWritten): Pr
 /** Rejects if there are logs without their database: they may hold somebody's data. */
 async function refuseLogs(path: string): Promise<void> {
   const [found] = await logsOf(path);
-  if (found !== undefined) throw new DatabaseUnusable(`${found} is there without its database: move it away first`);
+  if (found !== undefined)
+    throw new DatabaseUnusable(`${found} is there without its database: move it away first`);
 }
 
 /** Returns the existing files beside `path` that SQLite would take for its own. */

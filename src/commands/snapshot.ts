@@ -1,5 +1,5 @@
-// A copy of a database file as it is at one moment. VACUUM INTO reads it in one transaction, beside those who write;
-// SQLite's online backup would begin again whenever another process has written.
+// A copy of a database file as it is at one moment. VACUUM INTO reads it in one transaction, beside
+// those who write; SQLite's online backup would begin again whenever another process has written.
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged } from '../storage/database.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
@@ -12,8 +12,14 @@ const POLL_MS = 100;
 /** Called now and then with how many KiB of how many have been written. */
 export type OnWritten = (done: number, total: number) => void;
 
-/** Opens the database file `path` with `open`. Rejects as `open` does, and if an import or copy into the file is unfinished. */
-export async function openComplete(path: string, open: (path: string) => Promise<Connection>): Promise<Connection> {
+/**
+ * Opens the database file `path` with `open`. Rejects as `open` does, and if an import or copy into
+ * the file is unfinished.
+ */
+export async function openComplete(
+  path: string,
+  open: (path: string) => Promise<Connection>,
+): Promise<Connection> {
   const source = await open(path);
   try {
     await refuseUnfinished({ read: (statement) => source.run(statement) });
@@ -25,10 +31,14 @@ export async function openComplete(path: string, open: (path: string) => Promise
 }
 
 /**
- * Writes the current content of `source` to `path`, an empty file. The path must be absolute: SQLite
- * would take one that begins with `file:` for a URI. Rejects as the statements do.
+ * Writes the current content of `source` to `path`, an empty file. The path must be absolute:
+ * SQLite would take one that begins with `file:` for a URI. Rejects as the statements do.
  */
-export async function writeSnapshot(source: Connection, path: string, onWritten: OnWritten): Promise<void> {
+export async function writeSnapshot(
+  source: Connection,
+  path: string,
+  onWritten: OnWritten,
+): Promise<void> {
   const [size] = await source.run({
     sql: `SELECT (page_count - freelist_count) * page_size / 1024 AS kib
           FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
@@ -44,7 +54,8 @@ export async function writeSnapshot(source: Connection, path: string, onWritten:
   try {
     await source.run({ sql: 'VACUUM INTO ?1', parameter: path });
   } catch (error) {
-    if (error instanceof DatabaseDamaged) throw new Error('what should be in it is damaged', { cause: error });
+    if (error instanceof DatabaseDamaged)
+      throw new Error('what should be in it is damaged', { cause: error });
     throw error;
   } finally {
     clearInterval(timer);

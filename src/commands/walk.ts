@@ -1,4 +1,5 @@
-// Walks through all records of a table in pages by rising id, for commands that go through whole tables.
+// Walks through all records of a table in pages by rising id, for commands that go through whole
+// tables.
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { DatabaseUnusable, type Statement } from '../storage/database.ts';
 import type { Source } from '../storage/unfinished.ts';
@@ -15,13 +16,21 @@ export const PAGE = { records: 2_048, bytes: 1_048_576 };
 /** Greater than every id. */
 export const END = Number.MAX_SAFE_INTEGER;
 
-/** The largest id that is imported: as many ids are left to be given, and JSON can carry them all. */
+/**
+ * The largest id that is imported: as many ids are left to be given, and JSON can carry them all.
+ */
 export const MAX_IMPORTED_ID = 2 ** 52;
 
-/** The SQL condition of a page. Its parameter is the JSON array of the id before the page and its last id. */
+/**
+ * The SQL condition of a page. Its parameter is the JSON array of the id before the page and its
+ * last id.
+ */
 export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
 
-/** Counts the records of each resource. Rejects with {@link DatabaseUnusable} for an id that JSON cannot carry. */
+/**
+ * Counts the records of each resource. Rejects with {@link DatabaseUnusable} for an id that JSON
+ * cannot carry.
+ */
 export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {
   return Promise.all(
     resources.map(async ({ table }) => {
@@ -29,7 +38,9 @@ export async function countsOf({ read }: Source, resources: readonly Resource[])
         sql: `SELECT count(*) AS count, coalesce(max(id), 0) > ${END} AS beyond FROM ${table}`,
       });
       if (row?.beyond === 1) {
-        throw new DatabaseUnusable(`${table} has an id beyond ${END}, which this program never gives`);
+        throw new DatabaseUnusable(
+          `${table} has an id beyond ${END}, which this program never gives`,
+        );
       }
       return { name: table, count: Number(row?.count) };
     }),
@@ -41,7 +52,10 @@ export function totalOf(counts: Counts): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Resolves with the last id of the page that follows `after`, or {@link END}, and its number of records. */
+/**
+ * Resolves with the last id of the page that follows `after`, or {@link END}, and its number of
+ * records.
+ */
 export async function nextPage(
   { read }: Source,
   resource: Resource,
@@ -64,7 +78,9 @@ export async function nextPage(
 
 /** Resolves with the last ids, by table in alphabetical order. */
 export async function lastIdsOf({ read }: Source): Promise<LastIds> {
-  const found = await read({ sql: 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name' });
+  const found = await read({
+    sql: 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name',
+  });
   return Object.fromEntries(found.map(({ name, seq }) => [String(name), Number(seq)]));
 }
 

@@ -1,7 +1,16 @@
-// Writes files that are never seen half-written: each is written under another name in the same folder, synced to disk
-// and then renamed.
+// Writes files that are never seen half-written: each is written under another name in the same
+// folder, synced to disk and then renamed.
 import type { Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { reservedNames } from '../storage/sqlite/files.ts';
@@ -14,17 +23,21 @@ const ALL_BITS = 0o777;
 /** Stands between the final name and the process id in the name of an unfinished file. */
 const UNFINISHED = '.unfinished-';
 
-/** The database that the content comes from, and the file whose owner and mode are copied; without one, the file is private. */
+/**
+ * The database that the content comes from, and the file whose owner and mode are copied; without
+ * one, the file is private.
+ */
 export interface Model {
   readonly source: string | undefined;
   readonly like: string | undefined;
 }
 
 /**
- * Creates the file `target`. `write` gets the open file and its path, and writes the whole content. The file gets the
- * owner and mode of `source`, the database that the content comes from, if any. Rejects with {@link DatabaseUnusable},
- * and leaves nothing behind, if `target` exists, is a name that SQLite reserves for `source`, or cannot be written, or
- * if `write` rejects. Removes what runs that were killed have left behind.
+ * Creates the file `target`. `write` gets the open file and its path, and writes the whole content.
+ * The file gets the owner and mode of `source`, the database that the content comes from, if any.
+ * Rejects with {@link DatabaseUnusable}, and leaves nothing behind, if `target` exists, is a name
+ * that SQLite reserves for `source`, or cannot be written, or if `write` rejects. Removes what runs
+ * that were killed have left behind.
  */
 export async function writeWhole(
   target: string,
@@ -38,7 +51,10 @@ export async function writeWhole(
   });
 }
 
-/** Like {@link writeWhole}, except that `target` may exist, and that `place` gives the finished file its name. */
+/**
+ * Like {@link writeWhole}, except that `target` may exist, and that `place` gives the finished file
+ * its name.
+ */
 export async function makeWhole(
   target: string,
   { source, like }: Model,
@@ -55,15 +71,22 @@ export async function makeWhole(
     await writeAndPlace(`${path}${UNFINISHED}${process.pid}`, like, write, place);
     await syncFolder(folder);
   } catch (error) {
-    throw new DatabaseUnusable(`cannot write ${target}: ${(error as Error).message}`, { cause: error });
+    throw new DatabaseUnusable(`cannot write ${target}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
-/** Removes the files of runs whose process has ended. Rejects, and removes nothing, if one of them is `source`. */
+/**
+ * Removes the files of runs whose process has ended. Rejects, and removes nothing, if one of them
+ * is `source`.
+ */
 async function removeLeftovers(path: string, source: string | undefined): Promise<void> {
   const prefix = `${basename(path)}${UNFINISHED}`;
   const names = (await readdir(dirname(path))).filter((name) => {
-    const process = name.startsWith(prefix) ? /^(\d+)(?:-journal)?$/.exec(name.slice(prefix.length))?.[1] : undefined;
+    const process = name.startsWith(prefix)
+      ? /^(\d+)(?:-journal)?$/.exec(name.slice(prefix.length))?.[1]
+      : undefined;
     return process !== undefined && isOver(Number(process));
   });
   const leftovers = names.map((name) => join(dirname(path), name));
@@ -99,7 +122,8 @@ async function writeAndPlace(
     await write(file, unfinished);
     if (model) await allowAs(file, model);
     await file.sync();
-    if (!(await isAt(file, unfinished))) throw new Error('somebody else writes to it at this moment');
+    if (!(await isAt(file, unfinished)))
+      throw new Error('somebody else writes to it at this moment');
     if ((await file.stat()).size === 0) throw new Error('nothing has been written to it');
     await place(unfinished);
   } catch (error) {

@@ -1,5 +1,5 @@
-// The routes of the six demonstrations. Everything else is loaded with the first request: a service that only keeps notes
-// pays nothing for them.
+// The routes of the six demonstrations. Everything else is loaded with the first request: a service
+// that only keeps notes pays nothing for them.
 import { endpoint } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
@@ -25,7 +25,9 @@ export class Demonstrations {
   #loaded: Promise<{ pool: ThreadPool; tasks: typeof import('./tasks.ts') }> | undefined;
   #isShutDown = false;
 
-  /** `maxThreads` is how many threads may be alive at one time; none is before the first request. */
+  /**
+   * `maxThreads` is how many threads may be alive at one time; none is before the first request.
+   */
   constructor(maxThreads: number) {
     this.#maxThreads = maxThreads;
   }
@@ -53,19 +55,26 @@ export class Demonstrations {
 
   #route(path: DemonstrationPath): Route {
     const list = LISTS[path];
-    return endpoint<unknown, Readonly<Record<string, unknown>>>('POST', path, async ({ body, call }) => {
-      if (list && (body[list] as readonly unknown[]).length === 0) {
-        throw new Problem('bad-request', `${list} must not be empty`);
-      }
-      this.#loaded ??= this.#load();
-      const { pool, tasks } = await this.#loaded;
-      const { size, inputFor, answer } = tasks.DEMONSTRATIONS[path].prepare(body);
-      return jsonReply(200, answer(await pool.run(size, path, inputFor, call.signal())));
-    });
+    return endpoint<unknown, Readonly<Record<string, unknown>>>(
+      'POST',
+      path,
+      async ({ body, call }) => {
+        if (list && (body[list] as readonly unknown[]).length === 0) {
+          throw new Problem('bad-request', `${list} must not be empty`);
+        }
+        this.#loaded ??= this.#load();
+        const { pool, tasks } = await this.#loaded;
+        const { size, inputFor, answer } = tasks.DEMONSTRATIONS[path].prepare(body);
+        return jsonReply(200, answer(await pool.run(size, path, inputFor, call.signal())));
+      },
+    );
   }
 
   async #load() {
-    const [{ ThreadPool }, tasks] = await Promise.all([import('./thread-pool.ts'), import('./tasks.ts')]);
+    const [{ ThreadPool }, tasks] = await Promise.all([
+      import('./thread-pool.ts'),
+      import('./tasks.ts'),
+    ]);
     const pool = new ThreadPool({ tasks: TASKS, maxThreads: this.#maxThreads });
     if (this.#isShutDown) pool.shutDown();
     return { pool, tasks };

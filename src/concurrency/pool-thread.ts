@@ -18,7 +18,10 @@ export interface PoolThreadOptions {
   readonly onEnd: (thread: PoolThread, fault: unknown) => void;
 }
 
-/** A thread that starts, does at most one job, and ends. The constructor throws if the system refuses a thread. */
+/**
+ * A thread that starts, does at most one job, and ends. The constructor throws if the system
+ * refuses a thread.
+ */
 export class PoolThread {
   readonly #worker: Worker;
   readonly #control = sharedCells(1);
@@ -29,7 +32,10 @@ export class PoolThread {
   constructor({ tasks, startMs, onIdle, onEnd }: PoolThreadOptions) {
     const workerData: ThreadData = { control: this.#control, tasks: tasks.href };
     this.#worker = new Worker(THREAD, { workerData });
-    const timer = setTimeout(() => this.terminate(new Error('a thread took too long to start')), startMs);
+    const timer = setTimeout(
+      () => this.terminate(new Error('a thread took too long to start')),
+      startMs,
+    );
     timer.unref();
     this.#worker.on('message', (report: Report) => {
       if (report.kind === 'done') {
@@ -51,7 +57,10 @@ export class PoolThread {
     });
   }
 
-  /** Hands over the job of an idle thread. Throws if the job cannot be cloned. The thread begins when it is called. */
+  /**
+   * Hands over the job of an idle thread. Throws if the job cannot be cloned. The thread begins
+   * when it is called.
+   */
   assign(job: Job): void {
     this.#worker.postMessage(job);
   }

@@ -16,7 +16,9 @@ interface Input {
 }
 
 /** The result or the error of the item at `index` of the request. */
-type Outcome = { readonly index: number; readonly result: string } | { readonly index: number; readonly error: string };
+type Outcome =
+  | { readonly index: number; readonly result: string }
+  | { readonly index: number; readonly error: string };
 
 /** The limit of the pool itself, whatever the contract allows. */
 const MAX_TASKS = 100;

@@ -31,19 +31,33 @@ type Result = { readonly produced: number; readonly maxDepth: number } | readonl
 /** The demonstration of a bounded queue. */
 export const producerConsumer: Demonstration<Request, Input, Result> = {
   prepare({ items, num_consumers, queue_size }) {
-    const input: Input = { queue: queueCells(queue_size), texts: items.map(shareText), consumers: num_consumers };
+    const input: Input = {
+      queue: queueCells(queue_size),
+      texts: items.map(shareText),
+      consumers: num_consumers,
+    };
     return {
       // Thread 0 is the producer, so the consumers are numbered from 1.
       size: num_consumers + 1,
       inputFor: () => input,
       answer(threads) {
-        const { produced, maxDepth: max_depth } = threads[0] as Exclude<Result, readonly Consumed[]>;
+        const { produced, maxDepth: max_depth } = threads[0] as Exclude<
+          Result,
+          readonly Consumed[]
+        >;
         const consumed = threads.flatMap((taken, consumer) =>
           Array.isArray(taken) ? (taken as Consumed[]).map((each) => ({ ...each, consumer })) : [],
         );
         consumed.sort((one, other) => one.index - other.index);
         const results = consumed.map(({ item, consumer }) => ({ item, consumer }));
-        return JSON.stringify({ produced, consumed: consumed.length, num_consumers, queue_size, max_depth, results });
+        return JSON.stringify({
+          produced,
+          consumed: consumed.length,
+          num_consumers,
+          queue_size,
+          max_depth,
+          results,
+        });
       },
     };
   },

@@ -39,7 +39,10 @@ export function mutexCells(): Int32Array {
   return sharedCells(1);
 }
 
-/** Opens a futex lock (U. Drepper, "Futexes Are Tricky", mutex 2): no system call without contention. */
+/**
+ * Opens a futex lock (U. Drepper, "Futexes Are Tricky", mutex 2): no system call without
+ * contention.
+ */
 export function openMutex(cells: Int32Array): Mutex {
   return {
     lock(limitMs = WAIT_LIMIT_MS) {
@@ -49,7 +52,8 @@ export function openMutex(cells: Int32Array): Mutex {
       const deadline = performance.now() + limitMs;
       // This thread cannot know whether others sleep, so it takes the lock as contended: an
       // unnecessary notify is harmless, but a missing one would leave a thread asleep.
-      while (Atomics.exchange(cells, LOCK, CONTENDED) !== FREE) sleep(cells, LOCK, CONTENDED, deadline);
+      while (Atomics.exchange(cells, LOCK, CONTENDED) !== FREE)
+        sleep(cells, LOCK, CONTENDED, deadline);
     },
 
     unlock() {
@@ -80,7 +84,11 @@ export function semaphoreCells(permits: number): Int32Array {
 /** Opens a semaphore. The permits never become negative: taking one replaces n > 0 with n - 1. */
 export function openSemaphore(cells: Int32Array): Semaphore {
   function takePermit(): boolean {
-    for (let permits = Atomics.load(cells, PERMITS); permits > 0; permits = Atomics.load(cells, PERMITS)) {
+    for (
+      let permits = Atomics.load(cells, PERMITS);
+      permits > 0;
+      permits = Atomics.load(cells, PERMITS)
+    ) {
       if (Atomics.compareExchange(cells, PERMITS, permits, permits - 1) === permits) return true;
     }
     return false;
@@ -283,7 +291,10 @@ export function openQueue(cells: Int32Array): BoundedQueue {
 }
 
 /** Allocates `count` cells of shared memory. A cell is zero unless `values` has it. */
-export function sharedCells(count: number, values: Readonly<Record<number, number>> = {}): Int32Array {
+export function sharedCells(
+  count: number,
+  values: Readonly<Record<number, number>> = {},
+): Int32Array {
   const cells = new Int32Array(new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT));
   for (const [cell, value] of Object.entries(values)) cells[Number(cell)] = value;
   return cells;

@@ -9,7 +9,9 @@ import type { Job, TaskModule } from './thread.ts';
 import { threadLocal } from './thread-local.ts';
 
 /** All demonstrations, by their paths. */
-export const DEMONSTRATIONS: Readonly<Record<DemonstrationPath, Demonstration<unknown, unknown, unknown>>> = {
+export const DEMONSTRATIONS: Readonly<
+  Record<DemonstrationPath, Demonstration<unknown, unknown, unknown>>
+> = {
   '/counter/increment': counter,
   '/semaphore/run': semaphore,
   '/event/sync': event,

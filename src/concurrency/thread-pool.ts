@@ -1,5 +1,6 @@
-// The threads of the demonstrations. A thread serves one request and ends. Starting one is slow, so after the first
-// demonstration idle threads are kept ready, until none has been needed for a while.
+// The threads of the demonstrations. A thread serves one request and ends. Starting one is slow, so
+// after the first demonstration idle threads are kept ready, until none has been needed for a
+// while.
 import { availableParallelism } from 'node:os';
 import { NoThreads } from './no-threads.ts';
 import { PoolThread } from './pool-thread.ts';
@@ -18,7 +19,10 @@ export const POOL_LIMITS = {
   jobMs: 30_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
-  /** The pause between the starts of two idle threads, and how busy the event loop may be then (0 to 1). */
+  /**
+   * The pause between the starts of two idle threads, and how busy the event loop may be then (0 to
+   * 1).
+   */
   refillMs: 20,
   refillUtilization: 0.5,
 };
@@ -32,7 +36,9 @@ export interface ThreadPoolOptions {
   readonly limits?: typeof POOL_LIMITS;
 }
 
-/** How many threads are alive, how many of them are idle, and how many requests wait for threads. */
+/**
+ * How many threads are alive, how many of them are idle, and how many requests wait for threads.
+ */
 export interface ThreadCounts {
   readonly alive: number;
   readonly idle: number;
@@ -67,10 +73,11 @@ export class ThreadPool {
   }
 
   /**
-   * Runs `task` on `size` fresh threads, thread `index` with `inputFor(index)`, and resolves with their
-   * results in that order. Requests are served in their order. Rejects with {@link NoThreads} if too
-   * many wait or this one waits too long, with the reason of `signal` if that aborts, and with an Error
-   * if a thread throws, ends or hangs; then the threads of this request end, and no others.
+   * Runs `task` on `size` fresh threads, thread `index` with `inputFor(index)`, and resolves with
+   * their results in that order. Requests are served in their order. Rejects with {@link NoThreads}
+   * if too many wait or this one waits too long, with the reason of `signal` if that aborts, and
+   * with an Error if a thread throws, ends or hangs; then the threads of this request end, and no
+   * others.
    */
   async run(
     size: number,
@@ -81,10 +88,12 @@ export class ThreadPool {
     const threads = await this.#acquire(size, signal);
     try {
       signal?.throwIfAborted();
-      for (const [index, thread] of threads.entries()) thread.assign({ task, index, input: inputFor(index) });
+      for (const [index, thread] of threads.entries())
+        thread.assign({ task, index, input: inputFor(index) });
       const jobs = threads.map((thread) => thread.call());
       const results = await this.#resultsOf(jobs, task, signal);
-      // After the answer has been sent, which happens in this turn of the event loop: ending a thread takes time.
+      // After the answer has been sent, which happens in this turn of the event loop: ending a
+      // thread takes time.
       setImmediate(() => threads.forEach((thread) => void thread.dismiss()));
       return results;
     } catch (error) {
@@ -123,7 +132,8 @@ export class ThreadPool {
       signal?.throwIfAborted();
       if (this.#isShutDown) throw shuttingDown();
       this.#keepIdle();
-      if (this.#queue.size >= this.#limits.queue) throw new NoThreads('Too many demonstrations wait for threads.');
+      if (this.#queue.size >= this.#limits.queue)
+        throw new NoThreads('Too many demonstrations wait for threads.');
       const settle = (outcome: () => void) => {
         this.#queue.delete(waiting);
         clearTimeout(timer);
@@ -254,7 +264,9 @@ export class ThreadPool {
 
   #needsIdle(): boolean {
     const { size } = this.#idle;
-    return this.#starting.size === 0 && size < this.#wantedIdle && this.#alive.size < this.#maxThreads;
+    return (
+      this.#starting.size === 0 && size < this.#wantedIdle && this.#alive.size < this.#maxThreads
+    );
   }
 
   #endSurplus(): void {

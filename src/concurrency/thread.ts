@@ -1,6 +1,13 @@
-// A thread of the pool, from inside. It loads the tasks, warms up, waits, does the one job it is called for, and waits
-// again to be dismissed. It waits on shared memory and never on an event loop.
-import { MessageChannel, type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+// A thread of the pool, from inside. It loads the tasks, warms up, waits, does the one job it is
+// called for, and waits again to be dismissed. It waits on shared memory and never on an event
+// loop.
+import {
+  MessageChannel,
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+} from 'node:worker_threads';
 
 /** What threads can do. */
 export interface TaskModule {
@@ -10,7 +17,9 @@ export interface TaskModule {
   readonly warmUp: () => Job;
 }
 
-/** Does the share of thread `index` (from 0) in a job. Input and result are structured-cloneable. */
+/**
+ * Does the share of thread `index` (from 0) in a job. Input and result are structured-cloneable.
+ */
 export type Task = (input: never, index: number) => unknown;
 
 /** What a thread is given when it starts. */
@@ -28,8 +37,13 @@ export interface Job {
   readonly input: unknown;
 }
 
-/** What a thread reports: that it is idle, and later that its job is done. An error ends the thread instead. */
-export type Report = { readonly kind: 'idle' } | { readonly kind: 'done'; readonly result: unknown };
+/**
+ * What a thread reports: that it is idle, and later that its job is done. An error ends the thread
+ * instead.
+ */
+export type Report =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'done'; readonly result: unknown };
 
 /** The cell of `control`. */
 export const STATE = 0;

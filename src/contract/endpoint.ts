@@ -16,7 +16,9 @@ export interface Input<Parameters, Content> {
 }
 
 /** Handles a validated request. */
-export type Handler<Parameters, Content> = (input: Input<Parameters, Content>) => Reply | Promise<Reply>;
+export type Handler<Parameters, Content> = (
+  input: Input<Parameters, Content>,
+) => Reply | Promise<Reply>;
 
 /** How many violations a 422 lists; more would let a small request cause a large answer. */
 const MAX_ERRORS = 20;
@@ -50,18 +52,29 @@ export function endpoint<Parameters = unknown, Content = unknown>(
 }
 
 /** Returns the values of all parameters and adds what is wrong with them to `violations`. */
-function checkParameters({ parameters }: Operation, call: Call, violations: Violation[]): Record<string, unknown> {
+function checkParameters(
+  { parameters }: Operation,
+  call: Call,
+  violations: Violation[],
+): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
   let segment = 0;
   for (const parameter of parameters) {
-    const sent = parameter.in === 'path' ? [call.path[segment++] ?? ''] : (query?.getAll(parameter.name) ?? []);
+    const sent =
+      parameter.in === 'path'
+        ? [call.path[segment++] ?? '']
+        : (query?.getAll(parameter.name) ?? []);
     values[parameter.name] = checkParameter(parameter, sent, violations);
   }
   return values;
 }
 
-function checkParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]): unknown {
+function checkParameter(
+  parameter: Parameter,
+  sent: readonly string[],
+  violations: Violation[],
+): unknown {
   const [text] = sent;
   if (text === undefined) return parameter.default;
   const location = { field: parameter.name, in: parameter.in };

@@ -8,7 +8,10 @@ import { describeViolations, findViolations } from './violations.ts';
  * `template`; undefined if it could. Throws if the contract has no such operation.
  */
 export function recordCheck(template: string): (value: unknown) => string | undefined {
-  const body = operations.find((each) => each.method === 'POST' && each.template === template)?.body;
+  const body = operations.find(
+    (each) => each.method === 'POST' && each.template === template,
+  )?.body;
   if (!body) throw new Error(`the contract has no records at ${template}`);
-  return (value) => (body.first(value) ? undefined : describeViolations(findViolations(body, value)));
+  return (value) =>
+    body.first(value) ? undefined : describeViolations(findViolations(body, value));
 }

@@ -13,7 +13,9 @@ const MAX_DESCRIBED = 3;
 
 /** Returns a sentence with the first violations and the number of the others. */
 export function describeViolations(violations: readonly Violation[]): string {
-  const shown = violations.slice(0, MAX_DESCRIBED).map((each) => `${each.field || 'The body'} ${each.detail}`);
+  const shown = violations
+    .slice(0, MAX_DESCRIBED)
+    .map((each) => `${each.field || 'The body'} ${each.detail}`);
   const rest = violations.length - shown.length;
   return `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
 }

@@ -17,7 +17,11 @@ export const GUIDES: readonly Guide[] = [
   { name: 'data', title: 'Data', description: 'What requests contain, and when a write is safe.' },
   { name: 'problems', title: 'Problems', description: 'Every error response, and what to do.' },
   { name: 'backups', title: 'Backups', description: 'Backup, restore, export and import.' },
-  { name: 'operation', title: 'Operation', description: 'Health, stopping, log, limits, overload.' },
+  {
+    name: 'operation',
+    title: 'Operation',
+    description: 'Health, stopping, log, limits, overload.',
+  },
   { name: 'metrics', title: 'Metrics', description: 'What /metrics reports, and how to read it.' },
   { name: 'deployment', title: 'Deployment', description: 'As a systemd service or container.' },
   { name: 'processes', title: 'Processes', description: 'When to move on; several processes.' },

@@ -14,7 +14,12 @@ const POLICY = [
 ].join('; ');
 
 /** The security headers of pages and their files, flat. */
-export const SECURITY_HEADERS = ['content-security-policy', POLICY, 'referrer-policy', 'no-referrer'];
+export const SECURITY_HEADERS = [
+  'content-security-policy',
+  POLICY,
+  'referrer-policy',
+  'no-referrer',
+];
 
 /** The headers of every page, flat. */
 export const PAGE_HEADERS = ['content-type', 'text/html; charset=utf-8', ...SECURITY_HEADERS];

@@ -38,7 +38,9 @@ function networkOf(address: string): string {
   if (!isIPv6(ipv4)) return copyOf(ipv4);
   // A URL has one form for each address; it allows no zone.
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
-  const [left = [], right = []] = canonical.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const [left = [], right = []] = canonical
+    .split('::')
+    .map((part) => (part === '' ? [] : part.split(':')));
   const zeros = Array<string>(GROUPS - left.length - right.length).fill('0');
   return `${[...left, ...zeros, ...right].slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }

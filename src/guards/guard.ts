@@ -1,5 +1,5 @@
-// Decides who may use the service and how often, before a request is routed: origin and host (403), keys (401), rate
-// (429), in this order.
+// Decides who may use the service and how often, before a request is routed: origin and host (403),
+// keys (401), rate (429), in this order.
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Admission, Guard } from '../http/route.ts';
@@ -39,7 +39,9 @@ const WRONG_KEYS = 'wrong-keys';
 const MAX_WRONG_KEYS = 10;
 
 /** The client that sent a request, by its key, or why it is refused. */
-type Identity = { readonly client: string } | { readonly refusal: Problem; readonly headers: readonly string[] };
+type Identity =
+  | { readonly client: string }
+  | { readonly refusal: Problem; readonly headers: readonly string[] };
 
 /** Returns the guard for `options`. */
 export function createGuard(options: GuardOptions): Guard {
@@ -58,9 +60,13 @@ export function createGuard(options: GuardOptions): Guard {
     }
     const address = clientAddress(message, trustProxy);
     const quota = await (holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.look(address));
-    // Beyond the limit even a right key is refused: the answer must not tell whether a guess was right.
+    // Beyond the limit even a right key is refused: the answer must not tell whether a guess was
+    // right.
     if (!quota.allowed) {
-      return refuse(tooMany('Too many wrong keys.', quota), quotaHeaders(WRONG_KEYS, MAX_WRONG_KEYS, quota));
+      return refuse(
+        tooMany('Too many wrong keys.', quota),
+        quotaHeaders(WRONG_KEYS, MAX_WRONG_KEYS, quota),
+      );
     }
     if (holder === 'wrong') return refuse(unauthorized('This key is not known.'));
     return { client: holder.key };
@@ -77,7 +83,10 @@ export function createGuard(options: GuardOptions): Guard {
     if (loopback) checkHost(message, hosts);
     const cors = sites.size > 0 ? corsHeaders(message, sites) : [];
     if (isForeignWrite(message, writers)) {
-      return { headers: cors, refusal: new Problem('forbidden', 'Writes from other sites are not allowed.') };
+      return {
+        headers: cors,
+        refusal: new Problem('forbidden', 'Writes from other sites are not allowed.'),
+      };
     }
     const preflight = preflightReply(message, sites);
     if (preflight) return { headers: cors, reply: preflight };
@@ -99,8 +108,8 @@ function refuse(refusal: Problem, headers: readonly string[] = []) {
 }
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what remains
- * (`r`) and until when (`t`).
+ * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what
+ * remains (`r`) and until when (`t`).
  */
 function quotaHeaders(name: string, quota: number, { remaining, resetS }: Quota): string[] {
   const policy = `"${name}";q=${quota};w=${WINDOW_S}`;

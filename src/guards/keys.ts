@@ -60,7 +60,8 @@ export class Keys {
     const { texts, file } = this.#source;
     const listed = file === undefined ? [] : parseKeys(await readKeyFile(file), file);
     const keys = [...new Set([...texts, ...listed])];
-    if (keys.length > MAX_KEYS) throw new Error(`there are ${keys.length} keys; at most ${MAX_KEYS} are allowed`);
+    if (keys.length > MAX_KEYS)
+      throw new Error(`there are ${keys.length} keys; at most ${MAX_KEYS} are allowed`);
     this.#digests = keys.map(digest);
     return keys.length;
   }
@@ -87,7 +88,9 @@ async function readKeyFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new Error(`cannot read the keys in ${file}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+    throw new Error(`cannot read the keys in ${file}: ${(cause as NodeJS.ErrnoException).code}`, {
+      cause,
+    });
   }
 }
 
@@ -95,7 +98,10 @@ function parseKeys(text: string, file: string): string[] {
   const lines = text.split(/\r?\n/).map((line, index) => ({ key: line.trim(), number: index + 1 }));
   const entries = lines.filter(({ key }) => key !== '' && !key.startsWith('#'));
   const wrong = entries.find(({ key }) => !isKey(key));
-  if (wrong) throw new Error(`line ${wrong.number} of ${file} is not a key: a key is visible ASCII without commas`);
+  if (wrong)
+    throw new Error(
+      `line ${wrong.number} of ${file} is not a key: a key is visible ASCII without commas`,
+    );
   if (entries.length === 0) throw new Error(`${file} contains no key`);
   return entries.map(({ key }) => key);
 }

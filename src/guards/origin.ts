@@ -43,23 +43,35 @@ export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<st
   const site = headers['sec-fetch-site'];
   if (origin === undefined && site === undefined) return false;
   if (origin !== undefined && origins.has(origin)) return false;
-  return site === undefined ? !isOriginOf(hostOf(message), origin) : site === 'cross-site' || site === 'same-site';
+  return site === undefined
+    ? !isOriginOf(hostOf(message), origin)
+    : site === 'cross-site' || site === 'same-site';
 }
 
 /** Returns the headers that allow a page of `origins` to read the answer. */
-export function corsHeaders({ headers }: IncomingMessage, origins: ReadonlySet<string>): readonly string[] {
+export function corsHeaders(
+  { headers }: IncomingMessage,
+  origins: ReadonlySet<string>,
+): readonly string[] {
   const { origin } = headers;
   const allowed = origin !== undefined && origins.has(origin);
   const vary = ['vary', 'origin'];
-  return allowed ? ['access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED, ...vary] : vary;
+  return allowed
+    ? ['access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED, ...vary]
+    : vary;
 }
 
 /**
  * Returns the reply to a CORS preflight of a page of `origins`; undefined for any other request.
  */
-export function preflightReply({ method, headers }: IncomingMessage, origins: ReadonlySet<string>): Reply | undefined {
-  const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-  if (!isPreflight || headers.origin === undefined || !origins.has(headers.origin)) return undefined;
+export function preflightReply(
+  { method, headers }: IncomingMessage,
+  origins: ReadonlySet<string>,
+): Reply | undefined {
+  const isPreflight =
+    method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+  if (!isPreflight || headers.origin === undefined || !origins.has(headers.origin))
+    return undefined;
   return { status: 204, headers: PREFLIGHT_HEADERS };
 }
 

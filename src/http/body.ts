@@ -21,7 +21,9 @@ export function hasBody({ headers }: IncomingMessage): boolean {
  */
 export function hasSureEnd({ httpVersion, headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
-  return coding === undefined ? httpVersion.startsWith('1.') : httpVersion === '1.1' && coding !== '';
+  return coding === undefined
+    ? httpVersion.startsWith('1.')
+    : httpVersion === '1.1' && coding !== '';
 }
 
 /** Throws payload-too-large if the declared length exceeds `limitBytes`. */
@@ -30,9 +32,9 @@ export function checkDeclaredLength({ headers }: IncomingMessage, limitBytes: nu
 }
 
 /**
- * Reads the whole body and calls `onReceived` with the number of bytes after each chunk. Rejects with
- * payload-too-large as soon as there are more than `limitBytes`, with {@link ClientGone} if the
- * connection closes first, and with what `onReceived` throws.
+ * Reads the whole body and calls `onReceived` with the number of bytes after each chunk. Rejects
+ * with payload-too-large as soon as there are more than `limitBytes`, with {@link ClientGone} if
+ * the connection closes first, and with what `onReceived` throws.
  */
 export function readBody(
   message: IncomingMessage,

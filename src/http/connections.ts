@@ -1,4 +1,5 @@
-// The open connections of a server: which request of each is the latest, and which of them wait for their turn.
+// The open connections of a server: which request of each is the latest, and which of them wait for
+// their turn.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -28,8 +29,8 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket whenever it has read a request to its end. While one waits, no more may be read: a client
-    // with one slow answer could fill the memory.
+    // Node resumes a socket whenever it has read a request to its end. While one waits, no more may
+    // be read: a client with one slow answer could fill the memory.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
@@ -39,7 +40,11 @@ export class Connections {
   }
 
   /** Registers a request and returns the response that must go out before its own. */
-  begin(message: IncomingMessage, response: ServerResponse, requestId: string): ServerResponse | undefined {
+  begin(
+    message: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+  ): ServerResponse | undefined {
     const { socket } = message;
     const previous = this.#latest.get(socket)?.response;
     this.#latest.set(socket, { message, response, requestId, previous });
@@ -52,8 +57,9 @@ export class Connections {
   }
 
   /**
-   * Calls `next` once `previous` has been answered, because a read may follow the write that it depends
-   * on (RFC 9112, section 9.3.2). Does not call it if the connection ended with that answer.
+   * Calls `next` once `previous` has been answered, because a read may follow the write that it
+   * depends on (RFC 9112, section 9.3.2). Does not call it if the connection ended with that
+   * answer.
    */
   inTurn(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
     // A response that is finished but not closed may be about to end the connection.

@@ -1,5 +1,5 @@
-// The path of a well-formed request. `respond` is the whole of it: its steps stand in the order in which their faults
-// are reported.
+// The path of a well-formed request. `respond` is the whole of it: its steps stand in the order in
+// which their faults are reported.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
@@ -20,7 +20,10 @@ export interface DispatchOptions {
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
   readonly onOutcome: (outcome: Outcome) => void;
-  /** Returns the problem for an error that a handler threw; undefined for an unexpected one, which is a 500. */
+  /**
+   * Returns the problem for an error that a handler threw; undefined for an unexpected one, which
+   * is a 500.
+   */
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
 
@@ -43,15 +46,25 @@ interface Settled {
 }
 
 /** The refusals whose detail may be logged: it never quotes the request. */
-const LOGGED_DETAIL: ReadonlySet<ProblemSlug> = new Set(['unauthorized', 'forbidden', 'too-many-requests']);
+const LOGGED_DETAIL: ReadonlySet<ProblemSlug> = new Set([
+  'unauthorized',
+  'forbidden',
+  'too-many-requests',
+]);
 
 /** The reply to `OPTIONS *`. */
-const SERVER_OPTIONS: Reply = { status: 204, headers: ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'] };
+const SERVER_OPTIONS: Reply = {
+  status: 204,
+  headers: ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'],
+};
 
 /** Answers well-formed requests and reports what became of them. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
-  readonly #bodies = new ByteBudget(DISPATCH_LIMITS.bodiesBytes, 'Too many large bodies come in at one time.');
+  readonly #bodies = new ByteBudget(
+    DISPATCH_LIMITS.bodiesBytes,
+    'Too many large bodies come in at one time.',
+  );
   readonly #replies = new ByteBudget(
     DISPATCH_LIMITS.repliesBytes,
     'Too many large answers wait for clients that read slowly.',
@@ -71,7 +84,13 @@ export class Dispatcher {
     awaitsContinue: boolean,
   ): Promise<void> {
     const started = performance.now();
-    const exchange: Exchange = { message, response, awaitsContinue, headers: [], template: undefined };
+    const exchange: Exchange = {
+      message,
+      response,
+      awaitsContinue,
+      headers: [],
+      template: undefined,
+    };
     let settled: Settled;
     try {
       settled = { reply: this.#admit(await this.#respond(exchange), response) };
@@ -119,8 +138,14 @@ export class Dispatcher {
     return problem ? this.#failure(problem) : {};
   }
 
-  /** Reads the body. A write waits for its whole request, even for a body that its route does not take. */
-  async #readInput({ message, response, awaitsContinue }: Exchange, route: Route): Promise<unknown> {
+  /**
+   * Reads the body. A write waits for its whole request, even for a body that its route does not
+   * take.
+   */
+  async #readInput(
+    { message, response, awaitsContinue }: Exchange,
+    route: Route,
+  ): Promise<unknown> {
     const { bodyLimitBytes } = this.#options;
     if (route.takesBody) checkMediaType(message);
     checkDeclaredLength(message, bodyLimitBytes);
@@ -133,9 +158,13 @@ export class Dispatcher {
     return route.takesBody ? parseJson(bytes) : undefined;
   }
 
-  /** Returns a function that counts the received bytes of a large body and throws when there is no room for them. */
+  /**
+   * Returns a function that counts the received bytes of a large body and throws when there is no
+   * room for them.
+   */
   #bodyCounter({ headers }: IncomingMessage, response: ServerResponse): (received: number) => void {
-    if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes) this.#bodies.ensureRoom();
+    if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes)
+      this.#bodies.ensureRoom();
     let take: ((bytes: number) => void) | undefined;
     let counted = 0;
     return (received) => {
@@ -153,7 +182,12 @@ export class Dispatcher {
     return this.#lastTurn;
   }
 
-  #callOf({ message, response }: Exchange, match: Match<Route>, target: Target, body: unknown): Call {
+  #callOf(
+    { message, response }: Exchange,
+    match: Match<Route>,
+    target: Target,
+    body: unknown,
+  ): Call {
     return {
       path: match.values,
       query: target.query,
@@ -167,7 +201,9 @@ export class Dispatcher {
     };
   }
 
-  /** Counts a large reply. It becomes bytes, because Node would keep its text in memory beside them. */
+  /**
+   * Counts a large reply. It becomes bytes, because Node would keep its text in memory beside them.
+   */
   #admit(reply: Reply, response: ServerResponse): Reply {
     const { body = '' } = reply;
     if (body.length < DISPATCH_LIMITS.largeReplyCharacters || response.destroyed) return reply;
@@ -180,7 +216,9 @@ export class Dispatcher {
   /** Returns the problem to answer with; undefined if the client has disconnected. */
   #problemOf(thrown: unknown): Problem | undefined {
     if (thrown instanceof ClientGone) return undefined;
-    return thrown instanceof Problem ? thrown : (this.#options.toProblem(thrown) ?? unexpected(thrown));
+    return thrown instanceof Problem
+      ? thrown
+      : (this.#options.toProblem(thrown) ?? unexpected(thrown));
   }
 
   #failure(problem: Problem): Settled {
@@ -188,11 +226,18 @@ export class Dispatcher {
     if (LOGGED_DETAIL.has(problem.slug)) return { reply, reason: problem.message };
     // The cause of a 4xx may quote the request, so it is not logged.
     if (reply.status < 500) return { reply };
-    return problem.cause === undefined ? { reply, reason: problem.message } : { reply, error: problem.cause };
+    return problem.cause === undefined
+      ? { reply, reason: problem.message }
+      : { reply, error: problem.cause };
   }
 
-  #send({ message, response, awaitsContinue, headers }: Exchange, reply: Reply, requestId: string): void {
-    const complete = headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
+  #send(
+    { message, response, awaitsContinue, headers }: Exchange,
+    reply: Reply,
+    requestId: string,
+  ): void {
+    const complete =
+      headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
     const closes = reply.status === 413 || this.#leavesBodyUnread(message, awaitsContinue);
     if (closes) sendReplyAndClose(message, response, complete, requestId);
     else sendReply(response, complete, requestId);
@@ -202,7 +247,9 @@ export class Dispatcher {
   #leavesBodyUnread(message: IncomingMessage, awaitsContinue: boolean): boolean {
     if (message.complete || !hasBody(message)) return false;
     const declared = message.headers['content-length'];
-    return awaitsContinue || declared === undefined || Number(declared) > this.#options.bodyLimitBytes;
+    return (
+      awaitsContinue || declared === undefined || Number(declared) > this.#options.bodyLimitBytes
+    );
   }
 }
 
@@ -210,7 +257,9 @@ function routeOf({ place }: Match<Route>, { method = '' }: IncomingMessage): Rou
   const { allow, methods } = place;
   const route = methods.get(method);
   if (route) return route;
-  throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers: ['allow', allow] });
+  throw new Problem('method-not-allowed', `This path allows ${allow}.`, {
+    headers: ['allow', allow],
+  });
 }
 
 /** Yields once, so that a parse error later in the same packet takes precedence. */

@@ -12,7 +12,8 @@ export const MAX_NESTING_LEVELS = 1_000;
  * bad-request {@link Problem} if the bytes are not UTF-8, not JSON, or nested too deeply.
  */
 export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) throw new Problem('bad-request', 'The body is empty; a JSON text is expected.');
+  if (bytes.length === 0)
+    throw new Problem('bad-request', 'The body is empty; a JSON text is expected.');
   if (!isUtf8(bytes)) throw new Problem('bad-request', 'The body is not valid UTF-8.');
   const text = bytes.toString('utf8');
   const checked = needsCheck(text) ? checkTokens(text) : text;
@@ -44,7 +45,8 @@ function checkTokens(text: string): string {
       token.lastIndex = endOfString(text, match.index + 1);
     } else if (found === '[' || found === '{') {
       depth += 1;
-      if (depth > MAX_NESTING_LEVELS) throw new Problem('bad-request', 'The body is nested too deeply.');
+      if (depth > MAX_NESTING_LEVELS)
+        throw new Problem('bad-request', 'The body is nested too deeply.');
     } else if (found === ']' || found === '}') {
       depth -= 1;
     } else if (isIntegralFloat(found)) {
@@ -57,7 +59,9 @@ function checkTokens(text: string): string {
 
 /** Whether a number is written as a float but has an integer or no finite value. */
 function isIntegralFloat(number: string): boolean {
-  return /[.eE]/.test(number) && (Number.isInteger(Number(number)) || !Number.isFinite(Number(number)));
+  return (
+    /[.eE]/.test(number) && (Number.isInteger(Number(number)) || !Number.isFinite(Number(number)))
+  );
 }
 
 /**

@@ -9,8 +9,8 @@ export const HTTP_LIMITS = {
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
   /**
-   * A connection is closed when nothing moved on it for this long while an answer is being sent. Node
-   * checks once in each such interval, so it may take twice as long.
+   * A connection is closed when nothing moved on it for this long while an answer is being sent.
+   * Node checks once in each such interval, so it may take twice as long.
    */
   stalledMs: 60_000,
   /** How often Node looks for requests that are out of time. */
@@ -18,7 +18,10 @@ export const HTTP_LIMITS = {
   connections: 10_000,
   /** Connections that the system holds until they are accepted. */
   backlog: 4_096,
-  /** How long a connection stays open after an answer to something unreadable, so that the client can read it. */
+  /**
+   * How long a connection stays open after an answer to something unreadable, so that the client
+   * can read it.
+   */
   lingerMs: 500,
   /**
    * How long a closing server keeps accepting clients that have already connected, and keeps idle
@@ -33,7 +36,10 @@ export const HTTP_LIMITS = {
 export const DISPATCH_LIMITS = {
   /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
-  /** Bodies from this size on count towards `bodiesBytes`, and are parsed in different turns of the event loop. */
+  /**
+   * Bodies from this size on count towards `bodiesBytes`, and are parsed in different turns of the
+   * event loop.
+   */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,
   /** Replies from this length on count towards `repliesBytes`. */

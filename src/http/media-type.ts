@@ -12,7 +12,10 @@ export interface MediaType {
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const ESSENCE = new RegExp(`^[ \\t]*(${TOKEN}/${TOKEN})[ \\t]*`);
-const PARAMETER = new RegExp(`;[ \\t]*(?:(${TOKEN})=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)"))?[ \\t]*`, 'y');
+const PARAMETER = new RegExp(
+  `;[ \\t]*(?:(${TOKEN})=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)"))?[ \\t]*`,
+  'y',
+);
 
 /** Parses a media type; returns undefined if `text` is not one. */
 export function parseMediaType(text: string): MediaType | undefined {
@@ -41,13 +44,17 @@ export function isJson(contentType: string): boolean {
  * Parses an `accept` or `accept-encoding` field. Returns the weight of each item, by its name in
  * lower case: 1 if the field gives none, 0 if the item is not acceptable.
  */
-export function parseWeights(field: string | readonly string[] | undefined): ReadonlyMap<string, number> {
+export function parseWeights(
+  field: string | readonly string[] | undefined,
+): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const item of String(field ?? '')
     .toLowerCase()
     .split(',')) {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
-    const weight = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
+    const weight = Number(
+      parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1,
+    );
     if (name !== '') weights.set(name, Number.isNaN(weight) ? 0 : weight);
   }
   return weights;

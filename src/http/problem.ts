@@ -10,17 +10,21 @@ import type { Reply } from './reply.ts';
 export const problemTypes = {
   'bad-request': {
     status: 400,
-    meaning: 'The request is malformed: its HTTP or its JSON cannot be parsed, or a list of work is empty.',
-    remedy: 'Correct what the detail names and send the request again. Without a change it will be refused again.',
+    meaning:
+      'The request is malformed: its HTTP or its JSON cannot be parsed, or a list of work is empty.',
+    remedy:
+      'Correct what the detail names and send the request again. Without a change it will be refused again.',
   },
   unauthorized: {
     status: 401,
     meaning: 'This path requires a key, and the request has none or a wrong one.',
-    remedy: 'Send one of the keys of this service, as authorization: Bearer KEY or as x-api-key: KEY.',
+    remedy:
+      'Send one of the keys of this service, as authorization: Bearer KEY or as x-api-key: KEY.',
   },
   forbidden: {
     status: 403,
-    meaning: 'A browser sent a write on behalf of another site, or the request names a foreign host.',
+    meaning:
+      'A browser sent a write on behalf of another site, or the request names a foreign host.',
     remedy:
       'Use the service under its own host name or from its own pages. The operator can ' +
       'allow the pages of other origins with --cors-origin, and a public host name with ' +
@@ -45,7 +49,8 @@ export const problemTypes = {
   },
   'payload-too-large': {
     status: 413,
-    meaning: 'The body is larger than this service accepts. Nothing of it was used, and the connection is closed.',
+    meaning:
+      'The body is larger than this service accepts. Nothing of it was used, and the connection is closed.',
     remedy: 'Send a smaller body. The operator can raise the limit with --body-limit.',
   },
   'unsupported-media-type': {
@@ -62,7 +67,8 @@ export const problemTypes = {
   },
   'validation-failed': {
     status: 422,
-    meaning: 'The request is well-formed, but a path parameter, a query parameter or the body violates the contract.',
+    meaning:
+      'The request is well-formed, but a path parameter, a query parameter or the body violates the contract.',
     remedy:
       'The member errors has an entry for each violated rule: its location, the rule, and ' +
       'what it requires. Correct these and send the request again.',
@@ -81,7 +87,8 @@ export const problemTypes = {
   'internal-server-error': {
     status: 500,
     meaning: 'Something unexpected happened. The request is not the cause.',
-    remedy: 'Report the id in x-request-id to the operator: the log of the service has the reason under this id.',
+    remedy:
+      'Report the id in x-request-id to the operator: the log of the service has the reason under this id.',
   },
   'not-implemented': {
     status: 501,
@@ -159,8 +166,14 @@ export class Problem extends Error {
 const RETRY_AFTER_S = 1;
 
 /** Returns a 503 for what the service cannot do now but may do soon. */
-export function unavailable(detail: string, extras?: Pick<ProblemExtras, 'cause' | 'heldBack'>): Problem {
-  return new Problem('service-unavailable', detail, { headers: ['retry-after', String(RETRY_AFTER_S)], ...extras });
+export function unavailable(
+  detail: string,
+  extras?: Pick<ProblemExtras, 'cause' | 'heldBack'>,
+): Problem {
+  return new Problem('service-unavailable', detail, {
+    headers: ['retry-after', String(RETRY_AFTER_S)],
+    ...extras,
+  });
 }
 
 /** Returns the `title` of a problem, which is the name of its status, such as "Not Found". */
@@ -176,7 +189,13 @@ export function problemReply(problem: Problem, problemBase: string): Reply {
   const { status } = problemTypes[problem.slug];
   return {
     status,
-    headers: ['content-type', 'application/problem+json', 'cache-control', 'no-store', ...problem.headers],
+    headers: [
+      'content-type',
+      'application/problem+json',
+      'cache-control',
+      'no-store',
+      ...problem.headers,
+    ],
     body: JSON.stringify({
       type: `${problemBase}/${problem.slug}`,
       title: problemTitle(problem.slug),

@@ -23,7 +23,10 @@ export function textReply(status: number, text: string, headers: readonly string
 }
 
 /** Returns all headers of a reply: its own and those of every reply. */
-export function replyHeaders({ status, headers = [], body = '' }: Reply, requestId: string): string[] {
+export function replyHeaders(
+  { status, headers = [], body = '' }: Reply,
+  requestId: string,
+): string[] {
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
   if (status !== 204 && status !== 304) all.push('content-length', String(Buffer.byteLength(body)));
   return all;

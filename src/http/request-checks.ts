@@ -43,7 +43,8 @@ export function checkMediaType({ headers }: IncomingMessage): void {
         '(with curl: --json DATA, or -H "content-type: application/json" beside --data).',
     );
   }
-  if (encoding !== 'identity') throw unsupported('The body must be sent without a content-encoding.');
+  if (encoding !== 'identity')
+    throw unsupported('The body must be sent without a content-encoding.');
 }
 
 function checkHostHeader({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
@@ -59,13 +60,19 @@ function checkTransferCoding({ httpVersion, headers }: IncomingMessage): void {
   if (httpVersion === '1.0') throw new Problem('bad-request', 'HTTP/1.0 has no transfer-encoding.');
   if (coding === '') throw new Problem('bad-request', 'The transfer-encoding is empty.');
   if (coding.toLowerCase() !== 'chunked') {
-    throw new Problem('not-implemented', 'The only transfer-encoding that is understood is chunked.');
+    throw new Problem(
+      'not-implemented',
+      'The only transfer-encoding that is understood is chunked.',
+    );
   }
 }
 
 function checkExpectation({ httpVersion, headers }: IncomingMessage): void {
   if (headers.expect && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
-    throw new Problem('expectation-failed', 'The only expectation that is understood is 100-continue.');
+    throw new Problem(
+      'expectation-failed',
+      'The only expectation that is understood is 100-continue.',
+    );
   }
 }
 

@@ -17,7 +17,10 @@ export interface Call {
    * service-unavailable while there is no memory for another large reply.
    */
   readonly ensureWanted: () => void;
-  /** Returns a signal that aborts, with ClientGone, if the client disconnects before it has its reply. */
+  /**
+   * Returns a signal that aborts, with ClientGone, if the client disconnects before it has its
+   * reply.
+   */
   readonly signal: () => AbortSignal;
 }
 
@@ -38,8 +41,14 @@ export interface Admission {
   readonly reply?: Reply;
 }
 
-/** Decides about a request before it is routed; `path` has the segments of its path. May throw a {@link Problem}. */
-export type Guard = (message: IncomingMessage, path: readonly string[]) => Admission | Promise<Admission>;
+/**
+ * Decides about a request before it is routed; `path` has the segments of its path. May throw a
+ * {@link Problem}.
+ */
+export type Guard = (
+  message: IncomingMessage,
+  path: readonly string[],
+) => Admission | Promise<Admission>;
 
 /** What became of a request, for the log and the metrics. */
 export interface Outcome {

@@ -37,10 +37,15 @@ export function createRouter<Route extends Routable>(routes: readonly Route[]): 
   for (const route of routes) {
     const node = segmentsOf(route.template).reduce(childOf<Route>, root);
     const methods = new Map(node.place?.methods);
-    if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.template}`);
+    if (methods.has(route.method))
+      throw new Error(`two routes for ${route.method} ${route.template}`);
     methods.set(route.method, route);
     if (route.method === 'GET') methods.set('HEAD', route);
-    node.place = { template: route.template, methods, allow: [...methods.keys(), 'OPTIONS'].join(', ') };
+    node.place = {
+      template: route.template,
+      methods,
+      allow: [...methods.keys(), 'OPTIONS'].join(', '),
+    };
   }
 
   return (segments) => {

@@ -1,8 +1,15 @@
-// Wraps node:http and closes the gaps that it leaves: pipelined requests are answered in order, malformed ones get a
-// problem, and a stop loses no request. What a well-formed request means is decided in dispatch.ts.
+// Wraps node:http and closes the gaps that it leaves: pipelined requests are answered in order,
+// malformed ones get a problem, and a stop loses no request. What a well-formed request means is
+// decided in dispatch.ts.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
@@ -49,12 +56,16 @@ export class HttpServer {
     });
     this.#server.maxConnections = limits.connections;
     this.#server.timeout = limits.stalledMs;
-    // Node would silently drop further headers, such as a second host; request-checks.ts counts them.
+    // Node would silently drop further headers, such as a second host; request-checks.ts counts
+    // them.
     this.#server.maxHeadersCount = 0;
     this.#listenToEvents();
   }
 
-  /** Resolves with the address once connections are accepted; rejects with Node's error (`EADDRINUSE`, ...). */
+  /**
+   * Resolves with the address once connections are accepted; rejects with Node's error
+   * (`EADDRINUSE`, ...).
+   */
   async listen(host: string, port: number): Promise<AddressInfo> {
     this.#server.listen(port, host, this.#limits.backlog);
     await once(this.#server, 'listening');
@@ -62,22 +73,23 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting, finishes the requests in flight (for `closeMs` at most), also those that clients
-   * sent before they could know of the stop, and closes every connection.
+   * Stops accepting, finishes the requests in flight (for `closeMs` at most), also those that
+   * clients sent before they could know of the stop, and closes every connection.
    */
   async close(): Promise<void> {
     this.#closing = true;
     this.#connections.announceClose();
     await this.#acceptBacklog();
-    // http.Server.close() would close a connection whose response is still being flushed; net.Server.close() only stops
-    // accepting.
+    // http.Server.close() would close a connection whose response is still being flushed;
+    // net.Server.close() only stops accepting.
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });
     // closeAllConnections() would miss those of a CONNECT.
     const deadline = setTimeout(() => this.#connections.destroyAll(), this.#limits.closeMs);
     await this.#connections.flushed();
-    // A client that has not read `connection: close` yet may have sent another request; its answer says it again.
+    // A client that has not read `connection: close` yet may have sent another request; its answer
+    // says it again.
     await Promise.race([closed, delay(this.#limits.farewellMs, undefined, { ref: false })]);
     await this.#connections.flushed();
     this.#connections.destroySilent();
@@ -104,8 +116,11 @@ export class HttpServer {
     const previous = this.#connections.begin(message, response, requestId);
     // Node does not switch protocols, but it drops what follows a request that asks for it.
     const losesTheNext = message.headers.upgrade !== undefined;
-    if (this.#closing || losesTheNext || !hasSureEnd(message)) response.setHeader('connection', 'close');
-    this.#connections.inTurn(socket, previous, () => this.#onRequest(message, response, requestId, awaitsContinue));
+    if (this.#closing || losesTheNext || !hasSureEnd(message))
+      response.setHeader('connection', 'close');
+    this.#connections.inTurn(socket, previous, () =>
+      this.#onRequest(message, response, requestId, awaitsContinue),
+    );
   }
 
   #refuseConnect(socket: Duplex): void {
@@ -130,7 +145,9 @@ export class HttpServer {
       this.#end(socket);
     } else {
       // The body of the latest request is unreadable: this is the answer to that request.
-      this.#connections.inTurn(socket, latest?.previous, () => this.#refuse(socket, problem, latest));
+      this.#connections.inTurn(socket, latest?.previous, () =>
+        this.#refuse(socket, problem, latest),
+      );
     }
   }
 
@@ -146,7 +163,10 @@ export class HttpServer {
     this.#onRefused(requestId, problem);
   }
 
-  /** Ends the connection, but reads on for a while: a client that still sends would lose the answer to a reset. */
+  /**
+   * Ends the connection, but reads on for a while: a client that still sends would lose the answer
+   * to a reset.
+   */
   #end(socket: Duplex, lastWords = ''): void {
     socket.end(lastWords);
     socket.resume();
@@ -154,8 +174,8 @@ export class HttpServer {
   }
 
   /**
-   * Accepts the clients that have already connected. Node accepts one connection in each turn of the
-   * event loop, and the system resets the others when the listening ends.
+   * Accepts the clients that have already connected. Node accepts one connection in each turn of
+   * the event loop, and the system resets the others when the listening ends.
    */
   async #acceptBacklog(): Promise<void> {
     const end = performance.now() + this.#limits.farewellMs;
@@ -172,7 +192,10 @@ export class HttpServer {
 function problemOf({ code }: NodeJS.ErrnoException): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Problem('request-header-fields-too-large', 'The request line and headers are too large.');
+      return new Problem(
+        'request-header-fields-too-large',
+        'The request line and headers are too large.',
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('request-timeout', 'The request did not arrive in time.');
     default:
@@ -182,8 +205,16 @@ function problemOf({ code }: NodeJS.ErrnoException): Problem {
 
 /** Returns a whole response as it goes over the wire; for a HEAD without its body. */
 function responseText(reply: Reply, requestId: string, isHead: boolean): string {
-  const headers = [...replyHeaders(reply, requestId), 'date', new Date().toUTCString(), 'connection', 'close'];
-  const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
+  const headers = [
+    ...replyHeaders(reply, requestId),
+    'date',
+    new Date().toUTCString(),
+    'connection',
+    'close',
+  ];
+  const lines = headers.flatMap((name, index) =>
+    index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : [],
+  );
   const statusLine = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`;
   return `${[statusLine, ...lines].join('\r\n')}\r\n\r\n${isHead ? '' : reply.body}`;
 }

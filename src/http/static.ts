@@ -50,7 +50,12 @@ export function serveAsset(asset: Asset, headers: readonly string[]): AssetServe
  * Each coding is a separate representation with its own strong validator (RFC 9110, section
  * 8.8.3.3).
  */
-function createVariant(coding: string, bytes: Buffer, hash: string, headers: readonly string[]): Variant {
+function createVariant(
+  coding: string,
+  bytes: Buffer,
+  hash: string,
+  headers: readonly string[],
+): Variant {
   const isPlain = coding === 'identity';
   const etag = isPlain ? `"${hash}"` : `"${hash}-${coding}"`;
   const all = [...headers, 'etag', etag, 'vary', 'accept-encoding'];
@@ -63,5 +68,7 @@ function createVariant(coding: string, bytes: Buffer, hash: string, headers: rea
  */
 function matchesEtag(field: string | undefined, etag: string): boolean {
   if (field === undefined) return false;
-  return field.split(',').some((sent) => sent.trim() === '*' || sent.trim().replace(/^W\//, '') === etag);
+  return field
+    .split(',')
+    .some((sent) => sent.trim() === '*' || sent.trim().replace(/^W\//, '') === etag);
 }

@@ -20,7 +20,10 @@ export interface Target {
  * segments. Throws bad-request for any other form, a user, a fragment, or percent-encoding that is
  * not UTF-8.
  */
-export function parseTarget({ method, url: text = '' }: Pick<IncomingMessage, 'method' | 'url'>): Target {
+export function parseTarget({
+  method,
+  url: text = '',
+}: Pick<IncomingMessage, 'method' | 'url'>): Target {
   if (method === 'OPTIONS' && text === '*') return { segments: [], query: '', isServer: true };
   const origin = text.startsWith('/') ? text : toOriginForm(text);
   if (origin === undefined || text.includes('#')) {

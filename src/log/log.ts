@@ -68,7 +68,11 @@ export class LineLog implements Log {
 
   /** Writes lines of `level` and more severe ones. */
   constructor(level: LogLevel, options: LogOptions = {}) {
-    const { target = process.stderr.fd ?? STANDARD_ERROR, always = {}, toLine = jsonLine } = options;
+    const {
+      target = process.stderr.fd ?? STANDARD_ERROR,
+      always = {},
+      toLine = jsonLine,
+    } = options;
     this.#threshold = LOG_LEVELS.indexOf(level);
     this.#target = target;
     this.#always = always;

@@ -3,7 +3,12 @@ import { inspect } from 'node:util';
 import type { LogFields } from './json-line.ts';
 
 /** Codes of ECMA-48 (SGR), by level. */
-const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', info: '32', debug: '36' };
+const COLOURS: Readonly<Record<string, string>> = {
+  error: '31',
+  warn: '33',
+  info: '32',
+  debug: '36',
+};
 const DIM = '2';
 
 /**
@@ -16,7 +21,9 @@ export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
     const { method, route = '-', status = 'gone', ms, ...rest } = others;
     const isRequest = message === 'request';
     const what = isRequest ? `${method} ${route} ${status} ${ms} ms` : String(message);
-    const members = Object.entries(isRequest ? rest : others).filter(([, value]) => value !== undefined);
+    const members = Object.entries(isRequest ? rest : others).filter(
+      ([, value]) => value !== undefined,
+    );
     const words = [
       paint(DIM, clockTime(String(time))),
       paint(COLOURS[String(level)] ?? DIM, String(level).toUpperCase().padEnd(5)),
@@ -38,10 +45,15 @@ function clockTime(time: string): string {
 }
 
 function format(value: unknown): string {
-  return typeof value === 'string' ? value : inspect(value, { breakLength: Number.POSITIVE_INFINITY });
+  return typeof value === 'string'
+    ? value
+    : inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 }
 
 /** Returns the text with its control characters escaped, so that a terminal does not obey them. */
 export function visible(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text.replace(
+    /\p{Cc}/gu,
+    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }

@@ -7,7 +7,9 @@ import { createHistogram, type Histogram } from './histogram.ts';
 export type BatchKind = 'read' | 'page' | 'write';
 
 /** Upper bounds in seconds; a commit may take a few tenths of a millisecond. */
-const DURATION_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10];
+const DURATION_BUCKETS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10,
+];
 const SIZE_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** The batches of this process. */
@@ -18,7 +20,11 @@ export class BatchMetrics {
     'Duration of batches; those that write until they were on disk.',
     DURATION_BUCKETS,
   );
-  readonly #queues: Readonly<Record<BatchKind, (() => number)[]>> = { read: [], page: [], write: [] };
+  readonly #queues: Readonly<Record<BatchKind, (() => number)[]>> = {
+    read: [],
+    page: [],
+    write: [],
+  };
   readonly histograms: readonly Histogram[] = [this.#sizes, this.#durations];
   readonly meters: Readonly<Record<BatchKind, BatchMeter>> = {
     read: this.#meterOf('read'),

@@ -3,7 +3,9 @@ import { Gauge, type Registry } from 'prom-client';
 
 /** Where the values come from. */
 export interface GaugeSources {
-  /** Threads that are alive, those of them that are idle, and demonstrations that wait for threads. */
+  /**
+   * Threads that are alive, those of them that are idle, and demonstrations that wait for threads.
+   */
   readonly threads: () => Promise<Readonly<Record<'alive' | 'idle' | 'waiting', number>>>;
   /** The sizes of the database's files in bytes, by name; empty if it has no files. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;

@@ -1,5 +1,5 @@
-// A histogram that is cheap to observe. prom-client's own builds a key from the labels for every value; here a series is
-// looked up once. prom-client still aggregates and writes the counts.
+// A histogram that is cheap to observe. prom-client's own builds a key from the labels for every
+// value; here a series is looked up once. prom-client still aggregates and writes the counts.
 
 /** Counts a value in a series. */
 export type Observe = (value: number) => void;
@@ -14,12 +14,17 @@ export interface Histogram {
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** The values in each bucket: above the bound before it, up to its own; the last one has no bound. */
+  /**
+   * The values in each bucket: above the bound before it, up to its own; the last one has no bound.
+   */
   readonly counts: Float64Array;
   sum: number;
 }
 
-/** Returns a histogram without series, with a bucket up to each of the rising `bounds` and one for all. */
+/**
+ * Returns a histogram without series, with a bucket up to each of the rising `bounds` and one for
+ * all.
+ */
 export function createHistogram(name: string, help: string, bounds: readonly number[]): Histogram {
   const all: Series[] = [];
 
@@ -50,7 +55,11 @@ function samplesOf(name: string, bounds: readonly number[], { labels, counts, su
   let count = 0;
   const buckets = [...counts].map((each, bucket) => {
     count += each;
-    return { metricName: `${name}_bucket`, labels: { ...labels, le: bounds[bucket] ?? '+Inf' }, value: count };
+    return {
+      metricName: `${name}_bucket`,
+      labels: { ...labels, le: bounds[bucket] ?? '+Inf' },
+      value: count,
+    };
   });
   return [
     ...buckets,

@@ -1,4 +1,5 @@
-// What the service counts and measures, in Prometheus' text format. It is loaded only if metrics are enabled.
+// What the service counts and measures, in Prometheus' text format. It is loaded only if metrics
+// are enabled.
 import { prometheusContentType, Registry } from 'prom-client';
 import { BatchMetrics } from './batch-metrics.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
@@ -9,7 +10,10 @@ import { aggregate, type Snapshot } from './snapshot.ts';
 /** The media type of {@link Metrics.exposition}. */
 export const EXPOSITION_TYPE: string = prometheusContentType;
 
-/** Takes a function that resolves with the metrics of this process; returns one for those of each process. */
+/**
+ * Takes a function that resolves with the metrics of this process; returns one for those of each
+ * process.
+ */
 export type ShareCounts = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;
 
 /** The metrics of the service, from now on. */
@@ -47,6 +51,9 @@ export class Metrics {
 
   async #snapshot(): Promise<Snapshot> {
     const histograms = [this.requests.histogram, ...this.#batches.histograms];
-    return [...histograms.map(({ snapshot }) => snapshot()), ...(await this.#registry.getMetricsAsJSON())];
+    return [
+      ...histograms.map(({ snapshot }) => snapshot()),
+      ...(await this.#registry.getMetricsAsJSON()),
+    ];
   }
 }

@@ -7,7 +7,9 @@ import { createHistogram, type Histogram, type Observe } from './histogram.ts';
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** The methods that have a label of their own; clients could make up any number of others. */
-const METHODS: ReadonlySet<string> = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '));
+const METHODS: ReadonlySet<string> = new Set(
+  'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
+);
 const OTHER_METHOD = '_OTHER';
 
 /** The requests of this process. */
@@ -58,7 +60,8 @@ export class RequestMetrics {
   }
 
   #seriesOf({ method, template, status }: Outcome): Observe {
-    const ofStatus = this.#series.get(status) ?? new Map<string | undefined, Map<string, Observe>>();
+    const ofStatus =
+      this.#series.get(status) ?? new Map<string | undefined, Map<string, Observe>>();
     const ofTemplate = ofStatus.get(template) ?? new Map<string, Observe>();
     const name = METHODS.has(method) ? method : OTHER_METHOD;
     const known = ofTemplate.get(name);

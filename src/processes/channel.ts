@@ -6,7 +6,12 @@
  * that started it.
  */
 export interface Port {
-  send?(message: object, handle: undefined, options: undefined, sent: (error: Error | null) => void): boolean;
+  send?(
+    message: object,
+    handle: undefined,
+    options: undefined,
+    sent: (error: Error | null) => void,
+  ): boolean;
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
@@ -79,7 +84,10 @@ export class Channel<Theirs extends Functions> {
   }
 
   /** Calls a function of the other end without waiting for an answer. */
-  tell<Name extends keyof Theirs & string>(name: Name, ...[argument]: Parameters<Theirs[Name]>): void {
+  tell<Name extends keyof Theirs & string>(
+    name: Name,
+    ...[argument]: Parameters<Theirs[Name]>
+  ): void {
     this.#send({ name, argument });
   }
 
@@ -108,7 +116,12 @@ export class Channel<Theirs extends Functions> {
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
       const { message, code, address, port } = thrown as SentError;
-      const error = { message, ...(code && { code }), ...(address && { address }), ...(port && { port }) };
+      const error = {
+        message,
+        ...(code && { code }),
+        ...(address && { address }),
+        ...(port && { port }),
+      };
       if (number !== undefined) this.#send({ answers: number, error });
     }
   }

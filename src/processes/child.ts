@@ -23,7 +23,10 @@ export interface Child {
  * Starts a process and offers it `functions`. `onEnd` is called before `ended` resolves and calls
  * reject.
  */
-export function startChild(functions: Omit<SupervisorFunctions, 'begun'>, onEnd: () => void): Child {
+export function startChild(
+  functions: Omit<SupervisorFunctions, 'begun'>,
+  onEnd: () => void,
+): Child {
   const worker = cluster.fork();
   const { process: child } = worker;
   const closeHandedOver = watchHandover(child);

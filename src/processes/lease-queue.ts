@@ -1,4 +1,5 @@
-// The queue for the right to write: one process holds the lease, the others wait in the order in which they asked.
+// The queue for the right to write: one process holds the lease, the others wait in the order in
+// which they asked.
 
 /** How the queue speaks to the holder of the lease. */
 export interface LeaseMessages<Holder> {
@@ -9,14 +10,14 @@ export interface LeaseMessages<Holder> {
 }
 
 /**
- * How long a lease may last while others wait before its holder is asked whether it still responds, and
- * how long it has to respond.
+ * How long a lease may last while others wait before its holder is asked whether it still responds,
+ * and how long it has to respond.
  */
 const OVERDUE_MS = 1_000;
 
 /**
- * Grants the lease to one holder at a time. A holder keeps it as long as it needs, unless it does not
- * respond: then the next one gets it, and SQLite's lock keeps the two apart.
+ * Grants the lease to one holder at a time. A holder keeps it as long as it needs, unless it does
+ * not respond: then the next one gets it, and SQLite's lock keeps the two apart.
  */
 export class LeaseQueue<Holder> {
   readonly #messages: LeaseMessages<Holder>;

@@ -1,5 +1,5 @@
-// What the processes of one service ask of each other. The supervisor starts the members, which serve, and keeps what
-// they share.
+// What the processes of one service ask of each other. The supervisor starts the members, which
+// serve, and keeps what they share.
 import type { Quota } from '../guards/rate-limit.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 

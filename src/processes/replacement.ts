@@ -1,4 +1,5 @@
-// Replaces a process that has ended: at once, and ever later while each replacement ends soon after its start.
+// Replaces a process that has ended: at once, and ever later while each replacement ends soon after
+// its start.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The delays between an end and the next start. */

@@ -1,5 +1,5 @@
-// What the processes of one service share, as one of them sees it: the write lease, the rates, the metrics, the health. A
-// process that is alone has all of it for itself.
+// What the processes of one service share, as one of them sees it: the write lease, the rates, the
+// metrics, the health. A process that is alone has all of it for itself.
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { Batcher } from '../storage/batcher.ts';
@@ -17,7 +17,10 @@ export interface Siblings {
    * processes. With `needsLease`, as for a file, each write holds the write lease.
    */
   share(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
-  /** Takes a function that resolves with the metrics of this process; returns one for those of each process. */
+  /**
+   * Takes a function that resolves with the metrics of this process; returns one for those of each
+   * process.
+   */
   shareCounts(own: () => Promise<Snapshot>): () => Promise<readonly Snapshot[]>;
 }
 
@@ -28,7 +31,9 @@ export const ALONE: Siblings = {
   shareCounts: (own) => async () => [await own()],
 };
 
-/** Joins the processes whose supervisor is at the other end of `port`, and offers it `functions`. */
+/**
+ * Joins the processes whose supervisor is at the other end of `port`, and offers it `functions`.
+ */
 export function join(
   port: Port,
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
@@ -74,7 +79,8 @@ function underLease(database: Database, lease: WriteLease): Database {
     ...database,
     writable: () => lease.acquire(),
     transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
-    // The last connection to close checkpoints the log. If two closed at the same moment, neither would.
+    // The last connection to close checkpoints the log. If two closed at the same moment, neither
+    // would.
     close: () => lease.use(() => database.close()),
   };
 }

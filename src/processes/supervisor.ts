@@ -1,5 +1,5 @@
-// The first of several processes. It starts the members, which serve, replaces one that dies, and keeps what they share.
-// It serves nothing itself, so that no client can end it.
+// The first of several processes. It starts the members, which serve, replaces one that dies, and
+// keeps what they share. It serves nothing itself, so that no client can end it.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -23,7 +23,10 @@ export interface SupervisorOptions {
   readonly keySource: KeySource | undefined;
 }
 
-/** How long a process may take to stop: longer than an app that waits for its requests and its database. */
+/**
+ * How long a process may take to stop: longer than an app that waits for its requests and its
+ * database.
+ */
 const CLOSE_MS = 20_000;
 
 /** How long a process may take to report its metrics. */
@@ -52,7 +55,10 @@ export class Supervisor {
     this.#port = options.port;
   }
 
-  /** Resolves with the URL once all processes accept requests; rejects as the app of the first that could not. */
+  /**
+   * Resolves with the URL once all processes accept requests; rejects as the app of the first that
+   * could not.
+   */
   async listen(): Promise<string> {
     const { host, processes, args, keySource } = this.#options;
     try {
@@ -62,7 +68,9 @@ export class Supervisor {
       cluster.setupPrimary({ args: [...args, `--processes=${processes}`] });
       // One first: it alone creates the file, and an error is reported once.
       const first = await this.#startServing();
-      const others = await Promise.all(Array.from({ length: processes - 1 }, () => this.#startServing()));
+      const others = await Promise.all(
+        Array.from({ length: processes - 1 }, () => this.#startServing()),
+      );
       for (const { member } of [first, ...others]) this.#keepServing(member);
       return first.url;
     } catch (error) {
@@ -71,7 +79,10 @@ export class Supervisor {
     }
   }
 
-  /** Makes all processes read the file of keys again; resolves with the number of keys. One that fails is replaced. */
+  /**
+   * Makes all processes read the file of keys again; resolves with the number of keys. One that
+   * fails is replaced.
+   */
   async reloadKeys(): Promise<number> {
     // An unusable file is found before any process tries.
     const count = (await this.#keys?.reload()) ?? 0;
@@ -94,7 +105,8 @@ export class Supervisor {
       return served.has(member) && status !== 0 ? [status] : [];
     });
     const failed = (await Promise.all(endings)).flat();
-    if (failed.length > 0) throw new Error(`${failed.length} of ${endings.length} processes failed to stop: ${failed}`);
+    if (failed.length > 0)
+      throw new Error(`${failed.length} of ${endings.length} processes failed to stop: ${failed}`);
   }
 
   #start(): Child {
@@ -147,7 +159,8 @@ export class Supervisor {
       this.#log.write('info', 'process replaced', { started: member.pid });
       return member;
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#log.write('error', 'no process could be started', { error });
+      if (!this.#stop.signal.aborted)
+        this.#log.write('error', 'no process could be started', { error });
       return undefined;
     }
   }
@@ -161,12 +174,17 @@ export class Supervisor {
   async #pingAll(): Promise<void> {
     const pings = [...this.#serving].map((member) =>
       // A process that has died meanwhile no longer counts.
-      member.channel.call('ping').catch((error) => this.#serving.has(member) && Promise.reject(error)),
+      member.channel
+        .call('ping')
+        .catch((error) => this.#serving.has(member) && Promise.reject(error)),
     );
     await Promise.all(pings);
   }
 
-  /** A process that cannot read the keys would have other keys than the rest: it is ended and replaced. */
+  /**
+   * A process that cannot read the keys would have other keys than the rest: it is ended and
+   * replaced.
+   */
   async #reload(member: Child): Promise<void> {
     await member.channel.call('reloadKeys').catch(() => member.kill());
   }

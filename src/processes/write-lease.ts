@@ -1,5 +1,6 @@
-// The right to write to the file, as one process has it. SQLite's lock would also keep writes apart, but a process that
-// finds it held polls, and whoever polls first gets it. A lease is granted in the order of the requests.
+// The right to write to the file, as one process has it. SQLite's lock would also keep writes
+// apart, but a process that finds it held polls, and whoever polls first gets it. A lease is
+// granted in the order of the requests.
 
 /** Where leases come from. */
 export interface LeaseClient {
@@ -8,7 +9,10 @@ export interface LeaseClient {
   release(): void;
 }
 
-/** The lease of one process. It is kept while no other process wants it, so that a lone writer need not ask each time. */
+/**
+ * The lease of one process. It is kept while no other process wants it, so that a lone writer need
+ * not ask each time.
+ */
 export class WriteLease {
   readonly #client: LeaseClient;
   #state: 'none' | 'requested' | 'held' | 'in use' = 'none';
@@ -18,7 +22,10 @@ export class WriteLease {
     this.#client = client;
   }
 
-  /** Resolves when this process holds the lease; it does so at least until the end of this turn of the event loop. */
+  /**
+   * Resolves when this process holds the lease; it does so at least until the end of this turn of
+   * the event loop.
+   */
   async acquire(): Promise<void> {
     if (this.#state !== 'none') return;
     this.#state = 'requested';
@@ -30,7 +37,10 @@ export class WriteLease {
     setImmediate(() => this.#releaseIfWanted());
   }
 
-  /** Runs `work` under the lease; resolves or rejects as `work` does. Call it for one piece of work at a time. */
+  /**
+   * Runs `work` under the lease; resolves or rejects as `work` does. Call it for one piece of work
+   * at a time.
+   */
   async use<T>(work: () => Promise<T>): Promise<T> {
     await this.acquire();
     this.#state = 'in use';

@@ -6,7 +6,10 @@ export type FieldValue = string | number | boolean;
 /** A member that clients supply. Its bounds are in the contract. */
 export interface Field {
   readonly type: 'text' | 'integer' | 'boolean';
-  /** The value of a record that was created without this member. A field without a default is required. */
+  /**
+   * The value of a record that was created without this member. A field without a default is
+   * required.
+   */
   readonly default?: FieldValue;
 }
 
@@ -35,7 +38,10 @@ export function typeOf({ label }: Resource): string {
   return label.toLowerCase();
 }
 
-/** Returns the columns beside the id in the order of their values: first the owner's id, if any, then the fields. */
+/**
+ * Returns the columns beside the id in the order of their values: first the owner's id, if any,
+ * then the fields.
+ */
 export function columnsOf({ fields, owner }: Resource): readonly string[] {
   return owner ? [owner.column, ...Object.keys(fields)] : Object.keys(fields);
 }
@@ -44,7 +50,10 @@ export function columnsOf({ fields, owner }: Resource): readonly string[] {
  * Returns the values of the fields, in their order. A member that is missing gets its default. The
  * members must fit the contract.
  */
-export function valuesOf({ fields }: Resource, members: Readonly<Record<string, unknown>>): readonly FieldValue[] {
+export function valuesOf(
+  { fields }: Resource,
+  members: Readonly<Record<string, unknown>>,
+): readonly FieldValue[] {
   const values: FieldValue[] = [];
   for (const name in fields) {
     const value = members[name] ?? fields[name]?.default;

@@ -58,7 +58,9 @@ export async function loadDocumentation(): Promise<Documentation> {
 export function describe({ contract }: Documentation, { baseUrl, problemBase }: Bases): string {
   // One pass, because a base may begin with the text that is replaced, as http://127.0.0.1:30001
   // does.
-  const text = contract.replace(CONTRACT_BASES, (_, problems) => (problems ? problemBase : baseUrl));
+  const text = contract.replace(CONTRACT_BASES, (_, problems) =>
+    problems ? problemBase : baseUrl,
+  );
   return JSON.stringify(JSON.parse(text));
 }
 
@@ -68,7 +70,10 @@ export function describe({ contract }: Documentation, { baseUrl, problemBase }: 
  */
 export function docsRoutes(documentation: Documentation, contract: string, bases: Bases): Route[] {
   const { files, guides } = documentation;
-  const page = serveAsset(compress(renderDocsPage(contract, bases)), [...PAGE_HEADERS, ...REVALIDATE]);
+  const page = serveAsset(compress(renderDocsPage(contract, bases)), [
+    ...PAGE_HEADERS,
+    ...REVALIDATE,
+  ]);
   const json = ['content-type', 'application/json', ...REVALIDATE];
   const description = serveAsset(compress(contract), json);
 
@@ -116,7 +121,8 @@ function compress(text: string): Asset {
 }
 
 async function readAsset(file: URL): Promise<Asset> {
-  const variant = (ending: string) => readFile(new URL(`${file.href}.${ending}`)).catch(() => undefined);
+  const variant = (ending: string) =>
+    readFile(new URL(`${file.href}.${ending}`)).catch(() => undefined);
   const [bytes, brotli, gzip] = await Promise.all([readFile(file), variant('br'), variant('gz')]);
   return { bytes, brotli, gzip };
 }

@@ -76,5 +76,7 @@ function probeReply(name: string, isVerbose: boolean, checks: readonly Check[]):
   if (passed && !isVerbose) return textReply(200, 'ok\n', NO_STORE);
   const lines = checks.map(([check, passed]) => (passed ? `[+]${check} ok` : `[-]${check} failed`));
   lines.push(`${name} check ${passed ? 'passed' : 'failed'}`, '');
-  return passed ? textReply(200, lines.join('\n'), NO_STORE) : textReply(503, lines.join('\n'), NOT_NOW);
+  return passed
+    ? textReply(200, lines.join('\n'), NO_STORE)
+    : textReply(503, lines.join('\n'), NOT_NOW);
 }

@@ -20,7 +20,12 @@ type Members = Readonly<Record<string, unknown>>;
  * Returns the routes of `resource`. Its records are in `table`, their owners in `ownerTable`;
  * `location` headers begin with `basePath`.
  */
-export function recordRoutes(resource: Resource, table: Table, ownerTable?: Table, basePath = ''): Route[] {
+export function recordRoutes(
+  resource: Resource,
+  table: Table,
+  ownerTable?: Table,
+  basePath = '',
+): Route[] {
   const records = new Records(resource, table, ownerTable, basePath);
   const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
@@ -49,9 +54,17 @@ class Records {
 
   async list({ parameters, call }: Input<PageQuery & Ids, unknown>): Promise<Reply> {
     const { limit, offset } = parameters;
-    const page = await this.#table.page(limit, offset, this.#ownerId(parameters), call.ensureWanted);
+    const page = await this.#table.page(
+      limit,
+      offset,
+      this.#ownerId(parameters),
+      call.ensureWanted,
+    );
     if (!page) throw this.#ownerNotFound(call.path);
-    return jsonReply(200, `{"items":${page.items},"limit":${limit},"offset":${offset},"total":${page.total}}`);
+    return jsonReply(
+      200,
+      `{"items":${page.items},"limit":${limit},"offset":${offset},"total":${page.total}}`,
+    );
   }
 
   async create({ parameters, body, call }: Input<Ids, Members>): Promise<Reply> {

@@ -1,13 +1,17 @@
-// Decides how long a queue may grow: as long as recent throughput can serve in a short time, plus a burst now and then.
+// Decides how long a queue may grow: as long as recent throughput can serve in a short time, plus a
+// burst now and then.
 
-/** How large a batch and its queue may grow. Sizes are in the unit of the batcher's `size` option. */
+/**
+ * How large a batch and its queue may grow. Sizes are in the unit of the batcher's `size` option.
+ */
 export const BATCH_LIMITS = {
   batchItems: 512,
   batchSize: 4_194_304,
   queueItems: 8_192,
   queueSize: 67_108_864,
   /**
-   * This many items may always wait. Beyond it, only what recent throughput serves within `waitMs` or
+   * This many items may always wait. Beyond it, only what recent throughput serves within `waitMs`
+   * or
    * `waitBatches`, whichever is longer.
    */
   shortItems: 128,
@@ -36,7 +40,10 @@ export class BacklogLimit {
     this.#tokens = limits.burstItems;
   }
 
-  /** Whether a queue of `length` items and `size` has no room for an item of `itemSize`. May spend a token. */
+  /**
+   * Whether a queue of `length` items and `size` has no room for an item of `itemSize`. May spend a
+   * token.
+   */
   isFull(length: number, size: number, itemSize: number): boolean {
     const { queueItems, queueSize } = this.#limits;
     if (length >= queueItems || size + itemSize > queueSize) return true;
@@ -44,7 +51,8 @@ export class BacklogLimit {
       this.#wasShort = true;
       return false;
     }
-    // Refill only where a burst begins: a queue that stays long is not a burst, however slowly it grows.
+    // Refill only where a burst begins: a queue that stays long is not a burst, however slowly it
+    // grows.
     if (this.#wasShort) this.#refill();
     this.#wasShort = false;
     if (this.#tokens < 1) return true;

@@ -1,5 +1,5 @@
-// Calls that arrive while a batch is running form the next batch. There are no timers: an idle service answers at once,
-// and batches grow only with load.
+// Calls that arrive while a batch is running form the next batch. There are no timers: an idle
+// service answers at once, and batches grow only with load.
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BATCH_LIMITS, BacklogLimit } from './backlog-limit.ts';
@@ -20,13 +20,19 @@ export interface BatchMeter {
 
 /** What a batcher depends on. */
 export interface BatcherOptions<Item, Outcome> {
-  /** Runs one batch; resolves with the outcome of each item, in order. If it rejects, nothing was done. */
+  /**
+   * Runs one batch; resolves with the outcome of each item, in order. If it rejects, nothing was
+   * done.
+   */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
   /** Awaited before a batch is formed: what arrives meanwhile joins the batch. Default: nothing. */
   readonly ready?: (() => Promise<void>) | undefined;
   /** What an item adds to the size of its batch. Default: nothing. */
   readonly size?: (item: Item) => number;
-  /** Called with each item of a batch; an item for which it throws is left out and rejects with that error. */
+  /**
+   * Called with each item of a batch; an item for which it throws is left out and rejects with that
+   * error.
+   */
   readonly check?: (item: Item) => void;
   /** How many batches may run at a time. Default: one, so that items keep their order. */
   readonly lanes?: number;
@@ -78,19 +84,21 @@ export class Batcher<Item, Outcome> {
   }
 
   /**
-   * Runs an item and resolves with its outcome. A batch that fails is run again item by item, so that an
-   * item rejects with its own error only. Rejects with {@link QueueFull}, and with
-   * {@link DatabaseUnavailable} if a batch ahead found the database unavailable.
+   * Runs an item and resolves with its outcome. A batch that fails is run again item by item, so
+   * that an item rejects with its own error only. Rejects with {@link QueueFull}, and with {@link
+   * DatabaseUnavailable} if a batch ahead found the database unavailable.
    */
   submit(item: Item): Promise<Outcome> {
     const itemSize = this.#size(item);
-    if (this.#backlog.isFull(this.#queue.length, this.#queuedSize, itemSize)) return Promise.reject(QUEUE_FULL);
+    if (this.#backlog.isFull(this.#queue.length, this.#queuedSize, itemSize))
+      return Promise.reject(QUEUE_FULL);
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, itemSize, resolve, reject });
       this.#queuedSize += itemSize;
       if (this.#busyLanes === this.#lanes) return;
       this.#busyLanes += 1;
-      // After all available input has been read, so that calls which arrived together share a batch.
+      // After all available input has been read, so that calls which arrived together share a
+      // batch.
       setImmediate(() => this.#work());
     });
   }
@@ -112,7 +120,8 @@ export class Batcher<Item, Outcome> {
         startMs = performance.now();
         this.#fail(batch, error);
       }
-      // On a single core, let the answers go out first: those who get them ask again, and a larger batch costs less.
+      // On a single core, let the answers go out first: those who get them ask again, and a larger
+      // batch costs less.
       if (!this.#beside && batch.length > 1) await nextTurn().then(() => nextTurn());
     }
     this.#busyLanes -= 1;
@@ -174,9 +183,14 @@ export class Batcher<Item, Outcome> {
 
 /** Returns the error for items that had not begun: about them nothing is uncertain. */
 function asUnavailable(error: DatabaseUnavailable): DatabaseUnavailable {
-  return error instanceof DatabaseUncertain ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+  return error instanceof DatabaseUncertain
+    ? new DatabaseUnavailable(error.message, { cause: error })
+    : error;
 }
 
-function rejectAll(failed: readonly { readonly reject: (error: unknown) => void }[], error: unknown): void {
+function rejectAll(
+  failed: readonly { readonly reject: (error: unknown) => void }[],
+  error: unknown,
+): void {
   for (const { reject } of failed) reject(error);
 }

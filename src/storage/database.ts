@@ -1,38 +1,44 @@
-// The seam between the service and its storage engine. It is so small that the same batches drive a local file and a
-// distributed engine.
+// The seam between the service and its storage engine. It is so small that the same batches drive a
+// local file and a distributed engine.
 
 /** A row as the engine returns it: column name to value. */
 export type Row = Readonly<Record<string, string | number | null>>;
 
 /**
- * One SQL statement and its only parameter, if any: a JSON text, bound as `?1` and unpacked in SQL (`json_each`, `->>`).
- * Strings inside JSON look the same to every engine, and one statement serves one row or five hundred.
+ * One SQL statement and its only parameter, if any: a JSON text, bound as `?1` and unpacked in SQL
+ * (`json_each`, `->>`). Strings inside JSON look the same to every engine, and one statement serves
+ * one row or five hundred.
  */
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
   /**
-   * An SQL expression over the same parameter: the JSON array of the rows that `sql` will return, evaluated right before
-   * it. An engine whose answers can get lost stores these rows, so that it can return them again.
+   * An SQL expression over the same parameter: the JSON array of the rows that `sql` will return,
+   * evaluated right before it. An engine whose answers can get lost stores these rows, so that it
+   * can return them again.
    */
   readonly rows?: string;
 }
 
 /**
- * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later can help, and with
- * {@link DatabaseDamaged} when it reads damaged data.
+ * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later
+ * can help, and with {@link DatabaseDamaged} when it reads damaged data.
  */
 export interface Database {
-  /** Runs one SELECT on a snapshot that contains every transaction that had resolved before the call. */
+  /**
+   * Runs one SELECT on a snapshot that contains every transaction that had resolved before the
+   * call.
+   */
   read(statement: Statement): Promise<readonly Row[]>;
   /**
-   * Runs the statements as one transaction: all or nothing, durable when it resolves. Returns the rows of each.
+   * Runs the statements as one transaction: all or nothing, durable when it resolves. Returns the
+   * rows of each.
    * `batchId` names the batch, so that an engine that lost the answer can send it again.
    */
   transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
   /**
-   * Resolves when a transaction can begin at once. Only a database that takes turns with others has it: what arrives
-   * while it waits joins the batch.
+   * Resolves when a transaction can begin at once. Only a database that takes turns with others has
+   * it: what arrives while it waits joins the batch.
    */
   writable?(): Promise<void>;
   /** Resolves when every connection that the service uses has answered a real query. */
@@ -41,7 +47,10 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The database cannot serve now: it is busy, full or gone. Unless it is uncertain, the failed call changed nothing. */
+/**
+ * The database cannot serve now: it is busy, full or gone. Unless it is uncertain, the failed call
+ * changed nothing.
+ */
 export class DatabaseUnavailable extends Error {
   override readonly name: string = 'DatabaseUnavailable';
 }
@@ -51,12 +60,18 @@ export class DatabaseUncertain extends DatabaseUnavailable {
   override readonly name = 'DatabaseUncertain';
 }
 
-/** Some stored data cannot be read. The call that needs it fails and changes nothing; other calls may succeed. */
+/**
+ * Some stored data cannot be read. The call that needs it fails and changes nothing; other calls
+ * may succeed.
+ */
 export class DatabaseDamaged extends Error {
   override readonly name = 'DatabaseDamaged';
 }
 
-/** The database cannot be used at all. The message is one line for a person; it ends the start or the command. */
+/**
+ * The database cannot be used at all. The message is one line for a person; it ends the start or
+ * the command.
+ */
 export class DatabaseUnusable extends Error {
   override readonly name = 'DatabaseUnusable';
 }

@@ -1,5 +1,5 @@
-// The schema of the stored data, as numbered steps that never change once released. Each start brings a database of an
-// older version up to date, one transaction per step.
+// The schema of the stored data, as numbered steps that never change once released. Each start
+// brings a database of an older version up to date, one transaction per step.
 import { comments } from '../resources/comments.ts';
 import { notes } from '../resources/notes.ts';
 import { type Resource, typeOf } from '../resources/resource.ts';
@@ -7,14 +7,15 @@ import { tags } from '../resources/tags.ts';
 import { type Database, DatabaseUnusable, type Statement } from './database.ts';
 
 /**
- * A block is a run of 2^BLOCK_BITS ids. The counter table of a resource holds the number of records in each block, so
- * that a page at any offset is found without walking there. A change needs a migration of all counters.
+ * A block is a run of 2^BLOCK_BITS ids. The counter table of a resource holds the number of records
+ * in each block, so that a page at any offset is found without walking there. A change needs a
+ * migration of all counters.
  */
 export const BLOCK_BITS = 10;
 
 /**
- * Returns the statements that create the counter table of a resource and the two triggers that maintain it. Migrations
- * use it, so its result for a released resource must never change.
+ * Returns the statements that create the counter table of a resource and the two triggers that
+ * maintain it. Migrations use it, so its result for a released resource must never change.
  */
 export function blockCounter(resource: Resource): string[] {
   const { table, blocks, owner } = resource;
@@ -60,7 +61,8 @@ const FIRST = [
 ];
 
 /** Creates the table of versions if it is missing. */
-export const VERSIONS_TABLE = 'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT';
+export const VERSIONS_TABLE =
+  'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT';
 
 /** The steps in order; step N brings a file from version N - 1 to version N. */
 const STEPS: readonly (readonly string[])[] = [FIRST];
@@ -69,10 +71,13 @@ const STEPS: readonly (readonly string[])[] = [FIRST];
 export const SCHEMA_VERSION = STEPS.length;
 
 /**
- * Brings the database to the version of this program. Several processes may call it at once. Rejects as
- * {@link storedVersion} does.
+ * Brings the database to the version of this program. Several processes may call it at once.
+ * Rejects as {@link storedVersion} does.
  */
-export async function migrate(database: Database, steps: readonly (readonly string[])[] = STEPS): Promise<void> {
+export async function migrate(
+  database: Database,
+  steps: readonly (readonly string[])[] = STEPS,
+): Promise<void> {
   for (;;) {
     const version = await storedVersion(database.read, steps.length);
     const step = steps[version];
@@ -80,27 +85,36 @@ export async function migrate(database: Database, steps: readonly (readonly stri
     try {
       await database.transact(`migration-${version + 1}`, statementsOf(step, version + 1));
     } catch (error) {
-      // Another process may have taken the same step: then this one failed on the primary key of the versions.
+      // Another process may have taken the same step: then this one failed on the primary key of
+      // the versions.
       if ((await storedVersion(database.read, steps.length)) === version) throw error;
     }
   }
 }
 
 /**
- * Resolves with the version of the stored schema, 0 for an empty database; changes nothing. Rejects with
- * {@link DatabaseUnusable} for a version above `known` and for the database of another program.
+ * Resolves with the version of the stored schema, 0 for an empty database; changes nothing. Rejects
+ * with {@link DatabaseUnusable} for a version above `known` and for the database of another
+ * program.
  */
-export async function storedVersion(read: Database['read'], known = SCHEMA_VERSION): Promise<number> {
+export async function storedVersion(
+  read: Database['read'],
+  known = SCHEMA_VERSION,
+): Promise<number> {
   const tables = await read({
     sql: `SELECT count(*) AS count, coalesce(max(name = 'notes_server_versions'), 0) AS ours
           FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   });
   if (tables[0]?.count === 0) return 0;
   if (tables[0]?.ours !== 1) throw new DatabaseUnusable('it belongs to another program');
-  const versions = await read({ sql: 'SELECT coalesce(max(version), 0) AS version FROM notes_server_versions' });
+  const versions = await read({
+    sql: 'SELECT coalesce(max(version), 0) AS version FROM notes_server_versions',
+  });
   const version = Number(versions[0]?.version);
   if (version > known) {
-    throw new DatabaseUnusable(`it has version ${version}, made by a newer notes-server; this one knows ${known}`);
+    throw new DatabaseUnusable(
+      `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
+    );
   }
   return version;
 }

@@ -28,10 +28,13 @@ export async function openStorage(options: StorageOptions): Promise<Database> {
 }
 
 /**
- * Opens the database to fill it, as {@link openStorage} does; a file so that nobody else can use it. It
- * may have been left by an unfinished run of the same kind.
+ * Opens the database to fill it, as {@link openStorage} does; a file so that nobody else can use
+ * it. It may have been left by an unfinished run of the same kind.
  */
-export async function openTarget(options: StorageOptions, filling: Filling): Promise<Database & AsyncDisposable> {
+export async function openTarget(
+  options: StorageOptions,
+  filling: Filling,
+): Promise<Database & AsyncDisposable> {
   const { db } = options;
   const database = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options)
@@ -40,9 +43,9 @@ export async function openTarget(options: StorageOptions, filling: Filling): Pro
 }
 
 /**
- * Opens the database to read all of it: a file so that nobody else can use it or, with `beside`, as it is
- * at this moment; a cluster while others may change it. Rejects with {@link DatabaseUnusable}, also if
- * there is none.
+ * Opens the database to read all of it: a file so that nobody else can use it or, with `beside`, as
+ * it is at this moment; a cluster while others may change it. Rejects with {@link
+ * DatabaseUnusable}, also if there is none.
  */
 export async function openSource(
   options: StorageOptions,
@@ -80,7 +83,11 @@ async function openFileToRead(path: string, beside: boolean): Promise<Source & C
   };
 }
 
-async function openCluster(cluster: NamedCluster, options: StorageOptions, parts = {}): Promise<Database> {
+async function openCluster(
+  cluster: NamedCluster,
+  options: StorageOptions,
+  parts = {},
+): Promise<Database> {
   const { nodes, user, level } = cluster;
   const { db, dbPassword, dbPasswordFile } = options;
   const password = dbPasswordFile === undefined ? dbPassword : await readPassword(dbPasswordFile);

@@ -1,5 +1,5 @@
-// Reads the pages of a table. Requests that arrive while a page is being read share one statement, because a round trip to
-// the engine costs as much as a page.
+// Reads the pages of a table. Requests that arrive while a page is being read share one statement,
+// because a round trip to the engine costs as much as a page.
 import type { Resource } from '../resources/resource.ts';
 import { BATCH_LIMITS } from './backlog-limit.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
@@ -7,7 +7,9 @@ import type { Database, Row } from './database.ts';
 import { BLOCK_BITS } from './migrations.ts';
 import { ownerExistsSql, recordSql } from './record-text.ts';
 
-/** A page: its records as the JSON text of an array, and the number of records in the whole list. */
+/**
+ * A page: its records as the JSON text of an array, and the number of records in the whole list.
+ */
 export interface Page {
   readonly items: string;
   readonly total: number;
@@ -25,7 +27,8 @@ interface PageWanted {
 export const DEEP_OFFSET = 2_048;
 
 /**
- * The size of a batch, which is in memory as a whole: pages, records, and characters, estimated from the batch before.
+ * The size of a batch, which is in memory as a whole: pages, records, and characters, estimated
+ * from the batch before.
  */
 export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_576 };
 
@@ -38,14 +41,20 @@ const LANES = 2;
 /** Resolves with a page, or with undefined if the owner is missing. */
 type ReadPage = (wanted: PageWanted) => Promise<Page | undefined>;
 
-/** Returns a function that reads pages of `resource` from `database`; `meter` observes the batches. */
+/**
+ * Returns a function that reads pages of `resource` from `database`; `meter` observes the batches.
+ */
 export function createPages(resource: Resource, database: Database, meter?: BatchMeter): ReadPage {
   const near = createReader(statements(resource, false), database, meter);
   const deep = createReader(statements(resource, true), database, meter);
   return (wanted) => (wanted.offset < DEEP_OFFSET ? near(wanted) : deep(wanted));
 }
 
-function createReader(statement: (count: number) => string, database: Database, meter: BatchMeter | undefined) {
+function createReader(
+  statement: (count: number) => string,
+  database: Database,
+  meter: BatchMeter | undefined,
+) {
   // Until the size of the records is known, each page is read alone.
   const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
 
@@ -54,11 +63,21 @@ function createReader(statement: (count: number) => string, database: Database, 
       // Powers of two, so that there are few statements to prepare.
       const size = 2 ** Math.ceil(Math.log2(wanted.length));
       const padded = Array.from({ length: size }, (_, place) => wanted[place] ?? NO_PAGE);
-      const parameter = JSON.stringify(padded.map(({ limit, offset, owner }) => [limit, offset, owner ?? 0]));
+      const parameter = JSON.stringify(
+        padded.map(({ limit, offset, owner }) => [limit, offset, owner ?? 0]),
+      );
       const rows = await database.read({ sql: statement(size), parameter });
-      const pages = new Map(rows.filter((row) => row.owner_exists).map((row) => [row.place, pageOf(row)]));
-      const longest = Math.max(1, ...wanted.map((each, place) => recordLength(each, pages.get(place))));
-      limits.batchSize = Math.min(PAGE_BATCH_LIMITS.records, PAGE_BATCH_LIMITS.characters / longest);
+      const pages = new Map(
+        rows.filter((row) => row.owner_exists).map((row) => [row.place, pageOf(row)]),
+      );
+      const longest = Math.max(
+        1,
+        ...wanted.map((each, place) => recordLength(each, pages.get(place))),
+      );
+      limits.batchSize = Math.min(
+        PAGE_BATCH_LIMITS.records,
+        PAGE_BATCH_LIMITS.characters / longest,
+      );
       return wanted.map((_, place) => pages.get(place));
     },
     size: ({ limit }) => limit,
@@ -85,8 +104,8 @@ const offsetOf = (page: string) => `${page} ->> 1`;
 const ownerOf = (page: string) => `${page} ->> 2`;
 
 /**
- * Returns a function that returns the statement that reads `count` pages. Its parameter is a JSON array of as many
- * [limit, offset, owner]; each row has the `place` of its page in that array.
+ * Returns a function that returns the statement that reads `count` pages. Its parameter is a JSON
+ * array of as many [limit, offset, owner]; each row has the `place` of its page in that array.
  */
 function statements(resource: Resource, deep: boolean): (count: number) => string {
   const { table: name, blocks, owner } = resource;
@@ -105,14 +124,19 @@ function statements(resource: Resource, deep: boolean): (count: number) => strin
   const running = (where: string) => `
     SELECT block, count, sum(count) OVER (ORDER BY block) - count AS before FROM ${blocks} WHERE ${where}`;
 
-  /** The first block that ends beyond the offset. SQLite takes `before` from the row of the minimum. */
+  /**
+   * The first block that ends beyond the offset. SQLite takes `before` from the row of the minimum.
+   */
   const blockOf = (page: string, place: number) => `
     block_${place} (block, before) AS MATERIALIZED (
       SELECT min(block), before FROM ${owner ? `(${running(ofOwner(page))})` : 'running'}
       WHERE before + count > ${offsetOf(page)}
     )`;
 
-  /** json_group_array keeps the order of the subquery; an ORDER BY in it would sort the records again. */
+  /**
+   * json_group_array keeps the order of the subquery; an ORDER BY in it would sort the records
+   * again.
+   */
   const pageAt = (page: string, place: number) => `
     SELECT ${place} AS place,
       ${ownerExistsSql(resource, ownerOf(page))} AS owner_exists,

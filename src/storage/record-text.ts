@@ -1,5 +1,5 @@
-// The text of a record, which is what clients get: made by SQLite for a record that is read, and here for one that was
-// just written. Both functions produce the same bytes.
+// The text of a record, which is what clients get: made by SQLite for a record that is read, and
+// here for one that was just written. Both functions produce the same bytes.
 import { columnsOf, type Field, type FieldValue, type Resource } from '../resources/resource.ts';
 
 /** Returns the SQL of a record as JSON text; `type`, if given, becomes its first member. */
@@ -28,7 +28,10 @@ export function recordText(
   return `${text}}`;
 }
 
-/** Returns the SQL that tells whether the owner with this `id` (also SQL) exists; true for a resource without owner. */
+/**
+ * Returns the SQL that tells whether the owner with this `id` (also SQL) exists; true for a
+ * resource without owner.
+ */
 export function ownerExistsSql({ owner }: Resource, id: string): string {
   return owner ? `EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${id})` : 'TRUE';
 }

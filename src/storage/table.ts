@@ -1,5 +1,5 @@
-// A table of records: create, read, replace, delete and list, generated from a resource. SQLite builds the JSON text of
-// the records, which the service sends as it is.
+// A table of records: create, read, replace, delete and list, generated from a resource. SQLite
+// builds the JSON text of the records, which the service sends as it is.
 import { columnsOf, type FieldValue, type Resource } from '../resources/resource.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row } from './database.ts';
@@ -8,11 +8,15 @@ import { ownerExistsSql, recordSql } from './record-text.ts';
 import type { Values, Write, WriteKind } from './writer.ts';
 
 /**
- * The records of one table. `owner` is the id of the record that owns them; a table without owners ignores it. Every
- * call rejects with DatabaseUnavailable or QueueFull when the database cannot serve now.
+ * The records of one table. `owner` is the id of the record that owns them; a table without owners
+ * ignores it. Every call rejects with DatabaseUnavailable or QueueFull when the database cannot
+ * serve now.
  */
 export interface Table {
-  /** Stores a record, `values` in the order of the fields; resolves with its id, or undefined if the owner is missing. */
+  /**
+   * Stores a record, `values` in the order of the fields; resolves with its id, or undefined if the
+   * owner is missing.
+   */
   create(values: readonly FieldValue[], owner?: number): Promise<number | undefined>;
   /** Resolves with the record as JSON text, or undefined. */
   read(id: number, owner?: number): Promise<string | undefined>;
@@ -21,10 +25,16 @@ export interface Table {
   /** Deletes a record and everything it owns; resolves with false if there is none. */
   remove(id: number, owner?: number): Promise<boolean>;
   /**
-   * Resolves with at most `limit` records by rising id, after skipping `offset`; undefined if the owner is missing.
+   * Resolves with at most `limit` records by rising id, after skipping `offset`; undefined if the
+   * owner is missing.
    * `check` is called right before the page is read; if it throws, the page is not read and the call rejects.
    */
-  page(limit: number, offset: number, owner?: number, check?: () => void): Promise<Page | undefined>;
+  page(
+    limit: number,
+    offset: number,
+    owner?: number,
+    check?: () => void,
+  ): Promise<Page | undefined>;
 }
 
 /** Observe the reads of single records and of pages. */
@@ -33,20 +43,30 @@ export interface TableMeters {
   readonly page: BatchMeter;
 }
 
-/** Returns the table of `resource` in `database`. All writes go through `write`; `meters` observe the reads. */
-export function createTable(resource: Resource, database: Database, write: Write, meters?: TableMeters): Table {
+/**
+ * Returns the table of `resource` in `database`. All writes go through `write`; `meters` observe
+ * the reads.
+ */
+export function createTable(
+  resource: Resource,
+  database: Database,
+  write: Write,
+  meters?: TableMeters,
+): Table {
   const sql = statementsOf(resource);
   const { owner: owned } = resource;
   const readPage = createPages(resource, database, meters?.page);
   const reads = createReads(resource, sql.read, database, meters?.read);
-  const foundOrNot: WriteKind<boolean>['outcomes'] = (writes, rows) => found(writes, rows, owned ? 1 : 0);
+  const foundOrNot: WriteKind<boolean>['outcomes'] = (writes, rows) =>
+    found(writes, rows, owned ? 1 : 0);
   const creation: WriteKind<number | undefined> = {
     ...sql.create,
     outcomes: (writes, rows) => createdIds(writes, rows, owned !== undefined),
   };
   const replacement: WriteKind<boolean> = { ...sql.replace, outcomes: foundOrNot };
   const removal: WriteKind<boolean> = { ...sql.remove, outcomes: foundOrNot };
-  const withOwner = (values: readonly FieldValue[], owner = 0): Values => (owned ? [owner, ...values] : values);
+  const withOwner = (values: readonly FieldValue[], owner = 0): Values =>
+    owned ? [owner, ...values] : values;
 
   return {
     create: (values, owner) => write(creation, undefined, withOwner(values, owner)),
@@ -57,8 +77,15 @@ export function createTable(resource: Resource, database: Database, write: Write
   };
 }
 
-/** Returns the id of each created record. Ids rise with the order of the writes; a missing owner returns no row. */
-function createdIds(writes: readonly Values[], rows: readonly Row[], isOwned: boolean): (number | undefined)[] {
+/**
+ * Returns the id of each created record. Ids rise with the order of the writes; a missing owner
+ * returns no row.
+ */
+function createdIds(
+  writes: readonly Values[],
+  rows: readonly Row[],
+  isOwned: boolean,
+): (number | undefined)[] {
   const ids = rows.map((row) => Number(row.id)).sort((one, other) => one - other);
   if (!isOwned) return ids;
   const owners = new Set<unknown>(rows.map((row) => row.owner));
@@ -77,7 +104,12 @@ interface RecordKey {
 }
 
 /** Returns the batches that read single records with `sql`. */
-function createReads({ owner: owned }: Resource, sql: string, database: Database, meter: BatchMeter | undefined) {
+function createReads(
+  { owner: owned }: Resource,
+  sql: string,
+  database: Database,
+  meter: BatchMeter | undefined,
+) {
   // Bare ids where there are no owners: SQLite unpacks them faster than arrays.
   const keyOf = ({ id, owner }: RecordKey) => (owned ? [owner, id] : id);
   /** How the text of a record begins, as `recordSql` writes it. */
@@ -95,16 +127,20 @@ function createReads({ owner: owned }: Resource, sql: string, database: Database
   });
 }
 
-/** Returns the record in a line, undefined for an empty line. Throws if it is another one: SQLite guarantees no order. */
+/**
+ * Returns the record in a line, undefined for an empty line. Throws if it is another one: SQLite
+ * guarantees no order.
+ */
 function recordIn(line: string | undefined, beginning: string): string | undefined {
   if (line === '') return undefined;
-  if (!line?.startsWith(beginning)) throw new Error('the engine returned the records in another order');
+  if (!line?.startsWith(beginning))
+    throw new Error('the engine returned the records in another order');
   return line;
 }
 
 /**
- * Returns the SQL of a table. The parameter is a JSON array with one element per record: [owner, ...fields] to create,
- * [owner, id, ...fields] for the others, without `owner` where there is none.
+ * Returns the SQL of a table. The parameter is a JSON array with one element per record: [owner,
+ * ...fields] to create, [owner, id, ...fields] for the others, without `owner` where there is none.
  */
 function statementsOf(resource: Resource) {
   const { table: name, fields, owner } = resource;
@@ -118,7 +154,8 @@ function statementsOf(resource: Resource) {
   const foundRows = `
     (SELECT json_group_array(json_object('id', ${name}.id)) FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
   return {
-    // Explicit ids (the last one given plus the position in the batch), because RETURNING has no order.
+    // Explicit ids (the last one given plus the position in the batch), because RETURNING has no
+    // order.
     create: {
       sql: `
         INSERT INTO ${name} (id, ${stored.join(', ')})

@@ -1,4 +1,5 @@
-// Marks a database while an import or a copy fills it, so that no service starts on incomplete data.
+// Marks a database while an import or a copy fills it, so that no service starts on incomplete
+// data.
 import type { Database, Statement } from './database.ts';
 
 /** A database to read from. */
@@ -15,7 +16,9 @@ export const UNFINISHED = `SELECT count(*) > 0 FROM sqlite_schema WHERE name IN 
 
 /** Resolves with the filling that is unfinished, if any. */
 export async function unfinishedIn({ read }: Source): Promise<Filling | undefined> {
-  const [row] = await read({ sql: `SELECT name FROM sqlite_schema WHERE name IN ('${TABLES.join("', '")}')` });
+  const [row] = await read({
+    sql: `SELECT name FROM sqlite_schema WHERE name IN ('${TABLES.join("', '")}')`,
+  });
   return FILLINGS.find((filling) => tableOf(filling) === row?.name);
 }
 
@@ -23,7 +26,9 @@ export async function unfinishedIn({ read }: Source): Promise<Filling | undefine
 export async function refuseUnfinished(database: Source, allowed?: Filling): Promise<void> {
   const found = await unfinishedIn(database);
   if (found && found !== allowed) {
-    throw new Error(`${found === 'copy' ? 'a copy' : 'an import'} into it was not finished: run it again`);
+    throw new Error(
+      `${found === 'copy' ? 'a copy' : 'an import'} into it was not finished: run it again`,
+    );
   }
 }
 
@@ -32,7 +37,10 @@ export function markBegun(filling: Filling): Statement {
   return { sql: `CREATE TABLE IF NOT EXISTS ${tableOf(filling)} (begun INTEGER) STRICT` };
 }
 
-/** Returns the statements that mark an import of the export with this fingerprint; an existing mark stays. */
+/**
+ * Returns the statements that mark an import of the export with this fingerprint; an existing mark
+ * stays.
+ */
 export function markImport(fingerprint: number): Statement[] {
   const table = tableOf('import');
   const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;

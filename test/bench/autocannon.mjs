@@ -1,4 +1,5 @@
-// The load where wrk is missing: the works of work.lua by autocannon, and the same line of JSON at the end.
+// The load where wrk is missing: the works of work.lua by autocannon, and the same line of JSON at
+// the end.
 //   node autocannon.mjs URL WORK CONNECTIONS SECONDS NOTES
 import { createRequire } from 'node:module';
 
@@ -39,5 +40,11 @@ const result = await autocannon({
 const { requests, errors, timeouts, non2xx, latency } = result;
 const failed = errors + timeouts + non2xx;
 console.log(
-  JSON.stringify({ requests: requests.total, seconds: result.duration, failed, p50: latency.p50, p99: latency.p99 }),
+  JSON.stringify({
+    requests: requests.total,
+    seconds: result.duration,
+    failed,
+    p50: latency.p50,
+    p99: latency.p99,
+  }),
 );

@@ -1,5 +1,6 @@
-// How fast the service is, beside others that do the same: `npm run bench` (after `npm ci`). Alternating rounds, one core
-// for the server; prints medians, spread and ratios, and writes bench.json and bench.svg beside itself.
+// How fast the service is, beside others that do the same: `npm run bench` (after `npm ci`).
+// Alternating rounds, one core for the server; prints medians, spread and ratios, and writes
+// bench.json and bench.svg beside itself.
 //   node test/bench/bench.mjs [--rounds 5] [--seconds 2] [--notes 10000] [--connections 1,64,256] [--works get,...] [--servers ours,...]
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -65,9 +66,18 @@ try {
   }
   for (const work of works) {
     progress(`${work}: warming up`);
-    for (const { url } of running.values()) drive(url, work, { connections: 64, seconds: 1, notes });
+    for (const { url } of running.values())
+      drive(url, work, { connections: 64, seconds: 1, notes });
     for (const connections of allConnections) {
-      const rows = names.map((server) => ({ work, connections, server, rate: [], p50: [], p99: [], cpuUs: [] }));
+      const rows = names.map((server) => ({
+        work,
+        connections,
+        server,
+        rate: [],
+        p50: [],
+        p99: [],
+        cpuUs: [],
+      }));
       for (let round = 0; round < rounds; round += 1) {
         for (const row of rows) {
           done += 1;
@@ -94,13 +104,20 @@ try {
   tellServers(memory, starts);
   if (afterMany) {
     const { requests, residentMb } = afterMany;
-    console.log(`  ours, MB during ${requests} requests more: ${residentMb.map((each) => each.toFixed(0)).join(', ')}`);
+    console.log(
+      `  ours, MB during ${requests} requests more: ${residentMb.map((each) => each.toFixed(0)).join(', ')}`,
+    );
   }
   progress('the demonstration');
   const demonstration = await counter(rounds);
   progress('');
   tellCounter(demonstration);
-  const machine = { cpu: cpus()[0].model, cores: cpus().length, node: process.version, date: new Date().toISOString() };
+  const machine = {
+    cpu: cpus()[0].model,
+    cores: cpus().length,
+    node: process.version,
+    date: new Date().toISOString(),
+  };
   const settings = { rounds, seconds, notes };
   writeFileSync(
     join(values.out, 'bench.json'),
@@ -125,7 +142,9 @@ function tell(work, connections, rows) {
       cell(median(p50), 2),
       cell(median(p99), 2),
     ];
-    console.log(`  ${server.padEnd(9)} ${figures.join(' ')}   ${cell(median(cpuUs), 1)} ${cell(ratio, 2)}`);
+    console.log(
+      `  ${server.padEnd(9)} ${figures.join(' ')}   ${cell(median(cpuUs), 1)} ${cell(ratio, 2)}`,
+    );
   }
 }
 
@@ -142,7 +161,10 @@ function manyRequests(server) {
   return { requests, residentMb };
 }
 
-/** What each server holds, in MB, after the same work on a file of its own: a fast one would have stored more notes. */
+/**
+ * What each server holds, in MB, after the same work on a file of its own: a fast one would have
+ * stored more notes.
+ */
 async function measureMemory() {
   const residentMb = {};
   for (const name of names) {
@@ -163,7 +185,9 @@ async function measureMemory() {
   return residentMb;
 }
 
-/** Milliseconds from the start of the process to the first answer, medians of alternating rounds. */
+/**
+ * Milliseconds from the start of the process to the first answer, medians of alternating rounds.
+ */
 async function measureStarts() {
   const times = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
@@ -175,11 +199,15 @@ async function measureStarts() {
     }
   }
   progress('');
-  return { ...Object.fromEntries(names.map((name) => [name, median(times[name])])), 'empty node': emptyNodeMs() };
+  return {
+    ...Object.fromEntries(names.map((name) => [name, median(times[name])])),
+    'empty node': emptyNodeMs(),
+  };
 }
 
 function tellServers(memory, starts) {
   console.log('\n           resident MB   start ms');
-  for (const name of names) console.log(`  ${name.padEnd(9)} ${cell(memory[name])}  ${cell(starts[name])}`);
+  for (const name of names)
+    console.log(`  ${name.padEnd(9)} ${cell(memory[name])}  ${cell(starts[name])}`);
   console.log(`  empty node           ${cell(starts['empty node'])}`);
 }

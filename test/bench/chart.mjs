@@ -1,4 +1,5 @@
-// A bar chart of a bench as SVG: for each work at 64 connections, the requests a second of each server.
+// A bar chart of a bench as SVG: for each work at 64 connections, the requests a second of each
+// server.
 import { median } from './figures.mjs';
 
 const WIDTH = 760;
@@ -14,7 +15,9 @@ export function chart(results, connections = 64) {
   for (const work of new Set(rows.map((row) => row.work))) {
     const ofWork = rows.filter((row) => row.work === work);
     const most = Math.max(...ofWork.map(({ rate }) => median(rate)));
-    parts.push(`<text x="0" y="${y + 12}" font-weight="bold">${work}, ${connections} connections, requests/s</text>`);
+    parts.push(
+      `<text x="0" y="${y + 12}" font-weight="bold">${work}, ${connections} connections, requests/s</text>`,
+    );
     y += 20;
     for (const { server, rate } of ofWork) {
       const width = Math.max(1, ((WIDTH - LABEL - 90) * median(rate)) / most);

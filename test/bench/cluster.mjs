@@ -1,6 +1,7 @@
-// What a cluster of three real nodes on this machine does, which NOTES_TEST_RQLITED runs: the service in batches, the same
-// service one write at a time, and as many clients that send rqlite single statements; then how long a batch takes by its
-// size and by the way between the nodes, beside what the model in NOTES.md foretells.
+// What a cluster of three real nodes on this machine does, which NOTES_TEST_RQLITED runs: the
+// service in batches, the same service one write at a time, and as many clients that send rqlite
+// single statements; then how long a batch takes by its size and by the way between the nodes,
+// beside what the model in NOTES.md foretells.
 //   NOTES_TEST_RQLITED=$(.ci/rqlited) node test/bench/cluster.mjs [--rounds 5] [--seconds 3] [--connections 64] [--only model]
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -22,22 +23,34 @@ const { values } = parseArgs({
     only: { type: 'string' },
   },
 });
-const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number);
+const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(
+  Number,
+);
 const CORES = '0-1';
 const ONE_BY_ONE = new URL('one-by-one.mjs', import.meta.url).href;
 
-/** Clients that each send one INSERT after the other to the leader; returns how many are done in a second. */
+/**
+ * Clients that each send one INSERT after the other to the leader; returns how many are done in a
+ * second.
+ */
 async function direct(leader, count) {
   const agent = new Agent({ keepAlive: true });
   const statement = 'INSERT INTO direct (title, body) VALUES (?1, ?2)';
-  const body = JSON.stringify([[statement, 'A title of usual length', 'A body that is somewhat longer.']]);
+  const body = JSON.stringify([
+    [statement, 'A title of usual length', 'A body that is somewhat longer.'],
+  ]);
   const until = performance.now() + seconds * 1_000;
   let done = 0;
   const insert = () =>
     new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      };
       request(`${leader}/db/execute?redirect`, { agent, method: 'POST', headers }, (response) =>
-        response.resume().on('end', () => (response.statusCode === 200 ? resolve() : reject(response.statusCode))),
+        response
+          .resume()
+          .on('end', () => (response.statusCode === 200 ? resolve() : reject(response.statusCode))),
       )
         .on('error', reject)
         .end(body);
@@ -56,11 +69,16 @@ async function compare() {
   const db = `rqlite://${cluster.nodes.map(({ url }) => new URL(url).host).join(',')}`;
   const batched = (port) => SERVERS.ours(port, db);
   const oneByOne = (port) => [batched(port)[0], '--import', ONE_BY_ONE, ...batched(port).slice(1)];
-  const services = { 'in batches': await start(batched, CORES), 'one by one': await start(oneByOne, CORES) };
+  const services = {
+    'in batches': await start(batched, CORES),
+    'one by one': await start(oneByOne, CORES),
+  };
   // Only now, or the service would have taken the cluster for another program's.
   await fetch(`${leader.url}/db/execute`, {
     method: 'POST',
-    body: JSON.stringify(['CREATE TABLE direct (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT, body TEXT) STRICT']),
+    body: JSON.stringify([
+      'CREATE TABLE direct (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT, body TEXT) STRICT',
+    ]),
   });
   await preload(services['in batches'].url, 1_000);
   const drives = Object.entries(services).map(([name, { url }]) => [
@@ -96,7 +114,8 @@ async function compare() {
     }
     for (const { name, rate, p50, p99 } of measured) {
       const ratios = measured[0].rate.map((ours, round) => ours / rate[round]);
-      const latency = p50.length > 0 ? `, p50 ${median(p50).toFixed(1)}, p99 ${median(p99).toFixed(1)} ms` : '';
+      const latency =
+        p50.length > 0 ? `, p50 ${median(p50).toFixed(1)}, p99 ${median(p99).toFixed(1)} ms` : '';
       console.log(
         `${work} ${count}: ${name.padEnd(13)} ${median(rate).toFixed(0).padStart(6)}/s${latency}; in batches is ${median(ratios).toFixed(1)} times that`,
       );
@@ -106,7 +125,10 @@ async function compare() {
   await cluster.stop();
 }
 
-/** How long batches of each size take, in ms, where what nodes tell each other is so long on its way. */
+/**
+ * How long batches of each size take, in ms, where what nodes tell each other is so long on its
+ * way.
+ */
 async function batchTimes(sizes, delayMs) {
   const delays = [];
   const wayTo = async (port) => {
@@ -116,10 +138,16 @@ async function batchTimes(sizes, delayMs) {
   };
   const cluster = await startNodes(3, { elections: 'default', ...(delayMs > 0 ? { wayTo } : {}) });
   const nodes = cluster.nodes.map(({ url }) => url);
-  const database = await openRqlite({ nodes, user: undefined, password: undefined }, 'linearizable');
+  const database = await openRqlite(
+    { nodes, user: undefined, password: undefined },
+    'linearizable',
+  );
   await migrate(database);
   const table = createTable(notes, database, createWriter(database));
-  const texts = ['A title of usual length', 'A body that is somewhat longer, as the bodies of notes tend to be.'];
+  const texts = [
+    'A title of usual length',
+    'A body that is somewhat longer, as the bodies of notes tend to be.',
+  ];
   const times = [];
   for (const size of sizes) {
     const took = [];
@@ -139,10 +167,13 @@ async function batchTimes(sizes, delayMs) {
 async function model() {
   const sizes = [1, 16, 64, 256, 512];
   const here = await batchTimes(sizes, 0);
-  // A batch costs a fixed time, one for each of its writes, and a trip to the nearest other node and back.
+  // A batch costs a fixed time, one for each of its writes, and a trip to the nearest other node
+  // and back.
   const each = (here.at(-1) - here[0]) / (sizes.at(-1) - sizes[0]);
   const fixed = here[0] - each;
-  console.log(`model: ${fixed.toFixed(2)} ms + ${(1_000 * each).toFixed(1)} us a write + the way there and back`);
+  console.log(
+    `model: ${fixed.toFixed(2)} ms + ${(1_000 * each).toFixed(1)} us a write + the way there and back`,
+  );
   for (const delayMs of [0, 5, 20, 40]) {
     const measured = delayMs === 0 ? here : await batchTimes(sizes, delayMs);
     const cells = sizes.map((size, place) => {

@@ -1,5 +1,6 @@
-// Two trees of this project side by side, or one with different options, for judging a change on a machine that others use as
-// well: many short rounds in alternation, and the median of the ratio pair by pair.
+// Two trees of this project side by side, or one with different options, for judging a change on a
+// machine that others use as well: many short rounds in alternation, and the median of the ratio
+// pair by pair.
 //   node test/bench/compare.mjs TREE TREE [--works get,page,post,put,mix] [--rounds 15] [--seconds 1] [--connections 64]
 //     [--first=--no-metrics] [--second='--log-level info' 2>FILE]
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,7 +21,9 @@ const { values, positionals: trees } = parseArgs({
     second: { type: 'string', default: '' },
   },
 });
-const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number);
+const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(
+  Number,
+);
 const NOTES = 10_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
@@ -29,8 +32,14 @@ try {
   for (const [index, tree] of trees.entries()) {
     const launcher = resolve(tree, 'bin/notes-server');
     const file = join(folder, `${index}.db`);
-    const flags = ['--log-level', 'silent', ...[values.first, values.second][index].split(' ').filter(Boolean)];
-    servers.push(await start((port) => [process.execPath, launcher, '--port', port, '--db', file, ...flags]));
+    const flags = [
+      '--log-level',
+      'silent',
+      ...[values.first, values.second][index].split(' ').filter(Boolean),
+    ];
+    servers.push(
+      await start((port) => [process.execPath, launcher, '--port', port, '--db', file, ...flags]),
+    );
     await preload(servers[index].url, NOTES);
   }
   for (const work of values.works.split(',')) {
@@ -38,13 +47,19 @@ try {
     for (let round = 0; round < rounds; round += 1) {
       const [first, second] = servers.map(({ url, cpu }) => {
         const before = cpu();
-        const { requests, seconds: took, p99 } = drive(url, work, { connections, seconds, notes: NOTES });
+        const {
+          requests,
+          seconds: took,
+          p99,
+        } = drive(url, work, { connections, seconds, notes: NOTES });
         return { rate: requests / took, cpu: (cpu() - before) / requests, p99 };
       });
       for (const [name, each] of Object.entries(ratios)) each.push(second[name] / first[name]);
     }
     const shown = Object.entries(ratios).map(([name, each]) => {
-      const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(each, share).toFixed(3));
+      const [low, middle, high] = [0.25, 0.5, 0.75].map((share) =>
+        quantile(each, share).toFixed(3),
+      );
       return `${name} ${middle} (${low} to ${high})`;
     });
     console.log(`${work.padEnd(6)} second / first: ${shown.join('   ')}`);

@@ -1,5 +1,6 @@
-// 16 threads that add 1,000 times each under a lock, in alternating rounds: our pool with idle threads and without, in the
-// process and over HTTP, Python's threading, and piscina with 16 reused threads. Run it after `npm run build` and
+// 16 threads that add 1,000 times each under a lock, in alternating rounds: our pool with idle
+// threads and without, in the process and over HTTP, Python's threading, and piscina with 16 reused
+// threads. Run it after `npm run build` and
 // `npm ci` in test/bench/peers:
 //   node test/bench/counter.mjs [rounds]
 import { execFileSync, spawn } from 'node:child_process';
@@ -16,7 +17,15 @@ const RUNS = '5';
 const agent = new Agent({ keepAlive: true });
 
 async function start() {
-  const args = [here('../../bin/notes-server'), '--port', '0', '--db', ':memory:', '--log-level', 'error'];
+  const args = [
+    here('../../bin/notes-server'),
+    '--port',
+    '0',
+    '--db',
+    ':memory:',
+    '--log-level',
+    'error',
+  ];
   const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(server.stdout, 'data');
   const service = { server, url: /http\S+/.exec(String(line))[0] };
@@ -31,7 +40,11 @@ async function stop({ server }) {
 }
 
 async function ask({ url }, method, path, body) {
-  const sent = request(url + path, { agent, method, headers: { 'content-type': 'application/json' } }).end(body);
+  const sent = request(url + path, {
+    agent,
+    method,
+    headers: { 'content-type': 'application/json' },
+  }).end(body);
   const [answer] = await once(sent, 'response');
   let text = '';
   for await (const chunk of answer.setEncoding('utf8')) text += chunk;
@@ -55,7 +68,14 @@ const runsOf = (command, script) =>
 
 /** Runs that many rounds; resolves with the milliseconds of each, by who ran. */
 export async function counter(rounds) {
-  const figures = { idle: [], started: [], python: [], piscina: [], 'HTTP, idle': [], 'HTTP, started': [] };
+  const figures = {
+    idle: [],
+    started: [],
+    python: [],
+    piscina: [],
+    'HTTP, idle': [],
+    'HTTP, started': [],
+  };
   const service = await start();
   await increment(service);
   for (let round = 0; round < rounds; round += 1) {
@@ -85,7 +105,9 @@ export function tellCounter(figures) {
     const ms = median(values);
     const spread = `${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)}`;
     const ratio = (ms / median(figures.idle)).toFixed(2);
-    console.log(`  ${name.padEnd(15)} ${ms.toFixed(2).padStart(7)} ms (${spread})  ${ratio} x idle`);
+    console.log(
+      `  ${name.padEnd(15)} ${ms.toFixed(2).padStart(7)} ms (${spread})  ${ratio} x idle`,
+    );
   }
 }
 

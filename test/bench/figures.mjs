@@ -8,11 +8,13 @@ export const quantile = (figures, share) =>
 export const median = (figures) => quantile(figures, 0.5);
 
 /**
- * The table of the guide in Markdown: for each work and number of connections in `results`, what the service does in a
- * second and how many times what each of the others does.
+ * The table of the guide in Markdown: for each work and number of connections in `results`, what
+ * the service does in a second and how many times what each of the others does.
  */
 export function ratioTable(results) {
-  const others = [...new Set(results.map(({ server }) => server))].filter((server) => server !== 'ours');
+  const others = [...new Set(results.map(({ server }) => server))].filter(
+    (server) => server !== 'ours',
+  );
   const rows = results
     .filter(({ server }) => server === 'ours')
     .map(({ work, connections, rate }) => {

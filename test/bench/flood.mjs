@@ -1,5 +1,6 @@
-// What GET /notes/{id} takes while demonstrations flood the service beyond its bound of threads, beside what it takes
-// without them, in alternating rounds on one service. Run it after `npm run build`:
+// What GET /notes/{id} takes while demonstrations flood the service beyond its bound of threads,
+// beside what it takes without them, in alternating rounds on one service. Run it after `npm run
+// build`:
 //   node test/bench/flood.mjs [rounds] [clients]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,18 +10,33 @@ import { fileURLToPath } from 'node:url';
 
 const [rounds = '5', clients = '300'] = process.argv.slice(2);
 const ROUND_MS = 4_000;
-/** The pause between two requests for the note: it is to be seen how long one takes, not how many there can be. */
+/**
+ * The pause between two requests for the note: it is to be seen how long one takes, not how many
+ * there can be.
+ */
 const PAUSE_MS = 5;
 
-const args = [fileURLToPath(new URL('../../bin/notes-server', import.meta.url)), '--port', '0', '--db', ':memory:'];
-const server = spawn(process.execPath, [...args, '--log-level', 'error'], { stdio: ['ignore', 'pipe', 'ignore'] });
+const args = [
+  fileURLToPath(new URL('../../bin/notes-server', import.meta.url)),
+  '--port',
+  '0',
+  '--db',
+  ':memory:',
+];
+const server = spawn(process.execPath, [...args, '--log-level', 'error'], {
+  stdio: ['ignore', 'pipe', 'ignore'],
+});
 const [line] = await once(server.stdout, 'data');
 const url = /http\S+/.exec(String(line))[0];
 const agent = new Agent({ keepAlive: true });
 
 async function ask(method, path, body) {
   const started = performance.now();
-  const sent = request(url + path, { agent, method, headers: { 'content-type': 'application/json' } }).end(body);
+  const sent = request(url + path, {
+    agent,
+    method,
+    headers: { 'content-type': 'application/json' },
+  }).end(body);
   const [answer] = await once(sent, 'response');
   let text = '';
   for await (const chunk of answer.setEncoding('utf8')) text += chunk;
@@ -36,12 +52,19 @@ async function watchNote() {
   return times.sort((one, other) => one - other);
 }
 
-/** Clients that ask again as soon as they are answered, or when they are told to come back, until the round is over. */
+/**
+ * Clients that ask again as soon as they are answered, or when they are told to come back, until
+ * the round is over.
+ */
 async function flood(isOver, counts) {
   await Promise.all(
     Array.from({ length: Number(clients) }, async () => {
       while (!isOver()) {
-        const { status, text } = await ask('POST', '/counter/increment', '{"workers":16,"count":1000}');
+        const { status, text } = await ask(
+          'POST',
+          '/counter/increment',
+          '{"workers":16,"count":1000}',
+        );
         if (status !== 200 && status !== 503) throw new Error(text);
         if (status === 200 && !JSON.parse(text).consistent) throw new Error(text);
         counts[status] += 1;
@@ -73,7 +96,9 @@ for (let round = 0; round < Number(rounds); round += 1) {
 server.kill();
 agent.destroy();
 for (const [name, { p50, p99, most }] of Object.entries(figures)) {
-  const [middle, tail, longest] = [p50, p99, most].map((times) => median(times).toFixed(2).padStart(7));
+  const [middle, tail, longest] = [p50, p99, most].map((times) =>
+    median(times).toFixed(2).padStart(7),
+  );
   console.log(`${name.padEnd(7)}  p50 ${middle} ms  p99 ${tail} ms  longest ${longest} ms`);
 }
 const ratio = median(figures.flooded.p99) / median(figures.alone.p99);

@@ -1,5 +1,6 @@
-// What becomes of the speed as the data grow: pages at the beginning, in the middle and at the end, single reads and new
-// notes, beside Fastify; and a note with 100,000 comments. Alternating rounds; `npm ci` first.
+// What becomes of the speed as the data grow: pages at the beginning, in the middle and at the end,
+// single reads and new notes, beside Fastify; and a note with 100,000 comments. Alternating rounds;
+// `npm ci` first.
 //   node test/bench/growth.mjs [--sizes 10000,100000,1000000] [--rounds 5] [--seconds 2]
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -43,7 +44,12 @@ async function filled(name, file, notes, comments = 0) {
 async function compare(servers, works, notes) {
   for (const work of works) {
     for (const connections of CONNECTIONS) {
-      const rows = Object.entries(servers).map(([name, { url }]) => ({ name, url, rate: [], p50: [] }));
+      const rows = Object.entries(servers).map(([name, { url }]) => ({
+        name,
+        url,
+        rate: [],
+        p50: [],
+      }));
       for (let round = 0; round < rounds; round += 1) {
         for (const { url, rate, p50 } of rows) {
           // What an overloaded one still has to do from before is none of this round's.
@@ -59,7 +65,9 @@ async function compare(servers, works, notes) {
       );
       const [ours, other] = rows.map(({ rate }) => median(rate));
       const ratio = other ? `  ratio ${(ours / other).toFixed(2)}` : '';
-      console.log(`  ${work.padEnd(14)} ${String(connections).padStart(3)} connections  ${cells.join('  ')}${ratio}`);
+      console.log(
+        `  ${work.padEnd(14)} ${String(connections).padStart(3)} connections  ${cells.join('  ')}${ratio}`,
+      );
     }
   }
 }

@@ -1,6 +1,7 @@
-// A load generator, in a process of its own: `run` in another program starts it and resolves with what it saw. The load is
-// closed (each connection asks again when it is answered: finds the capacity) or open (requests fall due at a rate, whoever
-// is still waiting; what finds every connection taken is counted as lost).
+// A load generator, in a process of its own: `run` in another program starts it and resolves with
+// what it saw. The load is closed (each connection asks again when it is answered: finds the
+// capacity) or open (requests fall due at a rate, whoever is still waiting; what finds every
+// connection taken is counted as lost).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,29 +29,48 @@ const WORKS = {
     const dice = random(10);
     if (dice === 1) return WORKS.page();
     if (dice > 4) return WORKS.get();
-    return post(`/notes/${random(1_000)}`, NOTE.replace('longer', `longer ${random(1e9)}`)).replace('POST', 'PUT');
+    return post(`/notes/${random(1_000)}`, NOTE.replace('longer', `longer ${random(1e9)}`)).replace(
+      'POST',
+      'PUT',
+    );
   },
 };
 
 /**
- * Starts the service of `tree` (this one by default) on the first core, with a file of its own and the notes that the works
- * expect. `status` reads a figure of /proc/PID/status.
+ * Starts the service of `tree` (this one by default) on the first core, with a file of its own and
+ * the notes that the works expect. `status` reads a figure of /proc/PID/status.
  */
 export async function start(tree = fileURLToPath(new URL('../..', import.meta.url))) {
   const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
   const file = join(folder, 'notes.db');
-  const args = ['-c', '0', process.execPath, join(tree, 'bin/notes-server'), '--port', '0', '--db', file];
-  const server = spawn('taskset', [...args, '--log-level', 'silent'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = [
+    '-c',
+    '0',
+    process.execPath,
+    join(tree, 'bin/notes-server'),
+    '--port',
+    '0',
+    '--db',
+    file,
+  ];
+  const server = spawn('taskset', [...args, '--log-level', 'silent'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [line] = await once(server.stdout, 'data');
   const port = Number(/:(\d+)\n/.exec(String(line))[1]);
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: NOTE };
-  for (let count = 0; count < 1_000; count += 1) await (await fetch(`http://127.0.0.1:${port}/notes`, init)).text();
+  for (let count = 0; count < 1_000; count += 1)
+    await (await fetch(`http://127.0.0.1:${port}/notes`, init)).text();
   return {
     port,
     file,
     pid: server.pid,
     status: (name) =>
-      Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]),
+      Number(
+        new RegExp(`${name}:\\s+(\\d+)`).exec(
+          readFileSync(`/proc/${server.pid}/status`, 'utf8'),
+        )[1],
+      ),
     async stop() {
       server.kill();
       await once(server, 'exit');
@@ -60,18 +80,22 @@ export async function start(tree = fileURLToPath(new URL('../..', import.meta.ur
 }
 
 /**
- * Runs a load in a process on the second core. `rate` in requests a second, or undefined for a closed load. Resolves with
- * the counts by status, the times of the answered and of the health checks beside them in ms, rising, and the seconds.
+ * Runs a load in a process on the second core. `rate` in requests a second, or undefined for a
+ * closed load. Resolves with the counts by status, the times of the answered and of the health
+ * checks beside them in ms, rising, and the seconds.
  */
 export async function run({ port, work, rate = 0, seconds, connections }) {
   const args = [fileURLToPath(import.meta.url), port, work, rate, seconds, connections].map(String);
-  const child = spawn('taskset', ['-c', '1', process.execPath, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('taskset', ['-c', '1', process.execPath, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let text = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk;
   return JSON.parse(text);
 }
 
-export const percentile = (times, share) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+export const percentile = (times, share) =>
+  times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
 
 async function generate(port, work, rate, seconds, connections) {
   const times = { ok: [], shed: [], health: [] };
@@ -160,7 +184,9 @@ async function generate(port, work, rate, seconds, connections) {
   function finish() {
     over = true;
     for (const list of Object.values(times)) list.sort((one, other) => one - other);
-    process.stdout.write(JSON.stringify({ times, statuses, sent, lost, seconds }), () => process.exit(0));
+    process.stdout.write(JSON.stringify({ times, statuses, sent, lost, seconds }), () =>
+      process.exit(0),
+    );
   }
 
   // Before the time counts, and not all at once: a storm of connections is another matter.

@@ -1,11 +1,13 @@
-// What twice the load a service can take does to it: the capacity first (a closed load), then the same work open at half
-// of it and at twice. Prints what was answered, in which time, what was turned away, and how long /health took meanwhile.
-// Run it after `npm run build`; a second tree (built too) is measured in alternation:
+// What twice the load a service can take does to it: the capacity first (a closed load), then the
+// same work open at half of it and at twice. Prints what was answered, in which time, what was
+// turned away, and how long /health took meanwhile. Run it after `npm run build`; a second tree
+// (built too) is measured in alternation:
 //   node test/bench/overload.mjs [work,work...] [seconds] [rounds] [tree...]
 import { fileURLToPath } from 'node:url';
 import { percentile, run, start } from './load.mjs';
 
-const [works = 'get,page,post,mixed', seconds = '5', rounds = '1', ...others] = process.argv.slice(2);
+const [works = 'get,page,post,mixed', seconds = '5', rounds = '1', ...others] =
+  process.argv.slice(2);
 const trees = [fileURLToPath(new URL('../..', import.meta.url)), ...others];
 const CONNECTIONS = 64;
 /** What the open loads come over: more than can be answered in good time. */

@@ -1,5 +1,6 @@
-// What several processes do beside one: each service and the load have all cores, in alternating rounds. Prints requests a
-// second (medians), the ratio to one process, the 99th percentile, and the cores that service and load took.
+// What several processes do beside one: each service and the load have all cores, in alternating
+// rounds. Prints requests a second (medians), the ratio to one process, the 99th percentile, and
+// the cores that service and load took.
 //   node test/bench/processes.mjs [--processes 2] [--rounds 5] [--seconds 2] [--connections 64]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -16,7 +17,9 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '64' },
   },
 });
-const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number);
+const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(
+  Number,
+);
 const NOTES = 10_000;
 const WORKS = ['get', 'page', 'post', 'put', 'mix'];
 const CORES = `0-${availableParallelism() - 1}`;
@@ -24,14 +27,23 @@ const CORES = `0-${availableParallelism() - 1}`;
 /** Seconds of CPU that a process and those that it started have used. */
 function cpuOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  return (Number(fields[11]) + Number(fields[12])) / 100 + children.reduce((sum, child) => sum + cpuOf(child), 0);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean);
+  return (
+    (Number(fields[11]) + Number(fields[12])) / 100 +
+    children.reduce((sum, child) => sum + cpuOf(child), 0)
+  );
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'notes-server-bench-'));
 const services = [];
 for (const processes of ['1', values.processes]) {
-  const command = (port) => [...SERVERS.ours(port, join(folder, `${processes}.db`)), '--processes', processes];
+  const command = (port) => [
+    ...SERVERS.ours(port, join(folder, `${processes}.db`)),
+    '--processes',
+    processes,
+  ];
   const service = await start(command, CORES);
   await preload(service.url, NOTES);
   services.push({ ...service, processes });

@@ -1,5 +1,6 @@
-// The servers that are measured, each a process of its own on its own file; all of them answer GET and PUT /notes/{id}, GET
-// and POST /notes. Where `taskset` is there, a server runs on the first core and the load on the second.
+// The servers that are measured, each a process of its own on its own file; all of them answer GET
+// and PUT /notes/{id}, GET and POST /notes. Where `taskset` is there, a server runs on the first
+// core and the load on the second.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -13,7 +14,16 @@ const node = process.execPath;
 
 /** By name: what runs on a port and a file. */
 export const SERVERS = {
-  ours: (port, file) => [node, here('../../bin/notes-server'), '--port', port, '--db', file, '--log-level', 'error'],
+  ours: (port, file) => [
+    node,
+    here('../../bin/notes-server'),
+    '--port',
+    port,
+    '--db',
+    file,
+    '--log-level',
+    'error',
+  ],
   /** The same with a line in a log for each request. */
   logging: (port, file) => [
     ...['sh', '-c', 'exec "$@" 2>"$0"', `${file}.log`],
@@ -30,15 +40,20 @@ const has = (command) => spawnSync(command, ['-h']).error === undefined;
 const pins = has('taskset') && availableParallelism() > 1;
 
 /** Returns `command` so that it runs on that core, where that can be had. */
-export const pinned = (core, command) => (pins ? ['taskset', '-c', String(core), ...command] : command);
+export const pinned = (core, command) =>
+  pins ? ['taskset', '-c', String(core), ...command] : command;
 
 /** Installs the peers, if that has not been done. */
 export function installPeers() {
   const installed = spawnSync('npm', ['ls', '--prefix', here('peers')], { stdio: 'ignore' });
-  if (installed.status !== 0) execFileSync('npm', ['ci', '--prefix', here('peers')], { stdio: ['ignore', 2, 2] });
+  if (installed.status !== 0)
+    execFileSync('npm', ['ci', '--prefix', here('peers')], { stdio: ['ignore', 2, 2] });
 }
 
-/** Starts a server, on the first core alone unless `cores` says others; resolves when it has answered a request. */
+/**
+ * Starts a server, on the first core alone unless `cores` says others; resolves when it has
+ * answered a request.
+ */
 export async function start(command, cores = '0') {
   const port = await freePort();
   const [program, ...args] = pinned(cores, command(String(port)));
@@ -57,7 +72,8 @@ export async function start(command, cores = '0') {
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ');
       return (Number(fields[11]) + Number(fields[12])) / 100;
     },
-    residentMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1_024,
+    residentMb: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1_024,
     async stop() {
       child.kill();
       await exited;
@@ -89,12 +105,18 @@ const NOTE = {
 
 /** Stores that many notes through the service. */
 export async function preload(url, count) {
-  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(NOTE) };
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(NOTE),
+  };
   let left = count;
   const client = async () => {
     for (; left > 0; ) {
       left -= 1;
-      const { ok } = await fetch(`${url}/notes`, init).then(async (answer) => (await answer.text()) && answer);
+      const { ok } = await fetch(`${url}/notes`, init).then(
+        async (answer) => (await answer.text()) && answer,
+      );
       if (!ok) throw new Error(`${url} did not take a note`);
     }
   };
@@ -102,8 +124,9 @@ export async function preload(url, count) {
 }
 
 /**
- * Drives `url` for some seconds from the second core, unless `cores` says others, by wrk (Debian has it), or else by autocannon, which takes more of its core for itself.
- * Returns the requests, the seconds, and the 50th and 99th percentile in ms; throws where one request failed.
+ * Drives `url` for some seconds from the second core, unless `cores` says others, by wrk (Debian
+ * has it), or else by autocannon, which takes more of its core for itself. Returns the requests,
+ * the seconds, and the 50th and 99th percentile in ms; throws where one request failed.
  */
 export function drive(url, work, { connections, seconds, notes, cores = '1' }) {
   const wrk = [
@@ -118,7 +141,15 @@ export function drive(url, work, { connections, seconds, notes, cores = '1' }) {
     work,
     String(notes),
   ];
-  const cannon = [node, here('autocannon.mjs'), url, work, String(connections), String(seconds), String(notes)];
+  const cannon = [
+    node,
+    here('autocannon.mjs'),
+    url,
+    work,
+    String(connections),
+    String(seconds),
+    String(notes),
+  ];
   const [program, ...args] = pinned(cores, has('wrk') ? wrk : cannon);
   const printed = execFileSync(program, args).toString();
   const measured = JSON.parse(printed.trim().split('\n').at(-1));

@@ -1,5 +1,5 @@
-// Minutes at half of the capacity: memory, descriptors and threads stay flat, the write-ahead log stays small. Prints what
-// it measured and fails if that is not so. Run it after `npm run build`:
+// Minutes at half of the capacity: memory, descriptors and threads stay flat, the write-ahead log
+// stays small. Prints what it measured and fails if that is not so. Run it after `npm run build`:
 //   node test/bench/soak.mjs [seconds]
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,7 +35,12 @@ try {
   const before = sample(service);
   const samples = [];
   let over = false;
-  const outcome = run({ ...load, connections: MANY_CONNECTIONS, rate, seconds: Number(seconds) }).finally(() => {
+  const outcome = run({
+    ...load,
+    connections: MANY_CONNECTIONS,
+    rate,
+    seconds: Number(seconds),
+  }).finally(() => {
     over = true;
   });
   for (; !over; await sleep(SAMPLE_MS)) samples.push(sample(service));
@@ -56,7 +61,9 @@ try {
   console.log(
     `${seconds} s at ${rate.toFixed(0)} requests/s, half of the capacity: ${JSON.stringify(statuses)}, ${lost} not sent`,
   );
-  console.log(`times: p50 ${percentile(times.ok, 0.5).toFixed(1)} ms, p99 ${percentile(times.ok, 0.99).toFixed(1)} ms`);
+  console.log(
+    `times: p50 ${percentile(times.ok, 0.5).toFixed(1)} ms, p99 ${percentile(times.ok, 0.99).toFixed(1)} ms`,
+  );
   console.log(
     `memory: ${before.memory.toFixed(0)} MB before, ${early.toFixed(0)} MB early, ${late.toFixed(0)} MB late, ${after.memory.toFixed(0)} MB after`,
   );
@@ -75,7 +82,8 @@ try {
   if (most('handles') > before.handles + MANY_CONNECTIONS + 8 || after.handles > before.handles)
     faults.push('descriptors are left behind');
   if (log > LOG_MIB) faults.push('the write-ahead log grows');
-  if (Object.keys(statuses).some((status) => !/^(?:2\d\d|health 200)$/.test(status))) faults.push('not all was well');
+  if (Object.keys(statuses).some((status) => !/^(?:2\d\d|health 200)$/.test(status)))
+    faults.push('not all was well');
 } finally {
   await service.stop();
 }

@@ -5,12 +5,21 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
-import { change, contentsOf, newFile, openDatabase, openOther, writeForeignFile } from '../support/databases.ts';
+import {
+  change,
+  contentsOf,
+  newFile,
+  openDatabase,
+  openOther,
+  writeForeignFile,
+} from '../support/databases.ts';
 
 const NUMBERS = (count: number) =>
   `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
 
-/** A closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again, to copy. */
+/**
+ * A closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again, to copy.
+ */
 const filled = newFile({ after });
 
 async function writeFilled(): Promise<void> {
@@ -109,7 +118,10 @@ test('check: finds damaged pages, one line each', async (t) => {
   }
   writeFileSync(path, bytes);
   const faults = await checkFile(path);
-  assert.ok(faults.filter((fault) => /^Tree \d+ page \d+: /.test(fault)).length >= 1, faults.join('\n'));
+  assert.ok(
+    faults.filter((fault) => /^Tree \d+ page \d+: /.test(fault)).length >= 1,
+    faults.join('\n'),
+  );
   for (const fault of faults) assert.doesNotMatch(fault, /\n/);
 });
 
@@ -121,13 +133,17 @@ test('check: reports the first 25 faults of a kind', async (t) => {
   assert.equal((await checkFile(path)).length, 50);
 });
 
-/** Returns a function that adds to the file at `path` the companions of a service that ran `sql` and was killed. */
+/**
+ * Returns a function that adds to the file at `path` the companions of a service that ran `sql` and
+ * was killed.
+ */
 async function addLeftovers(test: TestContext, path: string, sql: string): Promise<() => void> {
   const running = newFile(test);
   copyFileSync(path, running);
   await change(await openDatabase(test, running), sql);
   return () => {
-    for (const companion of ['-wal', '-shm']) copyFileSync(`${running}${companion}`, `${path}${companion}`);
+    for (const companion of ['-wal', '-shm'])
+      copyFileSync(`${running}${companion}`, `${path}${companion}`);
   };
 }
 
@@ -141,7 +157,9 @@ for (const where of ['at rest', 'after a crash']) {
     const before = contents();
     assert.deepEqual(await checkFile(path), []);
     assert.deepEqual(contents(), before);
-    const [row] = await (await openOther(t, path)).run({ sql: 'SELECT count(*) AS count FROM tags' });
+    const [row] = await (await openOther(t, path)).run({
+      sql: 'SELECT count(*) AS count FROM tags',
+    });
     assert.equal(row?.count, where === 'at rest' ? 48 : 49);
   });
 }
@@ -152,9 +170,14 @@ test('check: reads the log too, whatever the name of the file', async (t) => {
   const link = newFile(t);
   symlinkSync(path, link);
   const strange = join(dirname(path), 'a b?c#d%41.db');
-  for (const companion of ['', '-wal', '-shm']) copyFileSync(`${path}${companion}`, `${strange}${companion}`);
+  for (const companion of ['', '-wal', '-shm'])
+    copyFileSync(`${path}${companion}`, `${strange}${companion}`);
   for (const name of [path, link, strange, relative('.', path)]) {
-    assert.deepEqual(await checkFile(name), ['tag_blocks: block 0 says 0 records, there are 48'], name);
+    assert.deepEqual(
+      await checkFile(name),
+      ['tag_blocks: block 0 says 0 records, there are 48'],
+      name,
+    );
   }
 });
 
@@ -174,7 +197,10 @@ for (const [what, sql, reason] of [
     const path = newFile(t);
     await writeForeignFile(path, sql);
     const before = contentsOf(dirname(path));
-    await assert.rejects(checkFile(path), (error) => error instanceof DatabaseUnusable && reason.test(error.message));
+    await assert.rejects(
+      checkFile(path),
+      (error) => error instanceof DatabaseUnusable && reason.test(error.message),
+    );
     assert.deepEqual(contentsOf(dirname(path)), before);
   });
 }

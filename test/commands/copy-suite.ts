@@ -19,8 +19,8 @@ export const countsOf = (count: number) => [
 ];
 
 /**
- * Stores `count` notes (a multiple of 500) on every other id, one of 500 of them large, with comments on half of them,
- * and leaves ids that belonged to deleted records.
+ * Stores `count` notes (a multiple of 500) on every other id, one of 500 of them large, with
+ * comments on half of them, and leaves ids that belonged to deleted records.
  */
 export async function fill(database: Database, count: number): Promise<void> {
   await database.transact('fill', [
@@ -30,7 +30,9 @@ export async function fill(database: Database, count: number): Promise<void> {
             SELECT i, 'title ' || i, iif(i % 1000 = 0, printf('%.*c', 700000, 'x'), 'b') FROM n`,
     },
     { sql: 'DELETE FROM notes WHERE id % 2 = 1' },
-    { sql: `INSERT INTO comments (note_id, body) SELECT id, 'on ' || id FROM notes WHERE id % 4 = 0` },
+    {
+      sql: `INSERT INTO comments (note_id, body) SELECT id, 'on ' || id FROM notes WHERE id % 4 = 0`,
+    },
     { sql: `INSERT INTO notes (title, body) VALUES (?1, ?1)`, parameter: TEXTS.join() },
     { sql: `INSERT INTO notes (title, body) VALUES ('a', 'b'), ('last', 'gone')` },
     { sql: `INSERT INTO tags (name) VALUES ('a'), ('b'), ('c'), ('d')` },
@@ -48,7 +50,12 @@ export async function contentOf(database: Database): Promise<unknown> {
       .map((column) => `octet_length(${column})`)
       .join(' + ');
     content.push(await rows(database, `SELECT * FROM ${table} WHERE id % 1000 <> 0 ORDER BY id`));
-    content.push(await rows(database, `SELECT id, ${size} AS size FROM ${table} WHERE id % 1000 = 0 ORDER BY id`));
+    content.push(
+      await rows(
+        database,
+        `SELECT id, ${size} AS size FROM ${table} WHERE id % 1000 = 0 ORDER BY id`,
+      ),
+    );
     content.push(await rows(database, `SELECT * FROM ${blocks} ORDER BY 1, 2`));
   }
   content.push(await rows(database, 'SELECT name, seq FROM sqlite_sequence ORDER BY name'));
@@ -64,7 +71,9 @@ export function testCopies(engine: Engine, count: number): void {
     await fill(source, count);
     const target = await engine.open(t);
     const reported: [string, number, number][] = [];
-    const counts = await copyDatabase(source, target, RESOURCES, (...progress) => reported.push(progress));
+    const counts = await copyDatabase(source, target, RESOURCES, (...progress) =>
+      reported.push(progress),
+    );
     assert.deepEqual(counts, countsOf(count));
     const content = await contentOf(source);
     assert.deepEqual(await contentOf(target), content);
@@ -91,13 +100,16 @@ export function testCopies(engine: Engine, count: number): void {
         ...target,
         transact(id, statements) {
           pages += 1;
-          return pages === 2 ? Promise.reject(new Error('broken')) : target.transact(id, statements);
+          return pages === 2
+            ? Promise.reject(new Error('broken'))
+            : target.transact(id, statements);
         },
       };
       await assert.rejects(copyDatabase(source, breaking, RESOURCES, quietly), /broken/);
       assert.equal(await unfinishedIn(target), 'copy');
     }
-    // The next copy carries over what has changed in the source, and removes what only the target has.
+    // The next copy carries over what has changed in the source, and removes what only the target
+    // has.
     await change(source, `UPDATE notes SET body = 'changed' WHERE id = 2`);
     await change(source, `DELETE FROM notes WHERE id IN (4, ${2 * count + 1})`);
     await change(target, `INSERT INTO tags (id, name) VALUES (77, 'a stranger')`);

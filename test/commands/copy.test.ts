@@ -1,5 +1,5 @@
-// Copies between engines: everything arrives as it was, an interrupted copy is finished by the next one, and nothing else is
-// changed.
+// Copies between engines: everything arrives as it was, an interrupted copy is finished by the next
+// one, and nothing else is changed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyDatabase } from '../../src/commands/copy.ts';
@@ -34,7 +34,10 @@ for (const [what, difference] of Object.entries({
     await copyDatabase(source, target, RESOURCES, quietly);
     await change(target, difference);
     const content = await contentOf(target);
-    await assert.rejects(copyDatabase(source, target, RESOURCES, quietly), /it holds other records already/);
+    await assert.rejects(
+      copyDatabase(source, target, RESOURCES, quietly),
+      /it holds other records already/,
+    );
     assert.deepEqual(await contentOf(target), content);
   });
 }
@@ -44,7 +47,10 @@ test('copy: a target whose records were all deleted is not empty', async (t) => 
   await change(source, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
   await change(target, `INSERT INTO notes (title, body) VALUES ('a', 'b'), ('c', 'd')`);
   await change(target, 'DELETE FROM notes');
-  await assert.rejects(copyDatabase(source, target, RESOURCES, quietly), /it holds other records already/);
+  await assert.rejects(
+    copyDatabase(source, target, RESOURCES, quietly),
+    /it holds other records already/,
+  );
 });
 
 test('copy: a write during the copy is detected; it stays unfinished', async (t) => {
@@ -52,11 +58,17 @@ test('copy: a write during the copy is detected; it stays unfinished', async (t)
   await fill(source, COUNT);
   let changed: Promise<unknown> | undefined;
   const onProgress = (phase: string, done: number, total: number) => {
-    if (phase === 'copy' && done === total) changed ??= change(target, `UPDATE notes SET body = 'y' WHERE id = 200`);
+    if (phase === 'copy' && done === total)
+      changed ??= change(target, `UPDATE notes SET body = 'y' WHERE id = 200`);
   };
   // Reads after the copy wait for the change.
-  const waiting: Source = { read: (statement) => Promise.resolve(changed).then(() => source.read(statement)) };
-  await assert.rejects(copyDatabase(waiting, target, RESOURCES, onProgress), /somebody wrote to one of the two/);
+  const waiting: Source = {
+    read: (statement) => Promise.resolve(changed).then(() => source.read(statement)),
+  };
+  await assert.rejects(
+    copyDatabase(waiting, target, RESOURCES, onProgress),
+    /somebody wrote to one of the two/,
+  );
   assert.equal(await unfinishedIn(target), 'copy');
   await copyDatabase(source, target, RESOURCES, quietly);
   assert.deepEqual(await contentOf(target), await contentOf(source));
@@ -69,13 +81,18 @@ test('copy: wrong counts do not matter, ids beyond the limit do', async (t) => {
   await change(source, 'UPDATE note_blocks SET count = 500');
   assert.equal((await copyDatabase(source, target, RESOURCES, quietly))[0]?.count, 1);
   await change(source, `INSERT INTO notes (id, title, body) VALUES (9007199254740993, 'a', 'b')`);
-  await assert.rejects(copyDatabase(source, await openDatabase(t), RESOURCES, quietly), /notes has an id beyond/);
+  await assert.rejects(
+    copyDatabase(source, await openDatabase(t), RESOURCES, quietly),
+    /notes has an id beyond/,
+  );
 });
 
 test('copy: an empty database', async (t) => {
   const [source, target] = [await openDatabase(t), await openDatabase(t)];
   const reported: unknown[] = [];
-  const counts = await copyDatabase(source, target, RESOURCES, (...progress) => reported.push(progress));
+  const counts = await copyDatabase(source, target, RESOURCES, (...progress) =>
+    reported.push(progress),
+  );
   assert.deepEqual(
     counts.map(({ count }) => count),
     [0, 0, 0],

@@ -5,8 +5,13 @@ import fc from 'fast-check';
 import { linesOf } from '../../src/commands/lines.ts';
 
 async function* piecesOf(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Buffer> {
-  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-  for (const [index, place] of places.slice(1).entries()) yield bytes.subarray(places[index], place);
+  const places = [
+    0,
+    ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b),
+    bytes.length,
+  ];
+  for (const [index, place] of places.slice(1).entries())
+    yield bytes.subarray(places[index], place);
 }
 
 async function linesIn(chunks: AsyncIterable<Buffer>, limit: number): Promise<string[]> {

@@ -7,7 +7,9 @@ import { createProgress } from '../../src/commands/progress.ts';
 function written(isTerminal: boolean, total: number, parts = total): string[] {
   const texts: string[] = [];
   let time = 0;
-  const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied', { now: () => time });
+  const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied', {
+    now: () => time,
+  });
   for (let done = 0; done <= parts; done += 1) {
     progress(done, total);
     time += 10;
@@ -20,7 +22,10 @@ test('progress: a bar on a terminal, at most ten times a second', () => {
   const texts = written(true, 1_000);
   assert.equal(texts.length, 101);
   for (const text of texts) assert.match(text.slice(2), /^\[Kcopied \[#*-*\] \d+ % of 1,000/);
-  assert.equal(texts[50], `\r\u001b[Kcopied [${'#'.repeat(6)}${'-'.repeat(6)}] 50 % of 1,000, 100/s, 0:05 left`);
+  assert.equal(
+    texts[50],
+    `\r\u001b[Kcopied [${'#'.repeat(6)}${'-'.repeat(6)}] 50 % of 1,000, 100/s, 0:05 left`,
+  );
   assert.equal(texts.at(-1), `\r\u001b[Kcopied [${'#'.repeat(12)}] 100 % of 1,000, 100/s\n`);
 });
 
@@ -46,10 +51,14 @@ test('progress: more work than announced ends the line once', () => {
 
 test('progress: with a unit', () => {
   let text = '';
-  const progress = createProgress({ isTerminal: false, write: (line) => (text += line) }, 'written', {
-    unit: ' KiB',
-    now: () => 0,
-  });
+  const progress = createProgress(
+    { isTerminal: false, write: (line) => (text += line) },
+    'written',
+    {
+      unit: ' KiB',
+      now: () => 0,
+    },
+  );
   progress(0, 1_000);
   progress(1_000, 1_000);
   assert.equal(text, 'written 100 % of 1,000 KiB\n');

@@ -30,19 +30,25 @@ export function testRecords(engine: Engine): void {
     assert.equal(await unfinishedIn(database), 'import');
     assert.deepEqual(await into.add(NOTES, RECORDS), { added: 1 });
     assert.deepEqual(await into.add(NOTES, RECORDS), { added: 0 });
-    const wanted = RECORDS.map(([id, title, body]) => `${JSON.stringify({ type: 'note', id, title, body })}\n`);
+    const wanted = RECORDS.map(
+      ([id, title, body]) => `${JSON.stringify({ type: 'note', id, title, body })}\n`,
+    );
     assert.equal(await linesIn(database), wanted.join(''));
     for (const other of [
       [7, 'other', '"\\'],
       [7, `x'41'`, 'other'],
     ] as const) {
-      assert.deepEqual(await into.add(NOTES, [[5, 'new', 'b'], other, [9, 'new', 'b']]), { taken: 7 });
+      assert.deepEqual(await into.add(NOTES, [[5, 'new', 'b'], other, [9, 'new', 'b']]), {
+        taken: 7,
+      });
     }
     assert.equal(await linesIn(database), wanted.join(''));
     await into.finish({ notes: 20, tags: 3 });
     assert.equal(await unfinishedIn(database), undefined);
     await importInto(database, 1).finish({ notes: 10, comments: 4 });
-    const found = await database.read({ sql: 'SELECT name, seq FROM sqlite_sequence ORDER BY name' });
+    const found = await database.read({
+      sql: 'SELECT name, seq FROM sqlite_sequence ORDER BY name',
+    });
     assert.deepEqual(JSON.parse(JSON.stringify(found)), [
       { name: 'comments', seq: 4 },
       { name: 'notes', seq: 20 },

@@ -1,4 +1,5 @@
-// Records as lines: whatever is stored is exported, can be imported into any engine, and is exported again unchanged.
+// Records as lines: whatever is stored is exported, can be imported into any engine, and is
+// exported again unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importInto } from '../../src/commands/records.ts';
@@ -18,4 +19,5 @@ test('records: those that exist are not written again', async (t) => {
   assert.equal(transactions.length, length);
 });
 
-test('records: exported, imported in pieces and exported again, equal', (t) => checkRoundTrips(t, 6));
+test('records: exported, imported in pieces and exported again, equal', (t) =>
+  checkRoundTrips(t, 6));

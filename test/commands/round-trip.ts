@@ -21,10 +21,17 @@ const rising = fc
   .uniqueArray(fc.integer({ min: 1, max: 2 ** 52 }), { maxLength: 8 })
   .map((ids) => ids.sort((a, b) => a - b));
 
-/** Exports `numRuns` random databases, imports the pieces, and asserts that the next export is the same. */
+/**
+ * Exports `numRuns` random databases, imports the pieces, and asserts that the next export is the
+ * same.
+ */
 export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<void> {
   const quiet = { isTerminal: false, write() {} };
-  const storage = (db: string) => ({ db: locationOf(db), dbPassword: undefined, dbPasswordFile: undefined });
+  const storage = (db: string) => ({
+    db: locationOf(db),
+    dbPassword: undefined,
+    dbPasswordFile: undefined,
+  });
   const exported = async (db: string) => {
     const parts: string[] = [];
     await exportLines(storage(db), undefined, async (part) => parts.push(part), quiet);
@@ -49,7 +56,8 @@ export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<
       const whole = await exported(from);
       const bytes = Buffer.from(whole);
       async function* pieces() {
-        for (let start = 0; start < bytes.length; start += piece) yield bytes.subarray(start, start + piece);
+        for (let start = 0; start < bytes.length; start += piece)
+          yield bytes.subarray(start, start + piece);
       }
       await importLines(undefined, pieces(), storage(to), quiet);
       assert.equal(await exported(to), whole);

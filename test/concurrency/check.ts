@@ -1,5 +1,5 @@
-// Checks of the primitives that are known to be able to fail: each names mutants of the module, which it must find. A
-// mutant is the compiled module with one piece of it changed.
+// Checks of the primitives that are known to be able to fail: each names mutants of the module,
+// which it must find. A mutant is the compiled module with one piece of it changed.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -32,7 +32,10 @@ export function mutant(name: string, from: string, to: string, found: RegExp): M
   return { name, from, to, found };
 }
 
-/** Makes a test of each check. They share their threads; after a failure the next check starts new ones. */
+/**
+ * Makes a test of each check. They share their threads; after a failure the next check starts new
+ * ones.
+ */
 export function testChecks(checks: readonly Check[], rounds: number): void {
   const started: TestThreads[] = [];
   let idle: TestThreads | undefined;

@@ -1,4 +1,5 @@
-// A clock that a test moves by hand. Unlike Node's mock timers it supports refresh() and tells which timers are left.
+// A clock that a test moves by hand. Unlike Node's mock timers it supports refresh() and tells
+// which timers are left.
 import type { TestContext } from 'node:test';
 
 interface Timer {

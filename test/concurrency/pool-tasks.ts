@@ -1,4 +1,5 @@
-// The tasks of the threads in the tests of the pool. They identify themselves, wait for the test, and fail in many ways.
+// The tasks of the threads in the tests of the pool. They identify themselves, wait for the test,
+// and fail in many ways.
 import { threadId } from 'node:worker_threads';
 import { sharedCells } from '../../src/concurrency/sync.ts';
 import type { Job, TaskModule } from '../../src/concurrency/thread.ts';
@@ -34,7 +35,10 @@ export interface Identity {
   readonly threadId: number;
   readonly index: number;
   readonly input: unknown;
-  /** How many jobs this copy of the module has done, this one included, and how often it was warmed up. */
+  /**
+   * How many jobs this copy of the module has done, this one included, and how often it was warmed
+   * up.
+   */
   readonly served: number;
   readonly warmedUp: number;
 }
@@ -57,7 +61,8 @@ function wait(cells: Int32Array, index: number): Identity {
 
 /** The last thread answers first: each waits for the next. */
 function reverse(turn: Int32Array, index: number): Identity {
-  for (let at = Atomics.load(turn, 0); at !== index; at = Atomics.load(turn, 0)) Atomics.wait(turn, 0, at);
+  for (let at = Atomics.load(turn, 0); at !== index; at = Atomics.load(turn, 0))
+    Atomics.wait(turn, 0, at);
   const identity = identify(undefined, index);
   Atomics.sub(turn, 0, 1);
   Atomics.notify(turn, 0);

@@ -1,5 +1,6 @@
-// Runs the steps of two threads in every order that two interruptions can make: the first pauses before any one of its
-// operations on shared memory, then the second before any one of its own, and both continue. No race is left to chance.
+// Runs the steps of two threads in every order that two interruptions can make: the first pauses
+// before any one of its operations on shared memory, then the second before any one of its own, and
+// both continue. No race is left to chance.
 import assert from 'node:assert/strict';
 import { type Check, mutant, upTo } from './check.ts';
 import type { Outcome, Tasks } from './test-thread.ts';
@@ -7,7 +8,9 @@ import type { TestThreads } from './test-threads.ts';
 
 /** A task for each of two threads. */
 type Pair = readonly [Part, Part];
-type Part = { readonly [Name in keyof Tasks]: readonly [Name, Parameters<Tasks[Name]>[0]] }[keyof Tasks];
+type Part = {
+  readonly [Name in keyof Tasks]: readonly [Name, Parameters<Tasks[Name]>[0]];
+}[keyof Tasks];
 
 /** The tasks of one order, and what must hold in the end. */
 interface Prepared {
@@ -27,22 +30,38 @@ async function inEveryOrder(threads: TestThreads, prepare: () => Prepared): Prom
   }
 }
 
-async function runPausing(threads: TestThreads, tasks: Pair, pauses: readonly number[]): Promise<readonly Outcome[]> {
+async function runPausing(
+  threads: TestThreads,
+  tasks: Pair,
+  pauses: readonly number[],
+): Promise<readonly Outcome[]> {
   for (const [thread, [task, input]] of tasks.entries()) {
     threads.start(thread, task, input, pauses[thread]);
     await threads.settle();
   }
   // A thread that slept may come to its pause only now.
-  for (let { paused } = await threads.settle(); paused.length > 0; { paused } = await threads.settle()) {
+  for (
+    let { paused } = await threads.settle();
+    paused.length > 0;
+    { paused } = await threads.settle()
+  ) {
     threads.resume(paused.slice(0, 1));
   }
   return threads.end();
 }
 
-/** The consequences of a race. Whether a waker or the woken thread runs first is open, so any of them may come first. */
+/**
+ * The consequences of a race. Whether a waker or the woken thread runs first is open, so any of
+ * them may come first.
+ */
 const RACE = /were lost|nobody held|were inside|too deep|deep-equal|sleep for good/;
 
-const UNLOCKED = mutant('no lock', 'openMutex(cells.subarray(QUEUE_LOCK, ROOM))', '{ lock() {}, unlock() {} }', RACE);
+const UNLOCKED = mutant(
+  'no lock',
+  'openMutex(cells.subarray(QUEUE_LOCK, ROOM))',
+  '{ lock() {}, unlock() {} }',
+  RACE,
+);
 
 /** The checks. Their number of orders grows with the square of `rounds`, which is 1 or more. */
 export const ORDER_CHECKS: readonly Check[] = [
@@ -195,7 +214,12 @@ export const ORDER_CHECKS: readonly Check[] = [
         };
       }),
     mutants: [
-      mutant('a time-out that nobody hears of', 'end(generation, BROKEN)', "throw new WaitTimeout('')", RACE),
+      mutant(
+        'a time-out that nobody hears of',
+        'end(generation, BROKEN)',
+        "throw new WaitTimeout('')",
+        RACE,
+      ),
       mutant(
         'a meeting that is broken after it has ended',
         'Atomics.compareExchange(cells, GENERATION, generation, next)',

@@ -1,11 +1,12 @@
-// Runs many rounds of each primitive on real threads. The first round is staged: a primitive that does not exclude threads,
-// or does not wake them, fails whatever the scheduler does.
+// Runs many rounds of each primitive on real threads. The first round is staged: a primitive that
+// does not exclude threads, or does not wake them, fails whatever the scheduler does.
 import assert from 'node:assert/strict';
 import { type Check, type Mutant, mutant, MAX_THREADS as THREADS, upTo } from './check.ts';
 import type { Outcome } from './test-thread.ts';
 import type { TestThreads } from './test-threads.ts';
 
-const valuesOf = <Value>(outcomes: readonly Outcome[]) => outcomes.map(({ value }) => value as Value);
+const valuesOf = <Value>(outcomes: readonly Outcome[]) =>
+  outcomes.map(({ value }) => value as Value);
 
 async function countUnderLock(threads: TestThreads, rounds: number) {
   const { sync } = threads;
@@ -13,7 +14,8 @@ async function countUnderLock(threads: TestThreads, rounds: number) {
   const counter = sync.sharedCells(1);
   threads.start(0, 'countUnderLock', { cells, counter, rounds, pauses: true });
   await threads.settle();
-  for (const thread of upTo(THREADS).slice(1)) threads.start(thread, 'countUnderLock', { cells, counter, rounds });
+  for (const thread of upTo(THREADS).slice(1))
+    threads.start(thread, 'countUnderLock', { cells, counter, rounds });
   // The others sleep now, or have counted although the first thread holds the lock.
   await threads.settle();
   threads.resume([0]);
@@ -55,8 +57,18 @@ const SEMAPHORE_MUTANTS = [
   mutant('a release that wakes nobody', 'Atomics.notify(cells, PERMITS, 1)', '0', /sleep for good/),
   mutant('sleepers that are not counted', 'Atomics.add(cells, SLEEPERS, 1)', '0', /sleep for good/),
   mutant('sleepers that stay counted', 'Atomics.sub(cells, SLEEPERS, 1)', '0', /deep-equal/),
-  mutant('a permit too many', '[PERMITS]: permits }', '[PERMITS]: permits + 1 }', /were inside at once/),
-  mutant('a permit that nobody takes', 'permits, permits - 1)', 'permits, permits)', /were inside at once/),
+  mutant(
+    'a permit too many',
+    '[PERMITS]: permits }',
+    '[PERMITS]: permits + 1 }',
+    /were inside at once/,
+  ),
+  mutant(
+    'a permit that nobody takes',
+    'permits, permits - 1)',
+    'permits, permits)',
+    /were inside at once/,
+  ),
   mutant(
     'a permit that is lost',
     '[PERMITS]: permits }',
@@ -101,7 +113,12 @@ const EVENT: Check = {
   },
   mutants: [
     mutant('a set that wakes nobody', 'Atomics.notify(cells, CHANGES)', '0', /sleep for good/),
-    mutant('a set that wakes one', 'notify(cells, CHANGES)', 'notify(cells, CHANGES, 1)', /sleep for good/),
+    mutant(
+      'a set that wakes one',
+      'notify(cells, CHANGES)',
+      'notify(cells, CHANGES, 1)',
+      /sleep for good/,
+    ),
     mutant(
       'an event that resets itself',
       'changes() === seen',
@@ -133,15 +150,30 @@ const BARRIER: Check = {
       '{ return; const generation',
       /deep-equal/,
     ),
-    mutant('a meeting that does not wait for the last', '+ 1 ===', '+ 2 ===', /deep-equal|sleep for good/),
-    mutant('a last thread that wakes nobody', 'Atomics.notify(cells, GENERATION)', '0', /sleep for good/),
+    mutant(
+      'a meeting that does not wait for the last',
+      '+ 1 ===',
+      '+ 2 ===',
+      /deep-equal|sleep for good/,
+    ),
+    mutant(
+      'a last thread that wakes nobody',
+      'Atomics.notify(cells, GENERATION)',
+      '0',
+      /sleep for good/,
+    ),
     mutant(
       'a last thread that wakes one',
       'notify(cells, GENERATION)',
       'notify(cells, GENERATION, 1)',
       /sleep for good/,
     ),
-    mutant('arrivals that are never reset', 'Atomics.store(cells, ARRIVED, 0)', '0', /sleep for good/),
+    mutant(
+      'arrivals that are never reset',
+      'Atomics.store(cells, ARRIVED, 0)',
+      '0',
+      /sleep for good/,
+    ),
   ],
 };
 
@@ -150,7 +182,12 @@ const QUEUE_MUTANTS = [
   mutant('room that is not given back', 'room.release()', '0', /not all was taken/),
   mutant('values that nobody hears of', 'filled.release()', '0', /not all was taken/),
   mutant('a value that is not taken away', '(at(HEAD) + 1)', '(at(HEAD) + 0)', /deep-equal/),
-  mutant('a depth that only grows', 'Atomics.sub(cells, DEPTH, 1)', '0', /deep-equal|so deep|no end|not all/),
+  mutant(
+    'a depth that only grows',
+    'Atomics.sub(cells, DEPTH, 1)',
+    '0',
+    /deep-equal|so deep|no end|not all/,
+  ),
   mutant(
     'a sentinel that is swallowed',
     'put(value, limitMs = WAIT_LIMIT_MS) {',
@@ -184,9 +221,13 @@ function queueCheck(pairs: number, capacity: number, mutants: readonly Mutant[] 
       const { paused, asleep } = await threads.settle();
       assert.ok(asleep === pairs, 'the producers do not wait');
       threads.resume(paused);
-      // When all values have been taken, the consumers sleep, and each ends by a sentinel of its own.
+      // When all values have been taken, the consumers sleep, and each ends by a sentinel of its
+      // own.
       for (let left = pairs; left > 0; left -= 1) {
-        assert.ok((await threads.settle()).asleep === left, left === pairs ? 'not all was taken' : 'no end');
+        assert.ok(
+          (await threads.settle()).asleep === left,
+          left === pairs ? 'not all was taken' : 'no end',
+        );
         sync.openQueue(cells).put(sync.END, 0);
       }
       const values = valuesOf<number[]>(await threads.end());
@@ -203,7 +244,10 @@ function queueCheck(pairs: number, capacity: number, mutants: readonly Mutant[] 
         for (const each of taken) assert.ok(isRising(each.filter(ofProducer)), 'out of order');
       }
       // The values stay in their slots, wherever the head is.
-      assert.deepEqual(cells.subarray(1, -capacity), sync.queueCells(capacity).subarray(1, -capacity));
+      assert.deepEqual(
+        cells.subarray(1, -capacity),
+        sync.queueCells(capacity).subarray(1, -capacity),
+      );
     },
     mutants,
   };

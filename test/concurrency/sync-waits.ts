@@ -1,5 +1,5 @@
-// Shows what lets a waiting thread continue: what the other side does with the same cells, and nothing else. A wake-up
-// without a reason is not enough, and what was done before the wait counts.
+// Shows what lets a waiting thread continue: what the other side does with the same cells, and
+// nothing else. A wake-up without a reason is not enough, and what was done before the wait counts.
 import assert from 'node:assert/strict';
 import { type Check, type Mutant, mutant, upTo } from './check.ts';
 import type { Call, Sync } from './test-thread.ts';
@@ -149,7 +149,11 @@ function waitCheck({ title, call, stage, released, returned, mutants }: Wait): C
       for (const thread of upTo(SLEEPERS)) threads.start(thread, 'call', { ...call, cells });
       assert.deepEqual(await threads.settle(), allAsleep);
       assert.equal(wakeInVain(cells), SLEEPERS);
-      assert.deepEqual(await threads.settle(), allAsleep, 'a thread continued that was woken in vain');
+      assert.deepEqual(
+        await threads.settle(),
+        allAsleep,
+        'a thread continued that was woken in vain',
+      );
       for (let left = SLEEPERS - released; left >= 0; left -= released) {
         release();
         const { asleep } = await threads.settle();
@@ -179,7 +183,12 @@ const BROKEN_BARRIER: Check = {
     for (const { value } of await threads.end()) assert.equal(value, false);
   },
   mutants: [
-    mutant('a time-out that nobody hears of', 'end(generation, BROKEN)', "throw new WaitTimeout('')", /sleep for good/),
+    mutant(
+      'a time-out that nobody hears of',
+      'end(generation, BROKEN)',
+      "throw new WaitTimeout('')",
+      /sleep for good/,
+    ),
   ],
 };
 
@@ -187,7 +196,11 @@ const OTHER_SIDE: Check = {
   title: 'mutex, semaphore, event: either side sees what the other did',
   async run(threads) {
     const { sync } = threads;
-    const cells = { mutex: sync.mutexCells(), semaphore: sync.semaphoreCells(0), event: sync.eventCells() };
+    const cells = {
+      mutex: sync.mutexCells(),
+      semaphore: sync.semaphoreCells(0),
+      event: sync.eventCells(),
+    };
     threads.watch(...Object.values(cells));
     const mutex = sync.openMutex(cells.mutex);
     const semaphore = sync.openSemaphore(cells.semaphore);
@@ -221,7 +234,12 @@ const OTHER_SIDE: Check = {
 };
 
 /** Calls a method on another thread and resolves with what it returns. */
-async function callOn(threads: TestThreads, open: Call['open'], cells: Int32Array, method: string): Promise<unknown> {
+async function callOn(
+  threads: TestThreads,
+  open: Call['open'],
+  cells: Int32Array,
+  method: string,
+): Promise<unknown> {
   threads.start(0, 'call', { open, cells, method });
   const [outcome] = await threads.end();
   return outcome?.value;

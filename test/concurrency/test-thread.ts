@@ -1,5 +1,6 @@
-// A thread of the tests of the primitives. It runs one task after the other with the primitives of the module it is
-// given. It can pause at a chosen point: inside the task, or before any operation on shared memory.
+// A thread of the tests of the primitives. It runs one task after the other with the primitives of
+// the module it is given. It can pause at a chosen point: inside the task, or before any operation
+// on shared memory.
 import { parentPort, workerData } from 'node:worker_threads';
 
 /** The module of the primitives, or a mutant of it. */
@@ -15,7 +16,10 @@ export interface ThreadData {
   readonly wakes: Int32Array;
 }
 
-/** A task with its input. The thread pauses before its operation `pauseBefore` on shared memory, counted from 0. */
+/**
+ * A task with its input. The thread pauses before its operation `pauseBefore` on shared memory,
+ * counted from 0.
+ */
 export interface Job {
   readonly task: keyof Tasks;
   readonly input: unknown;
@@ -35,7 +39,8 @@ export type Tasks = typeof tasks;
 const { module, gate, wakes }: ThreadData = workerData;
 const sync: Sync = await import(module);
 
-// The cells of the tally of `runWithPermit`: how many threads were admitted, and how many are inside.
+// The cells of the tally of `runWithPermit`: how many threads were admitted, and how many are
+// inside.
 const ENTERED = 0;
 const INSIDE = 1;
 
@@ -57,7 +62,10 @@ const tasks = {
     }
   },
 
-  /** Adds one to a counter in two steps, which only the lock makes atomic; `pauses` between the first two. */
+  /**
+   * Adds one to a counter in two steps, which only the lock makes atomic; `pauses` between the
+   * first two.
+   */
   countUnderLock({ cells, counter, rounds, pauses }: Shared & { counter: Int32Array }): void {
     const mutex = sync.openMutex(cells);
     for (let round = 0; round < rounds; round += 1) {
@@ -70,10 +78,15 @@ const tasks = {
   },
 
   /**
-   * Acquires and releases permits. The first `fill` threads that are admitted pause with their permits. Returns the
-   * largest number of threads that this one found inside, itself included.
+   * Acquires and releases permits. The first `fill` threads that are admitted pause with their
+   * permits. Returns the largest number of threads that this one found inside, itself included.
    */
-  runWithPermit({ cells, tally, rounds, fill }: Shared & { tally: Int32Array; fill: number }): number {
+  runWithPermit({
+    cells,
+    tally,
+    rounds,
+    fill,
+  }: Shared & { tally: Int32Array; fill: number }): number {
     const semaphore = sync.openSemaphore(cells);
     let peak = 0;
     for (let round = 0; round < rounds; round += 1) {
@@ -86,7 +99,10 @@ const tasks = {
     return peak;
   },
 
-  /** Sets one of two events for the followers in each round, and resets it when all of them have passed. */
+  /**
+   * Sets one of two events for the followers in each round, and resets it when all of them have
+   * passed.
+   */
   lead({ events, progress, rounds }: Procession): void {
     const [even, odd, all] = events.map(sync.openEvent);
     pause();
@@ -100,7 +116,9 @@ const tasks = {
     }
   },
 
-  /** Passes the event of each round; returns in how many rounds the leader was in the same round. */
+  /**
+   * Passes the event of each round; returns in how many rounds the leader was in the same round.
+   */
   follow({ events, progress, rounds, followers }: Procession): number {
     const [even, odd, all] = events.map(sync.openEvent);
     let together = 0;
@@ -113,15 +131,25 @@ const tasks = {
     return together;
   },
 
-  /** Meets the others after each round; returns after how many meetings a thread was in a wrong round. */
-  meet({ cells, ended, index, rounds, pauses }: Shared & { ended: Int32Array; index: number }): number {
+  /**
+   * Meets the others after each round; returns after how many meetings a thread was in a wrong
+   * round.
+   */
+  meet({
+    cells,
+    ended,
+    index,
+    rounds,
+    pauses,
+  }: Shared & { ended: Int32Array; index: number }): number {
     const barrier = sync.openBarrier(cells);
     let wrong = 0;
     for (let round = 1; round <= rounds; round += 1) {
       if (pauses && round === 1) pause();
       ended[index] = round;
       barrier.arrive();
-      // A quicker thread may have ended the next round, but not the one after it, which needs this thread.
+      // A quicker thread may have ended the next round, but not the one after it, which needs this
+      // thread.
       if (!ended.every((other) => other === round || other === round + 1)) wrong += 1;
     }
     return wrong;
@@ -133,7 +161,9 @@ const tasks = {
     return values.map((value) => queue.put(value));
   },
 
-  /** Takes values from a queue up to the first sentinel and returns them; `pauses` before the first. */
+  /**
+   * Takes values from a queue up to the first sentinel and returns them; `pauses` before the first.
+   */
   consume({ cells, pauses }: { cells: Int32Array; pauses?: boolean }): number[] {
     const queue = sync.openQueue(cells);
     const values: number[] = [];
@@ -158,7 +188,10 @@ interface Shared {
 }
 
 interface Procession {
-  /** The cells of three events: for followers in even rounds, for followers in odd rounds, for the leader. */
+  /**
+   * The cells of three events: for followers in even rounds, for followers in odd rounds, for the
+   * leader.
+   */
   readonly events: readonly Int32Array[];
   /** The round of the leader, and how many times followers have passed. */
   readonly progress: Int32Array;
@@ -166,10 +199,21 @@ interface Procession {
   readonly followers: number;
 }
 
-const OPERATIONS = ['load', 'store', 'add', 'sub', 'exchange', 'compareExchange', 'wait', 'notify'] as const;
+const OPERATIONS = [
+  'load',
+  'store',
+  'add',
+  'sub',
+  'exchange',
+  'compareExchange',
+  'wait',
+  'notify',
+] as const;
 const { load, wait, add } = Atomics;
 type Operation = (...args: never) => unknown;
-const originals: Record<string, Operation> = Object.fromEntries(OPERATIONS.map((name) => [name, Atomics[name]]));
+const originals: Record<string, Operation> = Object.fromEntries(
+  OPERATIONS.map((name) => [name, Atomics[name]]),
+);
 
 // Shows an observer that a thread was awake between two looks.
 originals.wait = (...args: Parameters<typeof wait>) => {
@@ -187,7 +231,9 @@ function pause(): void {
   pauses += 1;
 }
 
-/** Runs `work`, pausing before its operation `pauseBefore` on shared memory; calls `onPause` then. */
+/**
+ * Runs `work`, pausing before its operation `pauseBefore` on shared memory; calls `onPause` then.
+ */
 function runPausing<Result>(work: () => Result, pauseBefore: number, onPause: () => void): Result {
   let operation = 0;
   const pausing = OPERATIONS.map((name) => [

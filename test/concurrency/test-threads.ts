@@ -1,5 +1,6 @@
-// Threads for the tests of the primitives. V8 tells how many threads sleep in Atomics.wait on a cell, without those that
-// have been notified but do not run yet. So the tests see exactly which threads sleep and never wait for a time.
+// Threads for the tests of the primitives. V8 tells how many threads sleep in Atomics.wait on a
+// cell, without those that have been notified but do not run yet. So the tests see exactly which
+// threads sleep and never wait for a time.
 import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
@@ -28,7 +29,9 @@ export interface TestThreads {
   readonly sync: Sync;
   /** Names the cells in which threads may sleep from now on, and returns the first. */
   watch(...cells: Int32Array[]): Int32Array;
-  /** Starts a task on a thread, which pauses before its operation `pauseBefore` on shared memory. */
+  /**
+   * Starts a task on a thread, which pauses before its operation `pauseBefore` on shared memory.
+   */
   start<Name extends keyof Tasks>(
     thread: number,
     task: Name,
@@ -40,8 +43,8 @@ export interface TestThreads {
   /** Lets paused threads continue. */
   resume(threads: readonly number[]): void;
   /**
-   * Resolves with the outcomes of all tasks since the last call, in the order of the threads. Rejects if a task failed, or
-   * if threads sleep that nobody will wake.
+   * Resolves with the outcomes of all tasks since the last call, in the order of the threads.
+   * Rejects if a task failed, or if threads sleep that nobody will wake.
    */
   end(): Promise<readonly Outcome[]>;
   /** Ends the threads. */
@@ -59,7 +62,9 @@ export async function startThreads(size: number, module: string): Promise<TestTh
 
   const threads = Array.from({ length: size }, (_, thread) => {
     const gate = sync.sharedCells(1);
-    const worker = new Worker(TEST_THREAD, { workerData: { module, gate, wakes } satisfies ThreadData });
+    const worker = new Worker(TEST_THREAD, {
+      workerData: { module, gate, wakes } satisfies ThreadData,
+    });
     worker.on('message', (outcome: Outcome) => {
       outcomes.set(thread, outcome);
       busy.delete(thread);
@@ -72,7 +77,9 @@ export async function startThreads(size: number, module: string): Promise<TestTh
 
   function look(): Settled | undefined {
     if (crash) throw crash;
-    const paused = [...threads.keys()].filter((thread) => sleepersOn(threads[thread]?.gate ?? wakes, 0) > 0);
+    const paused = [...threads.keys()].filter(
+      (thread) => sleepersOn(threads[thread]?.gate ?? wakes, 0) > 0,
+    );
     const asleep = watched.reduce((sum, cells) => sum + sleepersIn(cells), 0);
     if (paused.length + asleep < busy.size) return undefined;
     return { ended: [...outcomes.keys()].sort(), paused, asleep };
@@ -81,8 +88,9 @@ export async function startThreads(size: number, module: string): Promise<TestTh
   async function settle(): Promise<Settled> {
     let settled: Settled | undefined;
     await until(() => {
-      // During one look a thread may wake another and go to sleep itself, so that both are counted. A thread that was
-      // asleep in two looks and has not woken up since the first was asleep between them.
+      // During one look a thread may wake another and go to sleep itself, so that both are counted.
+      // A thread that was asleep in two looks and has not woken up since the first was asleep
+      // between them.
       const before = Atomics.load(wakes, 0);
       settled = look() && look();
       return settled !== undefined && Atomics.load(wakes, 0) === before;
@@ -116,7 +124,9 @@ export async function startThreads(size: number, module: string): Promise<TestTh
 
     async end() {
       const { asleep, paused } = await settle();
-      const ended = [...outcomes].sort(([one], [other]) => one - other).map(([, outcome]) => outcome);
+      const ended = [...outcomes]
+        .sort(([one], [other]) => one - other)
+        .map(([, outcome]) => outcome);
       outcomes.clear();
       for (const { error } of ended) if (error) throw new Error(`a thread failed: ${error}`);
       assert.ok(paused.length === 0, 'a thread still pauses');
@@ -135,7 +145,9 @@ function sleepersIn(cells: Int32Array): number {
   return cells.reduce((sum, _, cell) => sum + sleepersOn(cells, cell), 0);
 }
 
-/** Wakes all threads that sleep in these cells although nothing has changed; returns how many did. */
+/**
+ * Wakes all threads that sleep in these cells although nothing has changed; returns how many did.
+ */
 export function wakeInVain(cells: Int32Array): number {
   return cells.reduce((sum, _, cell) => sum + Atomics.notify(cells, cell), 0);
 }

@@ -1,4 +1,5 @@
-// How requests and the pool end early: in each state a request is aborted, and the pool shut down and closed.
+// How requests and the pool end early: in each state a request is aborted, and the pool shut down
+// and closed.
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -95,7 +96,11 @@ const STATES: readonly State[] = [
   },
 ];
 
-async function assertEnds({ answer, finish }: Request, end: End, signal: AbortSignal): Promise<void> {
+async function assertEnds(
+  { answer, finish }: Request,
+  end: End,
+  signal: AbortSignal,
+): Promise<void> {
   if (end === 'served') finish?.();
   if (end === 'served') await answer;
   if (end === 'aborted') await assert.rejects(answer, (error) => error === GONE);

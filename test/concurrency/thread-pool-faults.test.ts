@@ -1,4 +1,5 @@
-// A failure in a thread, or before its call, costs its own request only: no other request, no thread, no timer, no listener.
+// A failure in a thread, or before its call, costs its own request only: no other request, no
+// thread, no timer, no listener.
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
@@ -6,7 +7,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import { createGate, type Deed } from './pool-tasks.ts';
-import { assertServes, assertUnavailable, enqueue, hold, startPool, type WatchedPool } from './watched-pool.ts';
+import {
+  assertServes,
+  assertUnavailable,
+  enqueue,
+  hold,
+  startPool,
+  type WatchedPool,
+} from './watched-pool.ts';
 
 const NO_THREADS = { alive: 0, idle: 0, waiting: 0 };
 
@@ -17,7 +25,11 @@ function requestFailure(pool: WatchedPool, deed: Deed) {
   return { answer, arrived };
 }
 
-async function assertFails(answer: Promise<unknown>, message: RegExp, label: string): Promise<void> {
+async function assertFails(
+  answer: Promise<unknown>,
+  message: RegExp,
+  label: string,
+): Promise<void> {
   await assert.rejects(answer, (error) => {
     assert.ok(error instanceof Error, label);
     assert.match(error.message, message, label);
@@ -50,7 +62,9 @@ test('threads: a thread that fails ends its own request only', async (t) => {
 test('threads: a job that waits or runs for ever is ended', async (t) => {
   const clock = stopTime(t);
   const pool = startPool(t, { jobMs: 1_000 });
-  const jobs = (['wait for ever', 'run for ever'] as const).map((deed) => requestFailure(pool, deed));
+  const jobs = (['wait for ever', 'run for ever'] as const).map((deed) =>
+    requestFailure(pool, deed),
+  );
   await until(() => jobs.every(({ arrived }) => arrived() === 1));
   clock.tick(999);
   const other = await hold(pool, 1);
@@ -130,14 +144,18 @@ test('threads: a thread that never is ready is ended', async (t) => {
 
 test('threads: each failed start fails one waiting request', async (t) => {
   const pool = startPool(t, { tasks: moduleOf('process.exit()') });
-  const answers = await Promise.allSettled(Array.from({ length: 4 }, () => enqueue(pool, 2).answer));
+  const answers = await Promise.allSettled(
+    Array.from({ length: 4 }, () => enqueue(pool, 2).answer),
+  );
   for (const { status } of answers) assert.equal(status, 'rejected');
   assert.ok(pool.started.length <= 4 + pool.limits.starting, `${pool.started.length} were started`);
   await until(() => pool.counts().alive === 0);
 });
 
 test('threads: an unknown task has no results', async (t) => {
-  const tasks = moduleOf('export const tasks = {}; export const warmUp = () => ({ task: "none", index: 0 });');
+  const tasks = moduleOf(
+    'export const tasks = {}; export const warmUp = () => ({ task: "none", index: 0 });',
+  );
   const pool = startPool(t, { tasks });
   assert.deepEqual(await pool.run(1, 'no such task', () => 0), [undefined]);
   await pool.close();

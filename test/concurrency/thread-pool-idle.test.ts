@@ -1,10 +1,18 @@
-// Idle threads: when they are started ahead of need, who gets them, and when they end. The test moves the clock.
+// Idle threads: when they are started ahead of need, who gets them, and when they end. The test
+// moves the clock.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '../support/until.ts';
 import { type Clock, stopTime } from './clock.ts';
-import { assertServes, enqueue, hold, identities, startPool, type WatchedPool } from './watched-pool.ts';
+import {
+  assertServes,
+  enqueue,
+  hold,
+  identities,
+  startPool,
+  type WatchedPool,
+} from './watched-pool.ts';
 
 const LIMITS = { idle: 2, refillMs: 20, idleMs: 1_000 };
 

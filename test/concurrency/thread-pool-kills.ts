@@ -14,7 +14,9 @@ const CLIENTS = 6;
 const IDLE_THREADS = 3;
 const MAX_THREADS = 10;
 
-/** Asserts that so many killed threads cost no more than their requests, and that the pool recovers. */
+/**
+ * Asserts that so many killed threads cost no more than their requests, and that the pool recovers.
+ */
 export async function assertSurvivesKills(t: TestContext, kills: number): Promise<void> {
   const warm = startPool(t);
   await assertServes(warm);
@@ -23,7 +25,9 @@ export async function assertSurvivesKills(t: TestContext, kills: number): Promis
   const handles = openHandles();
   const pool = startPool(t, { idle: IDLE_THREADS, maxThreads: MAX_THREADS, refillMs: 1 });
   const { right, failed } = await killAtRandom(pool, kills, createRandom(31));
-  t.diagnostic(`${right} requests were right, ${failed} failed, ${pool.started.length} threads were started`);
+  t.diagnostic(
+    `${right} requests were right, ${failed} failed, ${pool.started.length} threads were started`,
+  );
   assert.ok(right > 0 && failed > 0);
   assert.ok(pool.most() <= MAX_THREADS);
   await assertServes(pool, 3);

@@ -1,4 +1,5 @@
-// The thread pool at work: the order of results, fresh threads for each request, the bounds, and the queue of requests.
+// The thread pool at work: the order of results, fresh threads for each request, the bounds, and
+// the queue of requests.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { sharedCells } from '../../src/concurrency/sync.ts';
@@ -6,7 +7,14 @@ import { CANNOT_LOOK, threadsOf } from '../support/threads.ts';
 import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import type { Identity } from './pool-tasks.ts';
-import { assertServes, assertUnavailable, enqueue, hold, identities, startPool } from './watched-pool.ts';
+import {
+  assertServes,
+  assertUnavailable,
+  enqueue,
+  hold,
+  identities,
+  startPool,
+} from './watched-pool.ts';
 
 test('threads: results come in thread order, although the last is first', async (t) => {
   const turn = sharedCells(1, { 0: 1 });
@@ -51,12 +59,17 @@ test('threads: no more threads start at once than the limit', async (t) => {
 test('threads: requests are served in order', async (t) => {
   const pool = startPool(t, { maxThreads: 1 });
   const order: number[] = [];
-  await Promise.all([0, 1, 2].map((request) => identities(pool, 1).then(() => order.push(request))));
+  await Promise.all(
+    [0, 1, 2].map((request) => identities(pool, 1).then(() => order.push(request))),
+  );
   assert.deepEqual(order, [0, 1, 2]);
 });
 
 describe('threads: a large request waits for both threads', () => {
-  /** One of two threads works, the other is idle; a large request waits for both, and two small ones behind it. */
+  /**
+   * One of two threads works, the other is idle; a large request waits for both, and two small ones
+   * behind it.
+   */
   async function arrange(t: TestContext) {
     const clock = stopTime(t);
     const pool = startPool(t, { maxThreads: 2 });

@@ -1,5 +1,5 @@
-// A thread pool for a test, with what can be observed from outside: the threads that the process starts, and how requests
-// end.
+// A thread pool for a test, with what can be observed from outside: the threads that the process
+// starts, and how requests end.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
@@ -45,12 +45,19 @@ export class WatchedPool extends ThreadPool {
 }
 
 /**
- * Returns a pool that is closed when the test ends. By default it keeps no idle threads, starts two threads at a time, and
- * ignores how busy the event loop is, because a test that waits keeps it busy.
+ * Returns a pool that is closed when the test ends. By default it keeps no idle threads, starts two
+ * threads at a time, and ignores how busy the event loop is, because a test that waits keeps it
+ * busy.
  */
 export function startPool(t: Pick<TestContext, 'after'>, choices: Choices = {}): WatchedPool {
   const { maxThreads = 8, tasks = TASKS, ...rest } = choices;
-  const limits = { ...POOL_LIMITS, idle: 0, starting: 2, refillUtilization: Number.POSITIVE_INFINITY, ...rest };
+  const limits = {
+    ...POOL_LIMITS,
+    idle: 0,
+    starting: 2,
+    refillUtilization: Number.POSITIVE_INFINITY,
+    ...rest,
+  };
   const pool = new WatchedPool(tasks, maxThreads, limits);
   const onWorker = (worker: Worker) => pool.watch(worker);
   process.on('worker', onWorker);
@@ -62,7 +69,11 @@ export function startPool(t: Pick<TestContext, 'after'>, choices: Choices = {}):
 }
 
 /** Resolves with the identities of the threads that serve one request. */
-export async function identities(pool: ThreadPool, size: number, signal?: AbortSignal): Promise<readonly Identity[]> {
+export async function identities(
+  pool: ThreadPool,
+  size: number,
+  signal?: AbortSignal,
+): Promise<readonly Identity[]> {
   return (await pool.run(size, 'identify', (index) => index, signal)) as readonly Identity[];
 }
 
@@ -83,7 +94,9 @@ export interface Held {
   finish(): Promise<readonly Identity[]>;
 }
 
-/** Requests threads that work until their gate opens. The request may have to wait for its threads. */
+/**
+ * Requests threads that work until their gate opens. The request may have to wait for its threads.
+ */
 export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal): Held {
   const gate = createGate();
   const answer = pool.run(size, 'wait', () => gate.cells, signal) as Promise<readonly Identity[]>;

@@ -78,7 +78,9 @@ function inputOf({ method, template }: (typeof operations)[number]): Record<stri
   }
   const body = resolve(`${path}/requestBody`);
   const schema = body && resolve(`${body}/content/application~1json/schema`);
-  for (const name of Object.keys((schema && (at(schema) as { properties: object }).properties) ?? {})) {
+  for (const name of Object.keys(
+    (schema && (at(schema) as { properties: object }).properties) ?? {},
+  )) {
     const member = `${schema}/properties/${name}`;
     found[name] = rulesAt(member);
     const items = `${resolve(member)}/items`;
@@ -89,16 +91,32 @@ function inputOf({ method, template }: (typeof operations)[number]): Record<stri
 
 test('bounds: the input of every operation', () => {
   const declared = operations.map((operation) => [operation.id, inputOf(operation)] as const);
-  assert.deepEqual(Object.fromEntries(declared.filter(([, input]) => Object.keys(input).length > 0)), DEMANDED);
+  assert.deepEqual(
+    Object.fromEntries(declared.filter(([, input]) => Object.keys(input).length > 0)),
+    DEMANDED,
+  );
 });
 
 /** The schemas directly inside a schema. Fails at a keyword that this does not know. */
 function partsOf(schema: Schema): Schema[] {
   const { properties = {}, items, oneOf = [] } = schema;
-  for (const name of ['allOf', 'anyOf', 'not', 'if', 'prefixItems', 'contains', 'patternProperties', '$defs']) {
+  for (const name of [
+    'allOf',
+    'anyOf',
+    'not',
+    'if',
+    'prefixItems',
+    'contains',
+    'patternProperties',
+    '$defs',
+  ]) {
     assert.ok(!(name in schema), `schemas inside ${name} are not found`);
   }
-  return [...Object.values(properties as object), ...(items ? [items] : []), ...(oneOf as Schema[])];
+  return [
+    ...Object.values(properties as object),
+    ...(items ? [items] : []),
+    ...(oneOf as Schema[]),
+  ];
 }
 
 /** All schemas of the contract, nested ones included. */

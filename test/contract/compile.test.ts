@@ -1,5 +1,5 @@
-// The compiled contract decides as a fresh compilation of schemas/openapi.json would, and needs neither Ajv nor
-// code generation at run time.
+// The compiled contract decides as a fresh compilation of schemas/openapi.json would, and needs
+// neither Ajv nor code generation at run time.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,10 @@ const SAMPLES = { seed: 16, numRuns: 80 };
 test('compiled contract: that of schemas/openapi.json', async (t) => {
   const output = pathToFileURL(join(temporaryFolder(t), 'generated.js'));
   await compileContract(CONTRACT, output);
-  assert.ok(readFileSync(output).equals(readFileSync(GENERATED)), 'the contract has changed since npm run build');
+  assert.ok(
+    readFileSync(output).equals(readFileSync(GENERATED)),
+    'the contract has changed since npm run build',
+  );
 });
 
 test('compiled contract: a contract with a mistake is refused', async (t) => {
@@ -79,10 +82,20 @@ interface Schema {
 /** Values that fit a schema, miss it by one, or are unrelated to it. */
 function valuesFor(pointer: string): fc.Arbitrary<unknown> {
   const place = resolve(pointer) ?? '';
-  const { type, minimum = 1, maximum = 9, maxLength = 9, maxItems = 9, properties = {} } = at(place) as Schema;
+  const {
+    type,
+    minimum = 1,
+    maximum = 9,
+    maxLength = 9,
+    maxItems = 9,
+    properties = {},
+  } = at(place) as Schema;
   const others = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(null, '4', 4.5, true));
   const weighted = (...fitting: fc.Arbitrary<unknown>[]) =>
-    fc.oneof({ arbitrary: others, weight: 2 }, ...fitting.map((arbitrary) => ({ arbitrary, weight: 6 })));
+    fc.oneof(
+      { arbitrary: others, weight: 2 },
+      ...fitting.map((arbitrary) => ({ arbitrary, weight: 6 })),
+    );
   switch (type) {
     case 'integer':
       return weighted(
@@ -104,7 +117,10 @@ function valuesFor(pointer: string): fc.Arbitrary<unknown> {
       );
     }
     case 'object': {
-      const members = Object.keys(properties).map((name) => [name, valuesFor(`${place}/properties/${name}`)]);
+      const members = Object.keys(properties).map((name) => [
+        name,
+        valuesFor(`${place}/properties/${name}`),
+      ]);
       const known: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(members);
       const whole = fc.record(known);
       const parts = fc.record({ ...known, unknown: others }, { requiredKeys: [] });
@@ -117,8 +133,15 @@ function valuesFor(pointer: string): fc.Arbitrary<unknown> {
 
 const checked = new Set<Validate>();
 
-/** Asserts that compiled validators decide and explain as a fresh compilation of the schema at `pointer` does. */
-function assertAgreement(pointer: string, { first, all }: { first?: Validate; all: Validate }, label: string): void {
+/**
+ * Asserts that compiled validators decide and explain as a fresh compilation of the schema at
+ * `pointer` does.
+ */
+function assertAgreement(
+  pointer: string,
+  { first, all }: { first?: Validate; all: Validate },
+  label: string,
+): void {
   // Operations share validators.
   if (checked.has(all)) return;
   checked.add(all);
@@ -162,8 +185,15 @@ for (const { id, method, template, parameters, body } of operations) {
     for (const [index, { name, isInteger, validate, ...parameter }] of parameters.entries()) {
       const schema = `${pointers[index]}/schema`;
       const { type } = at(resolve(schema) ?? '') as Schema;
-      const declared = at(pointers[index] ?? '') as { name: string; in: string; schema: { default?: number } };
-      assert.deepEqual([name, parameter.in, parameter.default], [declared.name, declared.in, declared.schema.default]);
+      const declared = at(pointers[index] ?? '') as {
+        name: string;
+        in: string;
+        schema: { default?: number };
+      };
+      assert.deepEqual(
+        [name, parameter.in, parameter.default],
+        [declared.name, declared.in, declared.schema.default],
+      );
       assert.equal(isInteger, type === 'integer');
       assertAgreement(schema, { all: validate }, `${id} ${name}`);
     }

@@ -6,7 +6,11 @@ import { Problem } from '../../src/http/problem.ts';
 import { EMPTY_CALL } from '../support/bare-server.ts';
 
 /** Returns the input that the handler of an operation receives for a call. */
-async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial<Input<unknown, unknown>['call']>) {
+async function inputFor(
+  method: 'GET' | 'POST',
+  template: string,
+  parts: Partial<Input<unknown, unknown>['call']>,
+) {
   let seen: Input<unknown, unknown> | undefined;
   const route = endpoint(method, template, (input) => {
     seen = input;
@@ -18,7 +22,10 @@ async function inputFor(method: 'GET' | 'POST', template: string, parts: Partial
 
 test('endpoint: a missing member has its default, in a copy of the body', async () => {
   const body = Object.freeze({ items: ['a'] });
-  assert.deepEqual((await inputFor('POST', '/pool/run', { body }))?.body, { items: ['a'], max_workers: 4 });
+  assert.deepEqual((await inputFor('POST', '/pool/run', { body }))?.body, {
+    items: ['a'],
+    max_workers: 4,
+  });
   assert.deepEqual((await inputFor('POST', '/producer-consumer/run', { body }))?.body, {
     items: ['a'],
     num_consumers: 2,
@@ -33,17 +40,29 @@ test('endpoint: a value in the request takes precedence over the default', async
 });
 
 test('endpoint: parameters by name, integers as numbers', async () => {
-  const input = await inputFor('GET', '/notes/{note_id}/comments', { path: ['07'], query: 'offset=3&x=1' });
+  const input = await inputFor('GET', '/notes/{note_id}/comments', {
+    path: ['07'],
+    query: 'offset=3&x=1',
+  });
   assert.deepEqual(input?.parameters, { note_id: 7, limit: 20, offset: 3 });
   assert.equal(input?.body, undefined);
 });
 
 test('endpoint: no handler is called with invalid input', async () => {
   const refused = inputFor('POST', '/pool/run', { body: { items: 'a' } });
-  await assert.rejects(refused, (error) => error instanceof Problem && error.slug === 'validation-failed');
+  await assert.rejects(
+    refused,
+    (error) => error instanceof Problem && error.slug === 'validation-failed',
+  );
 });
 
 test('endpoint: an operation that the contract lacks is an error', () => {
-  assert.throws(() => endpoint('GET', '/nothing', () => ({ status: 200 })), /the contract has no GET \/nothing/);
-  assert.throws(() => endpoint('DELETE', '/notes', () => ({ status: 200 })), /the contract has no DELETE \/notes/);
+  assert.throws(
+    () => endpoint('GET', '/nothing', () => ({ status: 200 })),
+    /the contract has no GET \/nothing/,
+  );
+  assert.throws(
+    () => endpoint('DELETE', '/notes', () => ({ status: 200 })),
+    /the contract has no DELETE \/notes/,
+  );
 });

@@ -60,16 +60,18 @@ test('examples: each default fits its schema', () => {
 
 test('examples: each body has one', () => {
   const contents = Object.values(contract.paths).flatMap((item) =>
-    Object.values(item as Record<string, { requestBody?: object; responses?: Record<string, object> }>).flatMap(
-      ({ requestBody, responses = {} }) =>
-        [requestBody, ...Object.values(responses)].filter((each) => each !== undefined),
+    Object.values(
+      item as Record<string, { requestBody?: object; responses?: Record<string, object> }>,
+    ).flatMap(({ requestBody, responses = {} }) =>
+      [requestBody, ...Object.values(responses)].filter((each) => each !== undefined),
     ),
   );
   assert.ok(contents.length > 100);
   for (const each of contents) {
     const target = '$ref' in each ? at(String(each.$ref).slice(1)) : each;
     const { content = {} } = target as { content?: Record<string, { examples?: object }> };
-    for (const media of Object.values(content)) assert.ok(Object.keys(media.examples ?? {}).length > 0);
+    for (const media of Object.values(content))
+      assert.ok(Object.keys(media.examples ?? {}).length > 0);
   }
 });
 

@@ -26,7 +26,9 @@ const declared: Operation[] = Object.entries(contract.paths).flatMap(([template,
 test('operations: the same in the contract and the service', async (t) => {
   const service = await startService(t);
   for (const template of Object.keys(contract.paths)) {
-    const methods = declared.filter((each) => each.template === template).map(({ method }) => method);
+    const methods = declared
+      .filter((each) => each.template === template)
+      .map(({ method }) => method);
     const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
     const { headers } = await service.request('OPTIONS', template.replace(/\{\w+\}/g, '1'));
     assert.deepEqual(String(headers.allow).split(', ').sort(), expected.sort(), template);
@@ -49,7 +51,11 @@ test('operations: compiled as declared', () => {
     declared.map(({ operationId, method, template }) => [operationId, method, template]).sort(),
   );
   for (const { template, method, body } of operations) {
-    assert.equal(body !== undefined, method === 'POST' || method === 'PUT', `${method} ${template}`);
+    assert.equal(
+      body !== undefined,
+      method === 'POST' || method === 'PUT',
+      `${method} ${template}`,
+    );
   }
 });
 
@@ -63,7 +69,9 @@ test('operations: parameters of the path come first, in their order', () => {
   for (const { id, template, parameters } of operations) {
     const places = parameters.map((parameter) => parameter.in);
     assert.deepEqual(places, [...places].sort(), id);
-    const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+    const inPath = parameters
+      .filter((parameter) => parameter.in === 'path')
+      .map(({ name }) => name);
     const named = [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
     assert.deepEqual(inPath, named, id);
   }
@@ -74,10 +82,14 @@ test('operations: links name an operation and its parameters', () => {
   for (const { pointer } of declared) {
     const { responses } = at(pointer) as { responses: Record<string, object> };
     for (const status of Object.keys(responses)) {
-      const response = at(resolve(`${pointer}/responses/${status}`) ?? '') as { links?: Record<string, Link> };
+      const response = at(resolve(`${pointer}/responses/${status}`) ?? '') as {
+        links?: Record<string, Link>;
+      };
       for (const [name, { operationId, parameters }] of Object.entries(response.links ?? {})) {
         const target = operations.find(({ id }) => id === operationId);
-        const inPath = target?.parameters.filter((parameter) => parameter.in === 'path').map((each) => each.name);
+        const inPath = target?.parameters
+          .filter((parameter) => parameter.in === 'path')
+          .map((each) => each.name);
         assert.deepEqual(Object.keys(parameters).sort(), inPath?.sort(), name);
         links += 1;
       }

@@ -12,7 +12,10 @@ test('record check: accepts what a create accepts', () => {
     'title must NOT have fewer than 1 characters; title must not be blank; body must be string.',
   );
   assert.equal(check({ title: 'a' }), "body must have required property 'body'.");
-  assert.equal(recordCheck('/notes/{note_id}/comments')({ id: 1, note_id: 1, body: ' ' }), 'body must not be blank.');
+  assert.equal(
+    recordCheck('/notes/{note_id}/comments')({ id: 1, note_id: 1, body: ' ' }),
+    'body must not be blank.',
+  );
 });
 
 test('record check: a list that the contract lacks is an error', () => {

@@ -1,5 +1,5 @@
-// The pages for everyone, in a real browser: on small screens, by keyboard, by ear, without a script. Axe inspects them
-// in every state.
+// The pages for everyone, in a real browser: on small screens, by keyboard, by ear, without a
+// script. Axe inspects them in every state.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +21,10 @@ const KEY = 'correct-horse-battery-staple';
 /** More than there are places to stop at before the first operation. */
 const MAX_STOPS = 40;
 
-/** Asserts that axe finds nothing on the page as it is now, of any weight, in each of its appearances. */
+/**
+ * Asserts that axe finds nothing on the page as it is now, of any weight, in each of its
+ * appearances.
+ */
 async function assertAccessible(page: Page, state: string): Promise<void> {
   await page.evaluate(AXE);
   for (const viewport of [PHONE, DESKTOP]) {
@@ -43,13 +46,18 @@ async function findings(page: Page): Promise<string[]> {
   });
 }
 
-/** Changes the colour scheme, and waits until the script of the docs page and all transitions have followed. */
+/**
+ * Changes the colour scheme, and waits until the script of the docs page and all transitions have
+ * followed.
+ */
 async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme });
   const hasScript = (await page.locator('#swagger-ui').count()) > 0;
   const root = colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)';
   if (hasScript) await page.locator(root).waitFor({ state: 'attached' });
-  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
+  await page.evaluate(
+    'Promise.allSettled(document.getAnimations().map(({ finished }) => finished))',
+  );
 }
 
 /** The width that the page would need. */

@@ -14,7 +14,11 @@ const NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: und
 const withoutOperations = (page: Page) =>
   page.route('**/openapi.json', (route) =>
     route.fulfill({
-      json: { openapi: '3.1.1', info: { title: 'Notes', version: '1', description: '' }, paths: {} },
+      json: {
+        openapi: '3.1.1',
+        info: { title: 'Notes', version: '1', description: '' },
+        paths: {},
+      },
     }),
   );
 

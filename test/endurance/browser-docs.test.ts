@@ -1,4 +1,5 @@
-// The docs page in a real browser: every operation is tried, and the pages work behind a proxy and in the dark.
+// The docs page in a real browser: every operation is tried, and the pages work behind a proxy and
+// in the dark.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
@@ -42,7 +43,8 @@ test('docs page: every operation succeeds as it is filled in', { skip }, async (
   await page.locator('.opblock').first().waitFor();
   // Other operations need what is created first and deleted last.
   const isDelete = ({ method }: { method: string }) => method === 'DELETE';
-  const byDepth = (one: { path: string }, other: { path: string }) => other.path.length - one.path.length;
+  const byDepth = (one: { path: string }, other: { path: string }) =>
+    other.path.length - one.path.length;
   const deletes = OPERATIONS.filter(isDelete).sort(byDepth);
   const creates = OPERATIONS.filter(({ operationId }) => operationId.startsWith('create'));
   const others = OPERATIONS.filter((each) => !isDelete(each) && !creates.includes(each));
@@ -59,12 +61,17 @@ test('docs page: every operation succeeds as it is filled in', { skip }, async (
 test('docs page: an operation shows its answer and links problems', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs`);
   const block = await unfold(page, 'Notes', 'getNote');
-  const codes = block.locator('tr.response').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code')));
+  const codes = block
+    .locator('tr.response')
+    .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code')));
   assert.deepEqual(await codes, ['200']);
   const example = await block.locator('tr.response pre.example').textContent();
   assert.match(example ?? '', /"title": "Shopping list"/);
   const docs = await unfold(page, 'Documentation', 'getDocs');
-  assert.match((await docs.locator('tr.response pre.example').textContent()) ?? '', /<!doctype html>/);
+  assert.match(
+    (await docs.locator('tr.response pre.example').textContent()) ?? '',
+    /<!doctype html>/,
+  );
   const link = block.getByRole('link', { name: '404 Not Found' });
   assert.equal(await link.isVisible(), false);
   await block.locator('.problems summary').click();
@@ -165,9 +172,13 @@ async function assertColours(page: Page, expected: string): Promise<void> {
 }
 
 async function coloursInNextFrame(page: Page): Promise<string> {
-  const colours = await page.evaluate<string[]>(`new Promise((resolve) => requestAnimationFrame(() => {
+  const colours = await page.evaluate<
+    string[]
+  >(`new Promise((resolve) => requestAnimationFrame(() => {
     const style = (selector) => getComputedStyle(document.querySelector(selector));
     resolve([style('h1').color, style('body').backgroundColor]);
   }))`);
-  return colours.map((colour) => (Number(/\d+/.exec(colour)) < 128 ? 'dark' : 'light')).join(' on ');
+  return colours
+    .map((colour) => (Number(/\d+/.exec(colour)) < 128 ? 'dark' : 'light'))
+    .join(' on ');
 }

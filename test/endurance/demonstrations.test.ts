@@ -36,7 +36,15 @@ test('semaphore: many limits', async () => {
 });
 
 test('event: many texts', async () => {
-  const texts = ['', 'a', ...ODD_TEXTS, '👩‍👩‍👧 𝒳', 'x'.repeat(500), '😀'.repeat(500), '\u0000'.repeat(500)];
+  const texts = [
+    '',
+    'a',
+    ...ODD_TEXTS,
+    '👩‍👩‍👧 𝒳',
+    'x'.repeat(500),
+    '😀'.repeat(500),
+    '\u0000'.repeat(500),
+  ];
   for (const payload of texts) await assertEvent(service, payload);
 });
 
@@ -49,7 +57,8 @@ test('pool: many lists', async () => {
     [...ODD_TEXTS, 'fail', 'failure'],
     ['x'.repeat(100_000)],
   ];
-  for (const items of lists) for (const workers of [1, 8]) await assertPool(service, items, workers);
+  for (const items of lists)
+    for (const workers of [1, 8]) await assertPool(service, items, workers);
 });
 
 test('queue: many consumers and sizes', async () => {
@@ -60,7 +69,8 @@ test('queue: many consumers and sizes', async () => {
 
 test('thread-local: many keys and lists', async () => {
   await assertThreadLocal(service, numbered(8), '😀'.repeat(100));
-  for (const key of ['request', 'constructor']) await assertThreadLocal(service, numbered(120), key);
+  for (const key of ['request', 'constructor'])
+    await assertThreadLocal(service, numbered(120), key);
   await assertThreadLocal(service, numbered(80_000), 'k');
 });
 

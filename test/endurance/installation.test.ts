@@ -1,4 +1,5 @@
-// The packed service as npm installs it in each of its ways, with the install script of sqlite3 and without it.
+// The packed service as npm installs it in each of its ways, with the install script of sqlite3 and
+// without it.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -26,7 +27,10 @@ const again = (command: string) => command.replace(/PACKAGE$/, 'notes-server');
 
 type Test = Parameters<typeof startCommand>[0];
 
-/** Returns a function that runs shell commands in `folder`, where npm installs from the registry of these tests. */
+/**
+ * Returns a function that runs shell commands in `folder`, where npm installs from the registry of
+ * these tests.
+ */
 function shellIn(folder: string) {
   const environment = { ...registry, npm_config_prefix: join(folder, 'a prefix') };
   return async (command: string, more: NodeJS.ProcessEnv = {}) =>
@@ -37,7 +41,14 @@ function shellIn(folder: string) {
 async function assertServes(t: Test, launcher: string): Promise<void> {
   const command = startCommand(t, ['--port', '0'], { launcher });
   const url = await command.ready();
-  for (const path of ['/notes', '/docs', '/docs/swagger-ui.css', '/openapi.json', '/problems/not-found', '/health']) {
+  for (const path of [
+    '/notes',
+    '/docs',
+    '/docs/swagger-ui.css',
+    '/openapi.json',
+    '/problems/not-found',
+    '/health',
+  ]) {
     assert.equal((await request(url, 'GET', path)).status, 200, path);
   }
   const json = { workers: 2, count: 2 };
@@ -48,7 +59,8 @@ async function assertServes(t: Test, launcher: string): Promise<void> {
 /** Returns the command that a refused start recommends in its one line. */
 function commandIn(stderr: string, reason: RegExp): string {
   assert.match(stderr, reason);
-  const [, command] = /^notes-server: [^\n]*\. (?:Run|Install its package again): (npm [^\n]+)\n$/.exec(stderr) ?? [];
+  const [, command] =
+    /^notes-server: [^\n]*\. (?:Run|Install its package again): (npm [^\n]+)\n$/.exec(stderr) ?? [];
   return command ?? assert.fail(stderr);
 }
 
@@ -81,7 +93,9 @@ test('installation: a project without a package is repaired', async (t) => {
   const folder = temporaryFolder(t);
   const shell = shellIn(folder);
   const launcher = join(folder, 'node_modules/.bin/notes-server');
-  await shell('npm init --yes && npm pkg set --json allowScripts.sqlite3=true && npm install notes-server');
+  await shell(
+    'npm init --yes && npm pkg set --json allowScripts.sqlite3=true && npm install notes-server',
+  );
   // The service loads one with the program and the other on demand.
   for (const name of ['sqlite3', 'prom-client']) {
     rmSync(join(folder, 'node_modules', name), { recursive: true });
@@ -112,7 +126,9 @@ test('installation: a global command without a package is repaired', async (t) =
   const shell = shellIn(folder);
   const launcher = join(folder, 'a prefix/bin/notes-server');
   await shell('npm install --global --allow-scripts=sqlite3 notes-server');
-  rmSync(join(folder, 'a prefix/lib/node_modules/notes-server/node_modules/sqlite3'), { recursive: true });
+  rmSync(join(folder, 'a prefix/lib/node_modules/notes-server/node_modules/sqlite3'), {
+    recursive: true,
+  });
   const remedy = await remedyOf(t, launcher, /the installation is incomplete/);
   await shell(again(remedy), elsewhere(folder));
   await assertServes(t, launcher);

@@ -1,6 +1,12 @@
-// Strict JSON compared with JSON.parse, on thousands of random texts. NOTES_TEST_SEED=n repeats a run.
+// Strict JSON compared with JSON.parse, on thousands of random texts. NOTES_TEST_SEED=n repeats a
+// run.
 import { test } from 'node:test';
-import { checkBytes, checkMutatedTexts, checkSpeed, checkTexts } from '../support/json-properties.ts';
+import {
+  checkBytes,
+  checkMutatedTexts,
+  checkSpeed,
+  checkTexts,
+} from '../support/json-properties.ts';
 
 const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const run = { seed, numRuns: 10_000 };

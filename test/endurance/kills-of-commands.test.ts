@@ -1,4 +1,5 @@
-// Commands that are killed or stopped in the middle of their work: what they leave, and the run after it.
+// Commands that are killed or stopped in the middle of their work: what they leave, and the run
+// after it.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -33,7 +34,10 @@ async function during({ ended }: Command, holds: () => boolean): Promise<void> {
   }
 }
 
-/** Resolves when the command has written part of `target` under the name it has until it is complete. */
+/**
+ * Resolves when the command has written part of `target` under the name it has until it is
+ * complete.
+ */
 function partWritten(command: Command, target: string, leastBytes: number): Promise<void> {
   const unfinished = `${target}.unfinished-${command.process.pid}`;
   return during(command, () => existsSync(unfinished) && statSync(unfinished).size > leastBytes);
@@ -94,7 +98,10 @@ test('restore: the data of a service started meanwhile stays', async (t) => {
   run.process.kill('SIGCONT');
   const { status, stderr } = await run.ended;
   assert.equal(status, 1, stderr);
-  assert.match(stderr, /is there without its database|cannot write \S+: somebody has created one meanwhile$/m);
+  assert.match(
+    stderr,
+    /is there without its database|cannot write \S+: somebody has created one meanwhile$/m,
+  );
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
   await service.close();
@@ -138,7 +145,11 @@ test('copy: another run finishes it after a kill', async (t) => {
   const first = startCommand(t, args);
   await during(first, () => standIn.requests.execute > execute + 5);
   await kill(first);
-  assertRefused(await runCommand(t, ['--port', '0', '--db', db]), 1, /a copy into it was not finished: run it again/);
+  assertRefused(
+    await runCommand(t, ['--port', '0', '--db', db]),
+    1,
+    /a copy into it was not finished: run it again/,
+  );
   await assertSucceeds(t, args);
   const { request } = await startService(t, { db });
   assert.equal((await request('GET', '/notes')).json.total, NOTES + 6);
@@ -152,7 +163,11 @@ test('copy: another run finishes it after SIGINT', async (t) => {
   await first.says('copied 10 %');
   first.process.kill('SIGINT');
   assert.equal((await first.ended).signal, 'SIGINT');
-  assertRefused(await runCommand(t, ['--port', '0', '--db', to]), 1, /a copy into it was not finished/);
+  assertRefused(
+    await runCommand(t, ['--port', '0', '--db', to]),
+    1,
+    /a copy into it was not finished/,
+  );
   await assertSucceeds(t, args);
   assert.equal(await notesIn(to), NOTES + 6);
 });

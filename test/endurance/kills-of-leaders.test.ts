@@ -1,5 +1,5 @@
-// Two services on three real nodes. The leader is killed and a follower stopped, again and again: every acknowledged write is
-// kept, once, and nothing else is.
+// Two services on three real nodes. The leader is killed and a follower stopped, again and again:
+// every acknowledged write is kept, once, and nothing else is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,7 +21,9 @@ test(`cluster: nothing lost or done twice after ${KILLS} kills of leaders`, { sk
   const cluster = await startNodes(3);
   t.after(() => cluster.stop());
   const db = clusterAddress(cluster.nodes.map(({ url }) => url));
-  const services = [1, 2].map(() => startCommand(t, ['--port', '0', '--db', db, '--log-level', 'silent']));
+  const services = [1, 2].map(() =>
+    startCommand(t, ['--port', '0', '--db', db, '--log-level', 'silent']),
+  );
   const urls = await Promise.all(services.map((service) => service.ready()));
   const urlOf = (writer: number) => urls[writer % 2] ?? assert.fail();
 

@@ -1,5 +1,5 @@
-// Kills of single processes of several under load: the others serve on, another process takes the place of the killed one,
-// and every write that any of them acknowledged is kept.
+// Kills of single processes of several under load: the others serve on, another process takes the
+// place of the killed one, and every write that any of them acknowledged is kept.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -41,7 +41,9 @@ test(`processes: acknowledged writes survive ${KILLS} kills of single ones`, asy
     }
   }
 
-  const clients = Promise.all(Array.from({ length: CLIENTS }, (_, client) => keepWriting(`client ${client}`)));
+  const clients = Promise.all(
+    Array.from({ length: CLIENTS }, (_, client) => keepWriting(`client ${client}`)),
+  );
   for (let kill = 0; kill < KILLS; kill += 1) {
     const enough = ledger.acknowledged() + between(60, 240);
     await Promise.race([until(() => ledger.acknowledged() >= enough), clients]);
@@ -53,7 +55,8 @@ test(`processes: acknowledged writes survive ${KILLS} kills of single ones`, asy
   }
   over = true;
   await clients;
-  // The last process may still be starting, and connections to its predecessor may still be accepted.
+  // The last process may still be starting, and connections to its predecessor may still be
+  // accepted.
   await until(() => isHealthy(service.url));
   await ledger.verify(service.url, 'all');
   assert.equal((await stop(service)).status, 0);

@@ -2,4 +2,5 @@
 import { test } from 'node:test';
 import { assertSurvivesKills } from '../concurrency/thread-pool-kills.ts';
 
-test('thread pool: 200 killed threads cost their requests only', (t) => assertSurvivesKills(t, 200));
+test('thread pool: 200 killed threads cost their requests only', (t) =>
+  assertSurvivesKills(t, 200));

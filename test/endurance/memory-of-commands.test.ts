@@ -5,7 +5,8 @@ import { runCommand } from '../support/command.ts';
 import { newFile } from '../support/databases.ts';
 import { filledFile } from '../support/filled.ts';
 
-const PRINT_PEAK = 'process.on("exit",()=>process.stderr.write("peak "+process.resourceUsage().maxRSS+"\\n"))';
+const PRINT_PEAK =
+  'process.on("exit",()=>process.stderr.write("peak "+process.resourceUsage().maxRSS+"\\n"))';
 
 /** More data than the heap, the cache of the database and the program could hold together. */
 const NOTES = 120_000;

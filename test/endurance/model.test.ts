@@ -6,6 +6,8 @@ const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const GAME = { seed, operations: 5_000 };
 console.log(`model: NOTES_TEST_SEED=${seed}`);
 
-test('model: 5,000 random operations, with restarts', (t) => playRounds(t, { ...GAME, rounds: 10 }));
+test('model: 5,000 random operations, with restarts', (t) =>
+  playRounds(t, { ...GAME, rounds: 10 }));
 
-test('model: 5,000 random operations of 24 clients', (t) => playClients(t, { ...GAME, clients: 24 }));
+test('model: 5,000 random operations of 24 clients', (t) =>
+  playClients(t, { ...GAME, clients: 24 }));

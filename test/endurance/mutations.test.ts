@@ -1,5 +1,5 @@
-// Thousands of mutated requests to a process with a small heap, over connections that stay open. NOTES_TEST_SEED=n
-// repeats a run.
+// Thousands of mutated requests to a process with a small heap, over connections that stay open.
+// NOTES_TEST_SEED=n repeats a run.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,12 +10,21 @@ import { createTally, type Tally } from '../support/lane.ts';
 import { samplesOfContract } from '../support/samples.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
-import { CANNOT_LOOK, descriptorsOf, residentMegabytesOf, SHORT_IDLE, threadsOf } from '../support/threads.ts';
+import {
+  CANNOT_LOOK,
+  descriptorsOf,
+  residentMegabytesOf,
+  SHORT_IDLE,
+  threadsOf,
+} from '../support/threads.ts';
 import { until } from '../support/until.ts';
 
 const SEED = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const REQUESTS = 10_000;
-/** Sent before the first look at the memory: by then the code is compiled and the caches have their size. */
+/**
+ * Sent before the first look at the memory: by then the code is compiled and the caches have their
+ * size.
+ */
 const WARMING_UP = 3_000;
 const HEAP_MEGABYTES = 96;
 const GROWTH_MEGABYTES = 128;
@@ -47,13 +56,22 @@ test(`mutations: ${REQUESTS} requests leave nothing behind`, async (t) => {
 
   t.diagnostic(figures(tally));
   t.diagnostic(`resident ${before.megabytes.toFixed(1)} MB, then ${megabytes.toFixed(1)} MB`);
-  assert.ok(megabytes - before.megabytes < GROWTH_MEGABYTES, `it grew by ${megabytes - before.megabytes} MB`);
+  assert.ok(
+    megabytes - before.megabytes < GROWTH_MEGABYTES,
+    `it grew by ${megabytes - before.megabytes} MB`,
+  );
   await assertHealthy(url, command);
   const accepted = (tally.statuses.get(200) ?? 0) + (tally.statuses.get(201) ?? 0);
-  assert.ok(accepted > REQUESTS / 20, `only ${accepted} were accepted: the mutations are too rough`);
+  assert.ok(
+    accepted > REQUESTS / 20,
+    `only ${accepted} were accepted: the mutations are too rough`,
+  );
 });
 
-/** Asserts that the service answers and stops as usual, has logged no error, and that its database is sound. */
+/**
+ * Asserts that the service answers and stops as usual, has logged no error, and that its database
+ * is sound.
+ */
 async function assertHealthy(url: string, command: Command): Promise<void> {
   assert.equal((await request(url, 'GET', '/health')).status, 200);
   const created = await request(url, 'POST', '/notes', { json: { title: 'last', body: 'b' } });
@@ -64,6 +82,8 @@ async function assertHealthy(url: string, command: Command): Promise<void> {
 }
 
 function figures({ statuses, connections, quiet, silent }: Tally): string {
-  const counts = [...statuses].sort(([one], [other]) => one - other).map(([status, count]) => `${status}: ${count}`);
+  const counts = [...statuses]
+    .sort(([one], [other]) => one - other)
+    .map(([status, count]) => `${status}: ${count}`);
   return `${counts.join(', ')}; ${connections} connections, ${quiet} ended by the client, ${silent} unanswered`;
 }

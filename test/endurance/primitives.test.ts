@@ -1,4 +1,5 @@
-// The primitives with many rounds and orders, and the proof that the quick checks of the first ring find each mutant.
+// The primitives with many rounds and orders, and the proof that the quick checks of the first ring
+// find each mutant.
 import { testChecks, testMutants } from '../concurrency/check.ts';
 import { ORDER_CHECKS } from '../concurrency/sync-orders.ts';
 import { ROUND_CHECKS } from '../concurrency/sync-rounds.ts';

@@ -1,4 +1,5 @@
-// Real rqlite nodes: the tests of tables, records and copies on clusters of one and of three, and a node that restarts.
+// Real rqlite nodes: the tests of tables, records and copies on clusters of one and of three, and a
+// node that restarts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
@@ -25,7 +26,10 @@ test('cluster: a restarted node has every acknowledged write', { skip }, async (
   t.after(() => cluster.stop());
   const [node] = cluster.nodes;
   assert.ok(node);
-  const database = await openRqlite({ nodes: [node.url], user: undefined, password: undefined }, 'linearizable');
+  const database = await openRqlite(
+    { nodes: [node.url], user: undefined, password: undefined },
+    'linearizable',
+  );
   t.after(() => database.close());
   await migrate(database);
   const table = createTable(notes, database, createWriter(database));

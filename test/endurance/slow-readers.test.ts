@@ -28,7 +28,10 @@ test(`slow readers: ${READERS} cost bounded memory, which the next ones reuse`, 
   await request(url, 'POST', '/tags', { json: { name: 'small' } });
   const before = { megabytes: residentMegabytesOf(pid), descriptors: descriptorsOf(pid) };
 
-  /** Opens connections that request a page and do not read. Resolves once the service has handled all requests. */
+  /**
+   * Opens connections that request a page and do not read. Resolves once the service has handled
+   * all requests.
+   */
   const holdUp = async (name: string) => {
     const readers = await Promise.all(Array.from({ length: READERS }, () => openSocket({ port })));
     for (const [index, socket] of readers.entries()) {
@@ -48,7 +51,8 @@ test(`slow readers: ${READERS} cost bounded memory, which the next ones reuse`, 
   const readers = await holdUp('reader');
   // Pages are refused now, single records are not.
   const during = residentMegabytesOf(pid);
-  for (let count = 0; count < 100; count += 1) assert.equal((await request(url, 'GET', '/tags/1')).status, 200);
+  for (let count = 0; count < 100; count += 1)
+    assert.equal((await request(url, 'GET', '/tags/1')).status, 200);
   assert.equal((await request(url, 'GET', '/notes?limit=25')).status, 503);
 
   await letGo(readers);

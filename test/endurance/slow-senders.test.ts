@@ -1,5 +1,5 @@
-// Clients that send a byte now and then to hold connections open: they are disconnected in time, and until then others
-// are served as before.
+// Clients that send a byte now and then to hold connections open: they are disconnected in time,
+// and until then others are served as before.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
@@ -30,8 +30,9 @@ const IN_BODIES: readonly Start[] = [
 ];
 
 /**
- * Opens connections that begin with one of `starts` and then send a byte every `everyMs`. Resolves when the service has
- * closed all of them, each with a 408, with the duration of the longest one in ms.
+ * Opens connections that begin with one of `starts` and then send a byte every `everyMs`. Resolves
+ * when the service has closed all of them, each with a 408, with the duration of the longest one in
+ * ms.
  */
 async function trickle(port: number, starts: readonly Start[], everyMs: number): Promise<number> {
   const lives = Array.from({ length: CLIENTS }, async (_, index) => {
@@ -77,7 +78,10 @@ function p99(times: number[]): number {
 }
 
 test(`slow senders: ${CLIENTS} bodies byte by byte`, async (t) => {
-  const routes = [textRoute('GET', '/health', () => 'ok'), textRoute('POST', '/echo', () => 'echo')];
+  const routes = [
+    textRoute('GET', '/health', () => 'ok'),
+    textRoute('POST', '/echo', () => 'echo'),
+  ];
   const limits = { headersTimeoutMs: 2_000, requestTimeoutMs: 2_000, checkIntervalMs: 50 };
   const { port } = await startBareServer(t, routes, limits);
   await compare(t, port, async () => {

@@ -1,4 +1,5 @@
-// Faults of the storage in full: every kind of fault at every call of the driver, I/O errors, and disks that are really full.
+// Faults of the storage in full: every kind of fault at every call of the driver, I/O errors, and
+// disks that are really full.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,19 +16,22 @@ import { NO_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { NOTE } from '../support/storage-faults.ts';
 
 for (const kind of CASES) {
-  test(`driver faults: ${kind.code} (${kind.manner}) at every call`, (t) => failEachCall(t, () => kind));
+  test(`driver faults: ${kind.code} (${kind.manner}) at every call`, (t) =>
+    failEachCall(t, () => kind));
 }
 
 for (const [where, bytes] of Object.entries(LIMITS)) {
   for (const ending of ['goes on', 'is killed'] as const) {
-    test(`refused I/O: writes fail ${where}, the service ${ending}`, (t) => failWrites(t, bytes, ending));
+    test(`refused I/O: writes fail ${where}, the service ${ending}`, (t) =>
+      failWrites(t, bytes, ending));
   }
 }
 
 test('refused I/O: a create that is not durable is gone after a crash', (t) =>
   failSync(t, [['POST', '/tags', { name: 'refused' }]]));
 
-test('refused I/O: a delete that is not durable is undone by a crash', (t) => failSync(t, [['DELETE', '/tags/1']]));
+test('refused I/O: a delete that is not durable is undone by a crash', (t) =>
+  failSync(t, [['DELETE', '/tags/1']]));
 
 /** Starts a service on a small disk, half of which another file takes up. */
 async function onSmallDisk(test: TestContext): Promise<Cramped | undefined> {
@@ -35,7 +39,10 @@ async function onSmallDisk(test: TestContext): Promise<Cramped | undefined> {
   if (!folder) return undefined;
   const ballast = join(folder, 'ballast');
   writeFileSync(ballast, Buffer.alloc(1_048_576));
-  return { service: await startService(test, { db: join(folder, 'notes.db') }), makeRoom: () => rmSync(ballast) };
+  return {
+    service: await startService(test, { db: join(folder, 'notes.db') }),
+    makeRoom: () => rmSync(ballast),
+  };
 }
 
 test('full disk: writes are 503, reads go on, all works with room', async (t) => {
@@ -51,11 +58,18 @@ test('full disk: a start is refused in one line, and works with room', async (t)
   const ballast = join(folder, 'ballast');
   for (const left of [0, 4_096, 8_192, 40_960]) {
     writeFileSync(ballast, Buffer.alloc(2_097_152 - left));
-    assertRefused(await runCommand(t, args), 1, /cannot open the database .*notes\.db: .*(?:full|I\/O|folder)/);
+    assertRefused(
+      await runCommand(t, args),
+      1,
+      /cannot open the database .*notes\.db: .*(?:full|I\/O|folder)/,
+    );
   }
   rmSync(ballast);
   const command = startCommand(t, args);
-  assert.equal((await request(await command.ready(), 'POST', '/notes', { json: NOTE })).headers.location, '/notes/1');
+  assert.equal(
+    (await request(await command.ready(), 'POST', '/notes', { json: NOTE })).headers.location,
+    '/notes/1',
+  );
   assert.equal((await stop(command)).status, 0);
   assert.deepEqual(await checkFile(db), []);
 });

@@ -1,5 +1,5 @@
-// Many demonstrations at once, clients that disconnect, and a stop meanwhile: the threads stay bounded, the rest of the
-// service goes on, and nothing is left behind.
+// Many demonstrations at once, clients that disconnect, and a stop meanwhile: the threads stay
+// bounded, the rest of the service goes on, and nothing is left behind.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Command, startCommand, stop } from '../support/command.ts';
@@ -56,7 +56,9 @@ function textOf(path: string, json: object): string {
   return requestText(`POST ${path}`, ['connection: close'], JSON.stringify(json));
 }
 
-/** Asserts that an answer is right, or refuses and tells when to retry; returns whether it is right. */
+/**
+ * Asserts that an answer is right, or refuses and tells when to retry; returns whether it is right.
+ */
 function assertRightOrLater(answer: string): boolean {
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   if (head.startsWith('HTTP/1.1 200 ')) {
@@ -165,7 +167,10 @@ test('threads: clients that go away give them back', async (t) => {
   const { command, pid, url, port, base } = await start(t, PATIENT, ['--max-threads', '16']);
   const idle = () => threadsOf(pid) === base;
   const descriptors = descriptorsOf(pid);
-  for (const [threads, text] of [1, 4, 8, 12].flatMap((each) => [[each, LONG] as const, [each, WIDE] as const])) {
+  for (const [threads, text] of [1, 4, 8, 12].flatMap((each) => [
+    [each, LONG] as const,
+    [each, WIDE] as const,
+  ])) {
     // Of five at once, some have their threads and the others wait.
     const sockets = await Promise.all(Array.from({ length: 5 }, () => openSocket({ port })));
     let answered = 0;
@@ -201,15 +206,20 @@ test('threads: SIGTERM lets work finish and refuses who waits', async (t) => {
   const { status, stderr } = await stop(command);
   assert.equal(status, 0, stderr);
   const texts = await Promise.all(answers);
-  for (const text of texts) assert.match(text, /^HTTP\/1\.1 (200|503) .*\r\nconnection: close\r\n/is);
+  for (const text of texts)
+    assert.match(text, /^HTTP\/1\.1 (200|503) .*\r\nconnection: close\r\n/is);
   assert.match(texts[0] ?? '', /^HTTP\/1\.1 200 /);
-  const refused = texts.filter((text) => text.endsWith('"detail":"The service is shutting down."}'));
+  const refused = texts.filter((text) =>
+    text.endsWith('"detail":"The service is shutting down."}'),
+  );
   assert.ok(refused.length > 0);
   const lines = stderr
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  const reasons = lines.filter(({ level, status, reason }) => level === 'warn' && status === 503 && reason);
+  const reasons = lines.filter(
+    ({ level, status, reason }) => level === 'warn' && status === 503 && reason,
+  );
   assert.equal(reasons.length, texts.filter((text) => text.startsWith('HTTP/1.1 503')).length);
   assert.ok(lines.every(({ level }) => level !== 'error'));
 });

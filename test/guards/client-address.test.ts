@@ -7,7 +7,11 @@ import fc from 'fast-check';
 import { clientAddress } from '../../src/guards/client-address.ts';
 import { heapMegabytes } from '../support/heap.ts';
 
-function clientOf(remoteAddress: string | undefined, forwarded?: string | string[], trustProxy = false): string {
+function clientOf(
+  remoteAddress: string | undefined,
+  forwarded?: string | string[],
+  trustProxy = false,
+): string {
   const socket = new Socket();
   Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
   const message = new IncomingMessage(socket);
@@ -62,7 +66,11 @@ test('client address: a proxy may add the port', () => {
 test('client address: does not keep the header in memory', () => {
   const before = heapMegabytes();
   const clients = Array.from({ length: 5_000 }, (_, host) =>
-    clientOf('192.0.2.1', `${'x'.repeat(15_000)}${host}, 203.0.${113 + (host >> 8)}.${host & 255}`, true),
+    clientOf(
+      '192.0.2.1',
+      `${'x'.repeat(15_000)}${host}, 203.0.${113 + (host >> 8)}.${host & 255}`,
+      true,
+    ),
   );
   const grown = heapMegabytes() - before;
   assert.equal(clients.length, 5_000);
@@ -89,7 +97,8 @@ test('client address: one per /64 network, however it is written', () => {
   const groups = fc.array(group, { minLength: 8, maxLength: 8 });
   fc.assert(
     fc.property(groups, groups, (one, other) => {
-      const written = (parts: readonly number[]) => parts.map((part) => part.toString(16)).join(':');
+      const written = (parts: readonly number[]) =>
+        parts.map((part) => part.toString(16)).join(':');
       const sameNetwork = [...one.slice(0, 4), ...other.slice(4)];
       const mapped = one.slice(0, 5).every((part) => part === 0);
       fc.pre(!mapped);

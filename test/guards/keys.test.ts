@@ -14,7 +14,8 @@ function fileWith(t: TestContext, text: string | Buffer): string {
   return file;
 }
 
-const knows = (keys: Keys, key: string) => typeof keys.holderOf({ authorization: `Bearer ${key}` }) === 'object';
+const knows = (keys: Keys, key: string) =>
+  typeof keys.holderOf({ authorization: `Bearer ${key}` }) === 'object';
 
 test('keys: sent as a bearer token or as x-api-key', async () => {
   const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
@@ -42,8 +43,16 @@ test('keys: unknown ones are wrong, and other headers carry none', async () => {
   const long = 'x'.repeat(10_000);
   for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', long, '\u00e9', 'two one'])
     assert.equal(keys.holderOf({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
-  for (const authorization of ['Bearer onee', 'Bearer  two1']) assert.equal(keys.holderOf({ authorization }), 'wrong');
-  for (const authorization of ['one', 'Basic one', 'Bearer', 'Bearer ', 'Bearerone', 'Bearer one two'])
+  for (const authorization of ['Bearer onee', 'Bearer  two1'])
+    assert.equal(keys.holderOf({ authorization }), 'wrong');
+  for (const authorization of [
+    'one',
+    'Basic one',
+    'Bearer',
+    'Bearer ',
+    'Bearerone',
+    'Bearer one two',
+  ])
     assert.equal(keys.holderOf({ authorization }), 'none', authorization);
   for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(keys.holderOf(headers), 'none');
 });
@@ -125,7 +134,10 @@ test('keys: concurrent reloads run in order, the last one counts', async (t) => 
 test('keys: at most 512', async () => {
   const texts = Array.from({ length: 513 }, (_, index) => `key-${index}`);
   assert.equal(await (await loadKeys({ texts: texts.slice(1), file: undefined })).reload(), 512);
-  await assert.rejects(loadKeys({ texts, file: undefined }), /there are 513 keys; at most 512 are allowed/);
+  await assert.rejects(
+    loadKeys({ texts, file: undefined }),
+    /there are 513 keys; at most 512 are allowed/,
+  );
 });
 
 test('keys: a reload without a file keeps those of the environment', async () => {

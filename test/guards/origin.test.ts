@@ -61,7 +61,11 @@ test('origins: writes of other sites are refused, reads are not', () => {
       assert.equal(isForeignWrite(message(method, sent), new Set()), true, JSON.stringify(headers));
     }
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'TRACE']) {
-      assert.equal(isForeignWrite(message(method, sent), new Set()), false, JSON.stringify(headers));
+      assert.equal(
+        isForeignWrite(message(method, sent), new Set()),
+        false,
+        JSON.stringify(headers),
+      );
     }
   }
 });
@@ -69,24 +73,46 @@ test('origins: writes of other sites are refused, reads are not', () => {
 test('origins: writes of the own site, a person or no browser pass', () => {
   for (const headers of OWN) {
     const sent = message('POST', { host: '127.0.0.1:3000', ...headers });
-    assert.equal(isForeignWrite(sent, new Set(['https://notes.example'])), false, JSON.stringify(headers));
+    assert.equal(
+      isForeignWrite(sent, new Set(['https://notes.example'])),
+      false,
+      JSON.stringify(headers),
+    );
   }
 });
 
 test('origins: without a host there is no own site', () => {
   assert.equal(isForeignWrite(message('POST', {}), new Set()), false);
   for (const headers of [{ origin: 'http://undefined' }, { host: '', origin: 'foo:bar' }]) {
-    assert.equal(isForeignWrite(message('POST', headers), new Set()), true, JSON.stringify(headers));
+    assert.equal(
+      isForeignWrite(message('POST', headers), new Set()),
+      true,
+      JSON.stringify(headers),
+    );
   }
 });
 
 const ACCEPTED = [
-  ...['localhost', 'LocalHost:3000', 'localhost.:3000', 'notes.localhost', '127.0.0.1', '127.9.9.9:1', '[::1]:3000'],
+  ...[
+    'localhost',
+    'LocalHost:3000',
+    'localhost.:3000',
+    'notes.localhost',
+    '127.0.0.1',
+    '127.9.9.9:1',
+    '[::1]:3000',
+  ],
   ...['notes.example', 'NOTES.EXAMPLE:8443', 'notes.example.', ''],
 ];
 
 const REFUSED = [
-  ...['evil.example', 'evil.example:3000', '127.0.0.1.evil.example', 'localhost.evil.example', 'evillocalhost'],
+  ...[
+    'evil.example',
+    'evil.example:3000',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    'evillocalhost',
+  ],
   ...['0.0.0.0', '192.168.0.1', '[::2]', '[::ffff:127.0.0.1]', 'sub.notes.example'],
 ];
 
@@ -99,7 +125,11 @@ test('hosts: local names and the given ones pass, others do not', () => {
   }
   for (const host of REFUSED) {
     assert.equal(detailFor(host), 'This service has no such host name.', host);
-    assert.equal(detailFor('localhost', `http://${host}/x`), 'This service has no such host name.', host);
+    assert.equal(
+      detailFor('localhost', `http://${host}/x`),
+      'This service has no such host name.',
+      host,
+    );
   }
   checkHost(message('GET', {}), new Set());
 });
@@ -109,7 +139,12 @@ test('cors: only an allowed origin is named in the answer', () => {
   const [name, value, ...rest] = headersFor(SITE);
   assert.deepEqual([name, value], ['access-control-allow-origin', SITE]);
   assert.deepEqual(rest.slice(-2), ['vary', 'origin']);
-  for (const origin of ['https://app.example.evil', 'https://APP.example', 'https://app.example:443', 'null'])
+  for (const origin of [
+    'https://app.example.evil',
+    'https://APP.example',
+    'https://app.example:443',
+    'null',
+  ])
     assert.deepEqual(headersFor(origin), ['vary', 'origin'], origin);
   assert.deepEqual(corsHeaders(message('GET', {}), new Set([SITE])), ['vary', 'origin']);
 });

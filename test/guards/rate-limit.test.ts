@@ -31,7 +31,10 @@ test('rate limit: tells what remains and when to come back', () => {
     [19_990, 1],
   ] as const) {
     const refused = limiter.take('a', now);
-    assert.deepEqual([refused.allowed, refused.remaining, refused.retryAfterS], [false, 0, retryAfterS]);
+    assert.deepEqual(
+      [refused.allowed, refused.remaining, refused.retryAfterS],
+      [false, 0, retryAfterS],
+    );
   }
   assert.equal(limiter.take('a', 20_000).allowed, true);
 });
@@ -93,6 +96,14 @@ test('rate limit: bounded memory, the oldest are forgotten', () => {
   assertLimiterBounded(100_000);
 });
 
-function view({ allowed, remaining, resetS }: { allowed: boolean; remaining: number; resetS: number }) {
+function view({
+  allowed,
+  remaining,
+  resetS,
+}: {
+  allowed: boolean;
+  remaining: number;
+  resetS: number;
+}) {
   return { allowed, remaining, resetS };
 }

@@ -1,4 +1,5 @@
-// Strict JSON is compared with JSON.parse. test/endurance/json.test.ts does so with thousands of random texts.
+// Strict JSON is compared with JSON.parse. test/endurance/json.test.ts does so with thousands of
+// random texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MAX_NESTING_LEVELS, parseJson } from '../../src/http/json.ts';
@@ -14,7 +15,8 @@ import {
 import { JSON_TEXTS } from '../support/json-texts.ts';
 
 /** The detail of a refusal does not repeat what was sent. */
-const REFUSAL = /^The body is (?:not valid JSON|not valid UTF-8|empty; a JSON text is expected|nested too deep)\.$/;
+const REFUSAL =
+  /^The body is (?:not valid JSON|not valid UTF-8|empty; a JSON text is expected|nested too deep)\.$/;
 
 const RUN = { seed: 1, numRuns: 300 };
 
@@ -29,18 +31,55 @@ test('JSON: damaged bytes are accepted if they are UTF-8 and JSON', () => checkB
 test('JSON: the time to judge a text grows with its length only', () => checkSpeed(65_536, 500));
 
 test('JSON: an integer written as a float becomes null', () => {
-  for (const text of ['4.0', '4.00', '-4.0', '4e0', '4E0', '4e+0', '4e-0', '40e-1', '1e2', '0.0', '-0.0', '0e5']) {
+  for (const text of [
+    '4.0',
+    '4.00',
+    '-4.0',
+    '4e0',
+    '4E0',
+    '4e+0',
+    '4e-0',
+    '40e-1',
+    '1e2',
+    '0.0',
+    '-0.0',
+    '0e5',
+  ]) {
     assert.equal(parse(text), null, text);
     assert.deepEqual(parse(` {"a":[${text},\t${text} ]}`), { a: [null, null] }, text);
   }
-  for (const text of ['1e400', '-1e400', '9007199254740993.0', '1e-400']) assert.equal(parse(text), null, text);
-  for (const text of ['4', '-4', '0', '-0', '4.5', '-4.5', '4e-1', '16.9', '1.5e0', '5e-324', '9007199254740993']) {
+  for (const text of ['1e400', '-1e400', '9007199254740993.0', '1e-400'])
+    assert.equal(parse(text), null, text);
+  for (const text of [
+    '4',
+    '-4',
+    '0',
+    '-0',
+    '4.5',
+    '-4.5',
+    '4e-1',
+    '16.9',
+    '1.5e0',
+    '5e-324',
+    '9007199254740993',
+  ]) {
     assert.ok(Object.is(parse(text), Number(text)), text);
   }
 });
 
 test('JSON: floats inside strings and names stay', () => {
-  for (const value of ['4.0', '1e5', 'a\\"4.0', '\\\\"4.0', '\\', '"', '",4.0,"', '[4.0', '{4.0', '\u{1f44b}4.0']) {
+  for (const value of [
+    '4.0',
+    '1e5',
+    'a\\"4.0',
+    '\\\\"4.0',
+    '\\',
+    '"',
+    '",4.0,"',
+    '[4.0',
+    '{4.0',
+    '\u{1f44b}4.0',
+  ]) {
     const text = JSON.stringify({ [value]: [value, { [value]: value }], x: 1.5 });
     assert.deepEqual(parse(text), JSON.parse(text));
   }
@@ -104,7 +143,9 @@ test('JSON: the last of several members with one name counts', () => {
 });
 
 test('JSON: __proto__ and constructor are ordinary names', () => {
-  const value = parse('{"__proto__":{"title":"x"},"constructor":{"prototype":{"title":"x"}},"x":1.5}') as object;
+  const value = parse(
+    '{"__proto__":{"title":"x"},"constructor":{"prototype":{"title":"x"}},"x":1.5}',
+  ) as object;
   assert.deepEqual(Object.keys(value), ['__proto__', 'constructor', 'x']);
   assert.equal(Object.getPrototypeOf(value), Object.prototype);
   assert.equal('title' in value, false);
@@ -112,7 +153,8 @@ test('JSON: __proto__ and constructor are ordinary names', () => {
 });
 
 test('JSON: nesting is accepted up to its limit', () => {
-  const nested = (open: string, close: string) => (levels: number) => `${open.repeat(levels)}0${close.repeat(levels)}`;
+  const nested = (open: string, close: string) => (levels: number) =>
+    `${open.repeat(levels)}0${close.repeat(levels)}`;
   const forms = {
     arrays: nested('[', ']'),
     objects: nested('{"a":', '}'),
@@ -130,7 +172,11 @@ test('JSON: nesting is accepted up to its limit', () => {
   for (const [name, form] of Object.entries(forms)) {
     // The closed lists are one level deeper than the innermost list that holds them.
     const most = name.startsWith('closed lists') ? MAX_NESTING_LEVELS - 1 : MAX_NESTING_LEVELS;
-    assert.deepEqual(JSON.stringify(parse(form(most))), JSON.stringify(expectedValue(form(most))), name);
+    assert.deepEqual(
+      JSON.stringify(parse(form(most))),
+      JSON.stringify(expectedValue(form(most))),
+      name,
+    );
     assert.match(assertRefused(form(most + 1), name).message, /deep/, name);
   }
 });

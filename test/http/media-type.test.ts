@@ -25,8 +25,29 @@ test('media types: parameters may be quoted, escaped or empty', () => {
 
 test('media types: invalid ones are undefined', () => {
   for (const text of [
-    ...['', ' ', 'json', '/', 'application/', '/json', 'application json', 'application/json, text/plain', 'a/b/c'],
-    ...['a/b x', 'a/b;x', 'a/b;x=', 'a/b;=1', 'a/b;x =1', 'a/b;x= 1', 'a/b;x="1', 'a/b;x="1\\"', 'a/b;x=1 2', 'é/b'],
+    ...[
+      '',
+      ' ',
+      'json',
+      '/',
+      'application/',
+      '/json',
+      'application json',
+      'application/json, text/plain',
+      'a/b/c',
+    ],
+    ...[
+      'a/b x',
+      'a/b;x',
+      'a/b;x=',
+      'a/b;=1',
+      'a/b;x =1',
+      'a/b;x= 1',
+      'a/b;x="1',
+      'a/b;x="1\\"',
+      'a/b;x=1 2',
+      'é/b',
+    ],
   ]) {
     assert.equal(parseMediaType(text), undefined, text);
   }
@@ -34,11 +55,32 @@ test('media types: invalid ones are undefined', () => {
 
 test('media types: JSON is application/json and +json, in UTF-8', () => {
   for (const text of [
-    ...['application/json', 'APPLICATION/JSON', 'application/json;', 'application/json;charset=utf-8'],
-    ...['application/json; charset=UTF-8', 'application/json; charset="utf-8"', 'application/json; charset="\\UTF-8"'],
-    ...['application/json;charset=utf8', 'application/json; profile="https://a/b"', 'application/merge-patch+json'],
-    ...['Application/JSON', 'application/json;charset="UTF-8"', 'application/vnd.api+json; profile="a;b"'],
-    ...['application/vnd.api+json; charset=utf-8', 'application/problem+json', 'application/a+b+json'],
+    ...[
+      'application/json',
+      'APPLICATION/JSON',
+      'application/json;',
+      'application/json;charset=utf-8',
+    ],
+    ...[
+      'application/json; charset=UTF-8',
+      'application/json; charset="utf-8"',
+      'application/json; charset="\\UTF-8"',
+    ],
+    ...[
+      'application/json;charset=utf8',
+      'application/json; profile="https://a/b"',
+      'application/merge-patch+json',
+    ],
+    ...[
+      'Application/JSON',
+      'application/json;charset="UTF-8"',
+      'application/vnd.api+json; profile="a;b"',
+    ],
+    ...[
+      'application/vnd.api+json; charset=utf-8',
+      'application/problem+json',
+      'application/a+b+json',
+    ],
   ]) {
     assert.equal(isJson(text), true, text);
   }
@@ -46,14 +88,38 @@ test('media types: JSON is application/json and +json, in UTF-8', () => {
 
 test('media types: others are not JSON', () => {
   for (const text of [
-    ...['', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'],
-    ...['application/jsonp', 'application/json5', 'application/xml', 'application/+json', 'application/json+xml'],
+    ...[
+      '',
+      'text/plain',
+      'text/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ],
+    ...[
+      'application/jsonp',
+      'application/json5',
+      'application/xml',
+      'application/+json',
+      'application/json+xml',
+    ],
     ...['text/plain;charset=UTF-8', 'application/octet-stream', 'application/jsonx', ' ', ';'],
-    ...['application/json; charset=utf-16le', 'application/json; charset="utf-32"', 'application/json, text/plain'],
+    ...[
+      'application/json; charset=utf-16le',
+      'application/json; charset="utf-32"',
+      'application/json, text/plain',
+    ],
     ...['application/ld+json;charset=iso-8859-1'],
     ...['image/svg+json', 'json', '*/*', 'application/*', 'application/json, application/json'],
-    ...['application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset="utf-16"'],
-    ...['application/json; charset=us-ascii', 'application/json; charset=""', 'application/json; charset'],
+    ...[
+      'application/json; charset=latin1',
+      'application/json; charset=utf-16',
+      'application/json; charset="utf-16"',
+    ],
+    ...[
+      'application/json; charset=us-ascii',
+      'application/json; charset=""',
+      'application/json; charset',
+    ],
     ...['application/json; charset=utf-8; charset=latin1', 'application/json charset=utf-8'],
   ]) {
     assert.equal(isJson(text), false, text);
@@ -94,7 +160,11 @@ test('weights: weights from 0 to 1', () => {
     'application/json': 0.5,
     '*/*': 0.001,
   });
-  assert.deepEqual(weighed('br;q=0,gzip ; q=0.0\t, deflate;q=1.000'), { br: 0, gzip: 0, deflate: 1 });
+  assert.deepEqual(weighed('br;q=0,gzip ; q=0.0\t, deflate;q=1.000'), {
+    br: 0,
+    gzip: 0,
+    deflate: 1,
+  });
   assert.deepEqual(weighed('text/html;level=1;q=0.4;x=2'), { 'text/html': 0.4 });
 });
 
@@ -103,11 +173,17 @@ test('weights: names and q in either case', () => {
 });
 
 test('weights: an invalid weight counts as zero', () => {
-  assert.deepEqual(weighed('br;q=x, gzip;q=, identity;q=0,5'), { br: 0, gzip: 0, identity: 0, '5': 1 });
+  assert.deepEqual(weighed('br;q=x, gzip;q=, identity;q=0,5'), {
+    br: 0,
+    gzip: 0,
+    identity: 0,
+    '5': 1,
+  });
 });
 
 test('weights: an empty field accepts nothing', () => {
-  for (const field of [undefined, '', ' ', ',', ';q=1', ' , ;']) assert.deepEqual(weighed(field), {}, field);
+  for (const field of [undefined, '', ' ', ',', ';q=1', ' , ;'])
+    assert.deepEqual(weighed(field), {}, field);
 });
 
 test('weights: several lines are one list', () => {

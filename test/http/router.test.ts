@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRouter } from '../../src/http/router.ts';
 
-const route = (method: string, template: string) => ({ method, template, name: `${method} ${template}` });
+const route = (method: string, template: string) => ({
+  method,
+  template,
+  name: `${method} ${template}`,
+});
 
 /** Returns a function that finds the template of a path and the values of its parameters. */
 function finder(...templates: string[]) {
@@ -18,7 +22,11 @@ test('router: finds the template and the values, in order', () => {
   assert.deepEqual(find(''), ['/']);
   assert.deepEqual(find('notes'), ['/notes']);
   assert.deepEqual(find('notes', '7'), ['/notes/{note_id}', '7']);
-  assert.deepEqual(find('notes', '7', 'comments', '8'), ['/notes/{note_id}/comments/{comment_id}', '7', '8']);
+  assert.deepEqual(find('notes', '7', 'comments', '8'), [
+    '/notes/{note_id}/comments/{comment_id}',
+    '7',
+    '8',
+  ]);
   assert.deepEqual(find('notes', 'a/b%'), ['/notes/{note_id}', 'a/b%']);
 });
 
@@ -99,6 +107,9 @@ test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
 });
 
 test('router: two routes for one method and path are an error', () => {
-  assert.throws(() => createRouter([route('GET', '/a'), route('GET', '/a')]), /two routes for GET \/a/);
+  assert.throws(
+    () => createRouter([route('GET', '/a'), route('GET', '/a')]),
+    /two routes for GET \/a/,
+  );
   assert.throws(() => createRouter([route('GET', '/a/{x}'), route('GET', '/a/{y}')]), /two routes/);
 });

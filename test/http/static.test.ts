@@ -57,7 +57,10 @@ test('assets: the best coding that the client accepts', () => {
     assert.deepEqual(decoded(reply), bytes);
   }
   assert.equal(
-    header(serveAsset({ bytes, gzip: compressed.gzip }, [])({ 'accept-encoding': 'br, gzip' }), 'content-encoding'),
+    header(
+      serveAsset({ bytes, gzip: compressed.gzip }, [])({ 'accept-encoding': 'br, gzip' }),
+      'content-encoding',
+    ),
     'gzip',
   );
 });
@@ -65,7 +68,11 @@ test('assets: the best coding that the client accepts', () => {
 test('assets: each coding and content has its own ETag', () => {
   const etags = (content: Buffer) =>
     ['identity', 'br', 'gzip'].map((coding) => {
-      const asset = { bytes: content, brotli: brotliCompressSync(content), gzip: gzipSync(content) };
+      const asset = {
+        bytes: content,
+        brotli: brotliCompressSync(content),
+        gzip: gzipSync(content),
+      };
       return header(serveAsset(asset, HEADERS)({ 'accept-encoding': coding }), 'etag');
     });
   assert.equal(new Set([...etags(bytes), ...etags(Buffer.from('other'))]).size, 6);
@@ -77,11 +84,19 @@ test('assets: 304 without a body for a matching ETag', () => {
   for (const coding of ['identity', 'br', 'gzip']) {
     const first = serve({ 'accept-encoding': coding });
     const etag = header(first, 'etag') ?? '';
-    for (const sent of [etag, `W/${etag}`, `"other", ${etag}`, `W/"a",W/${etag} ,"b"`, '*', ` ${etag} `]) {
+    for (const sent of [
+      etag,
+      `W/${etag}`,
+      `"other", ${etag}`,
+      `W/"a",W/${etag} ,"b"`,
+      '*',
+      ` ${etag} `,
+    ]) {
       const reply = serve({ 'accept-encoding': coding, 'if-none-match': sent });
       assert.equal(reply.status, 304, sent);
       assert.equal(reply.body, undefined);
-      for (const name of ['etag', 'vary', 'cache-control']) assert.equal(header(reply, name), header(first, name));
+      for (const name of ['etag', 'vary', 'cache-control'])
+        assert.equal(header(reply, name), header(first, name));
     }
   }
 });
@@ -94,5 +109,9 @@ test('assets: 200 for another ETag', () => {
     assert.equal(reply.status, 200, sent);
     assert.deepEqual(reply.body, bytes);
   }
-  assert.equal(serve({ 'accept-encoding': 'br', 'if-none-match': etag }).status, 200, 'the ETag of another coding');
+  assert.equal(
+    serve({ 'accept-encoding': 'br', 'if-none-match': etag }).status,
+    200,
+    'the ETag of another coding',
+  );
 });

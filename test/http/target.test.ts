@@ -8,7 +8,9 @@ function targetOf(url: string): Target {
   return parseTarget({ method: 'GET', url });
 }
 
-function assertParts(cases: Readonly<Record<string, readonly [segments: string[], query: string]>>): void {
+function assertParts(
+  cases: Readonly<Record<string, readonly [segments: string[], query: string]>>,
+): void {
   for (const [text, [segments, query]] of Object.entries(cases)) {
     assert.deepEqual(targetOf(text), { segments, query, isServer: false }, text);
   }
@@ -78,10 +80,31 @@ test('targets: two leading slashes do not name a host', () => {
 
 test('targets: others are refused', () => {
   for (const text of [
-    ...['', '*', 'notes', '?limit=5', 'http:/b/notes', 'http://', 'http:///notes', 'ftp://b/notes', 'b:443', '\\notes'],
+    ...[
+      '',
+      '*',
+      'notes',
+      '?limit=5',
+      'http:/b/notes',
+      'http://',
+      'http:///notes',
+      'ftp://b/notes',
+      'b:443',
+      '\\notes',
+    ],
     ...['/notes#top', '/notes?a#b', 'http://user@b/notes', 'http://u:p@b', '#', 'http://b#/notes'],
     ...['http://b/notes#top'],
-    ...['/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af', '/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
+    ...[
+      '/%',
+      '/%4',
+      '/%zz',
+      '/%e2%82',
+      '/%ff',
+      '/%c0%af',
+      '/%ed%a0%80',
+      '/notes/%u0031',
+      '/ok/%zz?limit=5',
+    ],
   ]) {
     assert.throws(
       () => targetOf(text),
@@ -92,8 +115,16 @@ test('targets: others are refused', () => {
 });
 
 test('targets: * is the whole server, for OPTIONS only', () => {
-  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '*' }), { segments: [], query: '', isServer: true });
-  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '/*' }), { segments: ['*'], query: '', isServer: false });
+  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '*' }), {
+    segments: [],
+    query: '',
+    isServer: true,
+  });
+  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '/*' }), {
+    segments: ['*'],
+    query: '',
+    isServer: false,
+  });
   assert.throws(() => parseTarget({ method: 'OPTIONS', url: '*?' }), Problem);
 });
 

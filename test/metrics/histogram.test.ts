@@ -5,9 +5,14 @@ import { createHistogram } from '../../src/metrics/histogram.ts';
 
 /** Returns the samples as `name{labels}`: value. */
 function samplesOf(snapshot: object): Record<string, number> {
-  const { values } = snapshot as { values: { metricName: string; labels: object; value: number }[] };
+  const { values } = snapshot as {
+    values: { metricName: string; labels: object; value: number }[];
+  };
   return Object.fromEntries(
-    values.map(({ metricName, labels, value }) => [`${metricName}${JSON.stringify(labels)}`, value]),
+    values.map(({ metricName, labels, value }) => [
+      `${metricName}${JSON.stringify(labels)}`,
+      value,
+    ]),
   );
 }
 
@@ -30,6 +35,8 @@ test('histogram: each series counts by itself, from zero', () => {
   assert.deepEqual(samplesOf(snapshot()), {});
   begin({ a: 'x' });
   begin({ a: 'y' })(5);
-  const counts = Object.entries(samplesOf(snapshot())).filter(([name]) => name.startsWith('h_count'));
+  const counts = Object.entries(samplesOf(snapshot())).filter(([name]) =>
+    name.startsWith('h_count'),
+  );
   assert.deepEqual(Object.fromEntries(counts), { 'h_count{"a":"x"}': 0, 'h_count{"a":"y"}': 1 });
 });

@@ -38,7 +38,12 @@ function linked() {
       return number / 2;
     },
     fail() {
-      throw Object.assign(new Error('in use'), { code: 'EADDRINUSE', address: '127.0.0.1', port: 80, secret: 'x' });
+      throw Object.assign(new Error('in use'), {
+        code: 'EADDRINUSE',
+        address: '127.0.0.1',
+        port: 80,
+        secret: 'x',
+      });
     },
     note: (text) => void notes.push(text),
   };
@@ -48,7 +53,10 @@ function linked() {
 
 test('channel: each call gets its own answer, in any order', async () => {
   const { channel } = linked();
-  assert.deepEqual(await Promise.all([6, 0, 4].map((number) => channel.call('half', number))), [3, 0, 2]);
+  assert.deepEqual(
+    await Promise.all([6, 0, 4].map((number) => channel.call('half', number))),
+    [3, 0, 2],
+  );
 });
 
 test('channel: a call rejects with the error of the other end', async () => {
@@ -79,7 +87,14 @@ test('channel: waiting and later calls reject when it closes', async () => {
 
 test('channel: messages of others are ignored', async () => {
   const { channel, right } = linked();
-  for (const message of [null, 'text', 7, { cmd: 'NODE_CLUSTER' }, { answers: 99 }, { name: 'unknown' }]) {
+  for (const message of [
+    null,
+    'text',
+    7,
+    { cmd: 'NODE_CLUSTER' },
+    { answers: 99 },
+    { name: 'unknown' },
+  ]) {
     right.send?.(message as object, undefined, undefined, () => {});
   }
   assert.equal(await channel.call('half', 2), 1);

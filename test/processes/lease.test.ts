@@ -1,4 +1,5 @@
-// The lease for writing, without processes: who holds it, who waits, and what happens when one of them disappears.
+// The lease for writing, without processes: who holds it, who waits, and what happens when one of
+// them disappears.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -50,7 +51,8 @@ function queueOf(overdueMs?: number, deaf?: string) {
   const queue = new LeaseQueue<string>(
     {
       notify: (holder) => notified.push(holder),
-      reach: (holder) => (holder === deaf ? new Promise(() => {}) : Promise.resolve(reached.push(holder))),
+      reach: (holder) =>
+        holder === deaf ? new Promise(() => {}) : Promise.resolve(reached.push(holder)),
     },
     overdueMs,
   );

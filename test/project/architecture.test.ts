@@ -21,24 +21,34 @@ const LAYERS = [
 const SERVICE = ['main.ts', 'library.ts'];
 const BUILD = 'build/build.ts';
 
-/** The module of the demonstrations that answers requests; the pool and the threads know no HTTP. */
+/**
+ * The module of the demonstrations that answers requests; the pool and the threads know no HTTP.
+ */
 const DEMONSTRATION_ROUTES = 'concurrency/demonstrations.ts';
 
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
-const closureOfAll = (paths: readonly string[]) => new Set(paths.flatMap((path) => [...closureOf(path)]));
+const closureOfAll = (paths: readonly string[]) =>
+  new Set(paths.flatMap((path) => [...closureOf(path)]));
 const isNode = (name: string) => name.startsWith('node:');
 
 /** The imports of modules, as `src/module imports module`, that break a rule. */
 function importsWhere(breaks: (importer: string, imported: string) => boolean): string[] {
   return sources.flatMap(({ path, imports }) =>
-    imports.filter((target) => breaks(path, target)).map((target) => `src/${path} imports ${target}`),
+    imports
+      .filter((target) => breaks(path, target))
+      .map((target) => `src/${path} imports ${target}`),
   );
 }
 
-/** The modules that import a package of that name, as `src/module imports package`, outside of `places`. */
+/**
+ * The modules that import a package of that name, as `src/module imports package`, outside of
+ * `places`.
+ */
 function packageOutside(name: string, places: RegExp): string[] {
-  const users = sources.filter(({ path, packages }) => packages.includes(name) && !places.test(path));
+  const users = sources.filter(
+    ({ path, packages }) => packages.includes(name) && !places.test(path),
+  );
   return users.map(({ path }) => `src/${path} imports ${name}`);
 }
 
@@ -65,23 +75,31 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
   'there are no import cycles': () => importsWhere((path, target) => closureOf(target).has(path)),
 
   'http imports no other folder': () =>
-    importsWhere((path, target) => sourceAt(path).room === 'http' && sourceAt(target).room !== 'http'),
+    importsWhere(
+      (path, target) => sourceAt(path).room === 'http' && sourceAt(target).room !== 'http',
+    ),
 
   'storage and the threads know no HTTP': () =>
     importsWhere((path, target) => {
       const { room } = sourceAt(path);
       const rooms = [...closureOf(target)].map((each) => sourceAt(each).room);
-      const isApart = room === 'storage' || (room === 'concurrency' && path !== DEMONSTRATION_ROUTES);
+      const isApart =
+        room === 'storage' || (room === 'concurrency' && path !== DEMONSTRATION_ROUTES);
       return isApart && rooms.includes('http');
     }),
 
   'resources import nothing': () =>
-    importsWhere((path, target) => sourceAt(path).room === 'resources' && sourceAt(target).room !== 'resources'),
+    importsWhere(
+      (path, target) =>
+        sourceAt(path).room === 'resources' && sourceAt(target).room !== 'resources',
+    ),
 
   'only storage/sqlite imports sqlite3': () => packageOutside('sqlite3', /^storage\/sqlite\//),
 
   'each package is imported in one folder': () => {
-    const names = new Set(sources.flatMap(({ packages }) => packages.filter((name) => !isNode(name))));
+    const names = new Set(
+      sources.flatMap(({ packages }) => packages.filter((name) => !isNode(name))),
+    );
     return [...names].flatMap((name) => {
       const users = sources.filter(({ packages }) => packages.includes(name));
       const isSpread = new Set(users.map(({ room }) => room)).size > 1;
@@ -96,7 +114,9 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
 
   'the service loads no package of the build': () =>
     [...closureOfAll(SERVICE)].flatMap((path) => {
-      const foreign = sourceAt(path).packages.filter((name) => !isNode(name) && !(name in dependencies));
+      const foreign = sourceAt(path).packages.filter(
+        (name) => !isNode(name) && !(name in dependencies),
+      );
       return foreign.map((name) => `src/${path} imports ${name}`);
     }),
 
@@ -109,7 +129,9 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
 
   'one file ends the process and uses its signals and streams': () =>
     // Signal 0 only asks whether a process exists.
-    severalWith(/\bprocess\.(?:exit|exitCode|abort|reallyExit|on|once|std(?:out|err)\.write|kill(?!\(\w+, 0\)))\b/),
+    severalWith(
+      /\bprocess\.(?:exit|exitCode|abort|reallyExit|on|once|std(?:out|err)\.write|kill(?!\(\w+, 0\)))\b/,
+    ),
 
   'nothing is written to the console': () => modulesWith(/\bconsole\./),
 
@@ -124,7 +146,9 @@ for (const [rule, findBroken] of Object.entries(RULES)) {
 }
 
 test('architecture: importing a module does nothing', async (t) => {
-  const modules = sources.filter(({ path }) => !path.endsWith('.d.ts')).map(({ path }) => path.replace(/ts$/, 'js'));
+  const modules = sources
+    .filter(({ path }) => !path.endsWith('.d.ts'))
+    .map(({ path }) => path.replace(/ts$/, 'js'));
   const packages = new Set(sources.flatMap((source) => source.packages));
   const script = `
     // Open handles and listeners, without the requests by which Node itself reads modules.
@@ -139,13 +163,17 @@ test('architecture: importing a module does nothing', async (t) => {
       await import(new URL(path, ${JSON.stringify(new URL('dist/src/', root).href)}));
       if (inventory() !== before) throw new Error('src/' + path + ' leaves behind ' + inventory());
     }`;
-  // The script is in dist/, where packages are found, and runs in an empty folder, where files would show.
+  // The script is in dist/, where packages are found, and runs in an empty folder, where files
+  // would show.
   const program = new URL(`dist/import-everything-${process.pid}.mjs`, root);
   writeFileSync(program, script);
   t.after(() => rmSync(program));
   const folder = temporaryFolder(t);
   const args = [fileURLToPath(program)];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 30_000 });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, {
+    cwd: folder,
+    timeout: 30_000,
+  });
   assert.deepEqual({ stdout, stderr }, { stdout: '', stderr: '' });
   assert.deepEqual(readdirSync(folder), []);
 });

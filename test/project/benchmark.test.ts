@@ -1,4 +1,5 @@
-// The figures of the README and of the guide are the measurements in bench.json, which `npm run bench` writes.
+// The figures of the README and of the guide are the measurements in bench.json, which `npm run
+// bench` writes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { root } from '../support/sources.ts';
@@ -13,11 +14,15 @@ const { chart } = await import(new URL('test/bench/chart.mjs', root).href);
 const lines: readonly string[] = ratioTable(results).split('\n');
 
 test('benchmark: the guide has the table', () => {
-  assert.ok(guide('benchmarks').includes(`\n\n${lines.join('\n')}\n\n`), 'paste the table that npm run bench prints');
+  assert.ok(
+    guide('benchmarks').includes(`\n\n${lines.join('\n')}\n\n`),
+    'paste the table that npm run bench prints',
+  );
 });
 
 test('benchmark: the README has some rows and the picture', () => {
-  const isShown = (line: string, index: number) => index < 2 || Number(line.split('|')[2]) === CONNECTIONS;
+  const isShown = (line: string, index: number) =>
+    index < 2 || Number(line.split('|')[2]) === CONNECTIONS;
   const shown = lines.filter(isShown);
   assert.ok(shown.length > 2);
   assert.ok(

@@ -1,4 +1,5 @@
-// The Dockerfile agrees with the code: the files that it copies, the options that it sets, the path that it requests.
+// The Dockerfile agrees with the code: the files that it copies, the options that it sets, the path
+// that it requests.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -16,7 +17,8 @@ const instructions = textOf('Dockerfile')
   .filter((line) => line !== '')
   .map((line) => line.split(/ (.*)/s).slice(0, 2) as [name: string, rest: string]);
 
-const all = (name: string) => instructions.filter(([each]) => each === name).map(([, rest]) => rest);
+const all = (name: string) =>
+  instructions.filter(([each]) => each === name).map(([, rest]) => rest);
 const last = (name: string) => all(name).at(-1) ?? assert.fail(`there is no ${name}`);
 
 /** The variables that the image sets. */
@@ -50,7 +52,9 @@ test('container: the variables are options, the port is right', () => {
   const names = optionsHelp().map(
     ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
   );
-  const documented = [...guide('deployment').matchAll(/--env (\w+)=/g)].map(([, name = '']) => name);
+  const documented = [...guide('deployment').matchAll(/--env (\w+)=/g)].map(
+    ([, name = '']) => name,
+  );
   assert.ok(documented.length > 0);
   for (const name of [...documented, ...Object.keys(variables)]) {
     assert.ok(name === 'NODE_ENV' || names.includes(name), name);

@@ -10,7 +10,9 @@ const MAX_FUNCTION_LINES = 60;
 const FUNCTION_START = /^ *[^ .].*(?:\)(?:: .+)?|=>) \{$/;
 
 /** The lines, numbered from 1, for which `breaks` is true, as `src/path:line: text`. */
-function linesWhere(breaks: (line: string, number: number, lines: readonly string[]) => boolean): string[] {
+function linesWhere(
+  breaks: (line: string, number: number, lines: readonly string[]) => boolean,
+): string[] {
   return sources.flatMap(({ path, lines }) =>
     lines.flatMap((line, index) =>
       breaks(line, index + 1, lines) ? [`src/${path}:${index + 1}: ${line.trim()}`] : [],

@@ -1,4 +1,5 @@
-// The service as a library. The endurance ring repeats these tests with the package that npm installs.
+// The service as a library. The endurance ring repeats these tests with the package that npm
+// installs.
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -29,16 +29,20 @@ interface Locked extends Partial<Manifest> {
 }
 
 const manifest: Manifest = JSON.parse(textOf('package.json'));
-const lock: Manifest & { packages: Record<string, Locked> } = JSON.parse(textOf('package-lock.json'));
+const lock: Manifest & { packages: Record<string, Locked> } = JSON.parse(
+  textOf('package-lock.json'),
+);
 const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
 
 test('package: every dependency has an exact version', () => {
-  for (const [name, version] of Object.entries(wanted)) assert.match(version, /^\d+\.\d+\.\d+$/, name);
+  for (const [name, version] of Object.entries(wanted))
+    assert.match(version, /^\d+\.\d+\.\d+$/, name);
   assert.deepEqual(Object.keys(manifest.dependencies), ['prom-client', 'sqlite3']);
 });
 
 test('package: SECURITY.md names the dependencies at run time', () => {
-  const [, listed = ''] = /^- The packages that are installed: (.*)$/m.exec(textOf('SECURITY.md')) ?? [];
+  const [, listed = ''] =
+    /^- The packages that are installed: (.*)$/m.exec(textOf('SECURITY.md')) ?? [];
   const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
   assert.deepEqual(names.sort(), Object.keys(manifest.dependencies).sort());
 });
@@ -46,7 +50,15 @@ test('package: SECURITY.md names the dependencies at run time', () => {
 test('package: the lock file agrees with package.json', () => {
   const own = lock.packages[''];
   assert.deepEqual([lock.name, lock.version], [manifest.name, manifest.version]);
-  for (const key of ['name', 'version', 'license', 'engines', 'bin', 'dependencies', 'devDependencies'] as const) {
+  for (const key of [
+    'name',
+    'version',
+    'license',
+    'engines',
+    'bin',
+    'dependencies',
+    'devDependencies',
+  ] as const) {
     assert.deepEqual(own?.[key], manifest[key], key);
   }
   for (const [name, version] of Object.entries(wanted)) {
@@ -68,9 +80,13 @@ test('package: the lock file has hashes and names no registry', () => {
 });
 
 test('package: only the install script of sqlite3 is allowed', () => {
-  const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
+  const scripted = Object.entries(lock.packages).filter(
+    ([, { hasInstallScript }]) => hasInstallScript,
+  );
   // The script of the root is the build.
-  const names = scripted.filter(([path]) => path !== '').map(([path]) => path.replace(/^.*node_modules\//, ''));
+  const names = scripted
+    .filter(([path]) => path !== '')
+    .map(([path]) => path.replace(/^.*node_modules\//, ''));
   assert.deepEqual(Object.keys(manifest.allowScripts).sort(), names.sort());
   const allowed = Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed);
   assert.deepEqual(allowed, [['sqlite3', true]]);
@@ -81,10 +97,16 @@ test('package: engines and types are those of the oldest Node', () => {
   assert.match(wanted['@types/node'] ?? '', /^20\./);
   const [, major = 0, minor = 0] = /^>=(\d+)\.(\d+)$/.exec(manifest.engines.node) ?? [];
   const [runningMajor = 0, runningMinor = 0] = process.versions.node.split('.').map(Number);
-  assert.ok(runningMajor > Number(major) || (runningMajor === Number(major) && runningMinor >= Number(minor)));
+  assert.ok(
+    runningMajor > Number(major) ||
+      (runningMajor === Number(major) && runningMinor >= Number(minor)),
+  );
 });
 
-/** The files that the build makes: the modules of the service, the assets of the docs page and the guides. */
+/**
+ * The files that the build makes: the modules of the service, the assets of the docs page and the
+ * guides.
+ */
 function builtFiles(): string[] {
   const modules = [...closureOf('main.ts'), ...closureOf('library.ts')];
   const code = modules.map((path) => path.replace(/(?:\.d)?\.ts$/, '.js'));
@@ -101,25 +123,36 @@ test('package: packs exactly what runs and what documents it', async () => {
   // npm 12 returns an object by name, earlier versions an array.
   const [{ files }] = Object.values(JSON.parse(stdout)) as [{ files: { path: string }[] }];
   const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
-  const run = ['bin/notes-server', 'schemas/openapi.json', 'dist/src/library.d.ts', ...builtFiles()];
+  const run = [
+    'bin/notes-server',
+    'schemas/openapi.json',
+    'dist/src/library.d.ts',
+    ...builtFiles(),
+  ];
   assert.deepEqual(files.map(({ path }) => path).sort(), [...documents, ...run].sort());
 });
 
 test('package: the types of the library need no others', () => {
   const { '.': library, ...others } = manifest.exports;
   assert.deepEqual(library, { types: './dist/src/library.d.ts', default: './dist/src/library.js' });
-  assert.deepEqual(others, { './openapi.json': './schemas/openapi.json', './package.json': './package.json' });
+  assert.deepEqual(others, {
+    './openapi.json': './schemas/openapi.json',
+    './package.json': './package.json',
+  });
   assert.doesNotMatch(textOf('dist/src/library.d.ts'), /\b(?:import|reference|NodeJS|Buffer)\b/);
 });
 
 test('package: one version, and a checklist of its places', () => {
   const found = {
     'schemas/openapi.json': [...textOf('schemas/openapi.json').matchAll(/"version": "([^"]*)"/g)],
-    'src/docs/guides/deployment.md': [...guide('deployment').matchAll(/notes-server-(\d[^/\s]*)\.tgz/g)],
+    'src/docs/guides/deployment.md': [
+      ...guide('deployment').matchAll(/notes-server-(\d[^/\s]*)\.tgz/g),
+    ],
   };
   for (const [file, matches] of Object.entries(found)) {
     assert.ok(matches.length > 0, file);
-    for (const [text, version] of matches) assert.equal(version, manifest.version, `${file}: ${text}`);
+    for (const [text, version] of matches)
+      assert.equal(version, manifest.version, `${file}: ${text}`);
   }
   const checklist = sectionOf(guide('releasing'), 'Before a release');
   const [, firstStep = ''] = /^1\. ([\s\S]*?)^2\. /m.exec(checklist) ?? [];

@@ -41,7 +41,10 @@ for (const [name, text] of [
     assert.equal(steps.length, 6);
     for (const [command = '', ...shown] of steps) {
       const here = (text: string) => text.replaceAll('http://127.0.0.1:3000', service.url);
-      const { stdout } = await promisify(execFile)('sh', ['-c', here(command.replace('curl ', 'curl -s '))]);
+      const { stdout } = await promisify(execFile)('sh', [
+        '-c',
+        here(command.replace('curl ', 'curl -s ')),
+      ]);
       assert.equal(stdout.trim(), here(shown.join('\n')), command);
     }
   });
@@ -106,7 +109,8 @@ test('readme: the folders are exactly those of the source', () => {
 });
 
 test('operation: the limits are those of the code', () => {
-  const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = HTTP_LIMITS;
+  const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } =
+    HTTP_LIMITS;
   const { connections, closeMs, stalledMs } = HTTP_LIMITS;
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes } = DISPATCH_LIMITS;
   const { waitMs, shortItems, burstItems, burstItemMs } = BATCH_LIMITS;
@@ -147,7 +151,8 @@ test('documents: relative links lead to files and headings', () => {
     const [file = '', heading] = link.split('#');
     const target = file === '' ? path : posix.join(posix.dirname(path), file);
     assert.ok(existsSync(new URL(target, root)), `${path}: ${link}`);
-    if (heading !== undefined) assert.ok(headingsOf(textOf(target)).includes(heading), `${path}: ${link}`);
+    if (heading !== undefined)
+      assert.ok(headingsOf(textOf(target)).includes(heading), `${path}: ${link}`);
   }
 });
 
@@ -160,7 +165,11 @@ function headingsOf(text: string): string[] {
 test('backups: the export is imported and exported unchanged', async (t) => {
   const [shown = ''] = /^\{"type":"notes-server"[\s\S]*?\n(?=```)/m.exec(guide('backups')) ?? [];
   const name = newFile(t);
-  const storage = { db: { kind: 'file', name } as const, dbPassword: undefined, dbPasswordFile: undefined };
+  const storage = {
+    db: { kind: 'file', name } as const,
+    dbPassword: undefined,
+    dbPasswordFile: undefined,
+  };
   const quiet = { isTerminal: false, write() {} };
   async function* input() {
     yield Buffer.from(shown);

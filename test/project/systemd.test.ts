@@ -1,4 +1,5 @@
-// The systemd unit of the guide to deployment agrees with the code, and systemd accepts it where it is installed.
+// The systemd unit of the guide to deployment agrees with the code, and systemd accepts it where it
+// is installed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,13 +13,17 @@ import { skipLoudly } from '../support/skip.ts';
 import { guide, proseOf } from './documents.ts';
 
 const deployment = guide('deployment');
-const unit = /```ini\n(\[Unit\][\s\S]*?)```/.exec(deployment)?.[1] ?? assert.fail('the guide has no unit');
+const unit =
+  /```ini\n(\[Unit\][\s\S]*?)```/.exec(deployment)?.[1] ?? assert.fail('the guide has no unit');
 
 /** All values of a setting. */
 const valuesOf = (name: string) =>
   [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value ?? '');
 
-/** Runs `systemd-analyze` on the unit with the launcher of this tree; without it, skips the test and returns undefined. */
+/**
+ * Runs `systemd-analyze` on the unit with the launcher of this tree; without it, skips the test and
+ * returns undefined.
+ */
 function analyze(t: TestContext, ...args: string[]) {
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
     skipLoudly(t, 'there is no systemd-analyze here');
@@ -26,7 +31,9 @@ function analyze(t: TestContext, ...args: string[]) {
   }
   const file = join(temporaryFolder(t), 'notes-server.service');
   writeFileSync(file, unit.replace(/^ExecStart=.*$/m, `ExecStart=${process.execPath} ${LAUNCHER}`));
-  const { status, stdout, stderr } = spawnSync('systemd-analyze', [...args, file], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', [...args, file], {
+    encoding: 'utf8',
+  });
   return { status, stdout, stderr };
 }
 
@@ -34,7 +41,9 @@ test('systemd: the variables are options, and keys are passed on', () => {
   const names = optionsHelp().map(
     ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
   );
-  const variables = valuesOf('Environment').flatMap((value) => value.split(' ').map((each) => each.split('=')));
+  const variables = valuesOf('Environment').flatMap((value) =>
+    value.split(' ').map((each) => each.split('=')),
+  );
   for (const [name = ''] of variables) assert.ok(names.includes(name), name);
   const [[, keys = ''] = []] = variables.filter(([name]) => name === 'NOTES_API_KEYS_FILE');
   assert.equal(keys, `%d/${valuesOf('LoadCredential')[0]?.split(':')[0]}`);
@@ -55,8 +64,14 @@ test('systemd: the unit is valid', (t) => {
 
 test('systemd: the exposure is at most that in the guide', (t) => {
   const rating =
-    /rates the exposure (\d+\.\d)/.exec(proseOf(deployment))?.[1] ?? assert.fail('the guide has no rating');
+    /rates the exposure (\d+\.\d)/.exec(proseOf(deployment))?.[1] ??
+    assert.fail('the guide has no rating');
   // Versions of systemd differ a little.
-  const verdict = analyze(t, 'security', '--offline=true', `--threshold=${Math.round(Number(rating) * 10) + 3}`);
+  const verdict = analyze(
+    t,
+    'security',
+    '--offline=true',
+    `--threshold=${Math.round(Number(rating) * 10) + 3}`,
+  );
   if (verdict) assert.equal(verdict.status, 0, verdict.stdout.slice(-200));
 });

@@ -1,4 +1,5 @@
-// The batcher with batches that the test holds and ends, so that the test decides what each batch contains.
+// The batcher with batches that the test holds and ends, so that the test decides what each batch
+// contains.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -16,13 +17,19 @@ interface HeldBatch {
   fail(error: Error): void;
 }
 
-/** Returns a batcher whose batches run until the test ends them. The size of an item is its length. */
+/**
+ * Returns a batcher whose batches run until the test ends them. The size of an item is its length.
+ */
 function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
   const batches: HeldBatch[] = [];
   const batcher = new Batcher<string, string>({
     run: (items) =>
       new Promise<Outcomes>((resolve, reject) => {
-        batches.push({ items, succeed: (outcomes = items.map(done)) => resolve(outcomes), fail: reject });
+        batches.push({
+          items,
+          succeed: (outcomes = items.map(done)) => resolve(outcomes),
+          fail: reject,
+        });
       }),
     size: (item) => item.length,
     beside,
@@ -36,7 +43,9 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
     return batches[count - 1] ?? assert.fail();
   }
 
-  /** Lets every batch succeed until all of `answers` have settled; returns the items of each batch. */
+  /**
+   * Lets every batch succeed until all of `answers` have settled; returns the items of each batch.
+   */
   async function runAll(answers: readonly Promise<unknown>[]): Promise<(readonly string[])[]> {
     let settled = false;
     const all = Promise.allSettled(answers).then(() => {
@@ -159,7 +168,8 @@ const BUSY = {
 
 test('batcher: a burst is admitted, more is refused', async () => {
   const { submit, runAll } = heldBatcher(BUSY);
-  const fill = (count: number) => Array.from({ length: count }, (_, index) => submit(String(index)));
+  const fill = (count: number) =>
+    Array.from({ length: count }, (_, index) => submit(String(index)));
   const [first, second] = [fill(2 + 3), fill(2)];
   await Promise.all(second.map((each) => assert.rejects(each, QueueFull)));
   await runAll(first);

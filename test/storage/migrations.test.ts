@@ -1,4 +1,5 @@
-// From an empty file to the tables of this version, also with several programs at once. Other files are left alone.
+// From an empty file to the tables of this version, also with several programs at once. Other files
+// are left alone.
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
@@ -95,7 +96,15 @@ test('migrations: the counters of a table, with and without owners', () => {
 
 test('migrations: an empty database gets STRICT tables and a version', async (t) => {
   const database = await openDatabase(t);
-  const names = ['comment_blocks', 'comments', 'note_blocks', 'notes', 'notes_server_versions', 'tag_blocks', 'tags'];
+  const names = [
+    'comment_blocks',
+    'comments',
+    'note_blocks',
+    'notes',
+    'notes_server_versions',
+    'tag_blocks',
+    'tags',
+  ];
   assert.deepEqual(
     await rows(database, TABLES),
     names.map((name) => ({ name, strict: 1 })),
@@ -112,7 +121,8 @@ test('migrations: types, unique ids, and comments deleted with notes', async (t)
     `INSERT INTO tags (id, name) VALUES ('one', 'a')`,
     `INSERT INTO comments (note_id, body) VALUES (2, 'an orphan')`,
   ];
-  for (const sql of refused) await assert.rejects(change(database, sql), /SQLITE_CONSTRAINT|SQLITE_MISMATCH/, sql);
+  for (const sql of refused)
+    await assert.rejects(change(database, sql), /SQLITE_CONSTRAINT|SQLITE_MISMATCH/, sql);
 
   for (const [table, insert] of [
     ['comments', `INSERT INTO comments (note_id, body) VALUES (1, 'a') RETURNING id`],
@@ -149,7 +159,11 @@ test('migrations: each step runs once, in order', async (t) => {
   await migrate(database, steps);
   await migrate(database, steps);
   assert.deepEqual(await rows(database, 'SELECT a FROM two'), [{ a: 7 }, { a: 8 }]);
-  assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }, { version: 2 }, { version: 3 }]);
+  assert.deepEqual(await rows(database, VERSIONS), [
+    { version: 1 },
+    { version: 2 },
+    { version: 3 },
+  ]);
   assert.equal(transactions.length, 3);
 });
 
@@ -157,7 +171,10 @@ test('migrations: a failed step has no effect and can be repeated', async (t) =>
   const database = await openEmpty(t);
   const first = ['CREATE TABLE one (a INTEGER) STRICT'];
   const made = 'CREATE TABLE two (a INTEGER) STRICT';
-  await assert.rejects(migrate(database, [first, [made, 'INSERT INTO nowhere VALUES (1)']]), /no such table: nowhere/);
+  await assert.rejects(
+    migrate(database, [first, [made, 'INSERT INTO nowhere VALUES (1)']]),
+    /no such table: nowhere/,
+  );
   const tables = await rows(database, TABLES);
   assert.deepEqual(
     tables.map(({ name }) => name),
@@ -173,7 +190,8 @@ test('migrations: two at once migrate once', async (t) => {
   const path = newFile(t);
   const databases = [await openEmpty(t, path), await openEmpty(t, path)];
   await Promise.all(databases.map((database) => migrate(database)));
-  for (const database of databases) assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
+  for (const database of databases)
+    assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
 });
 
 test('migrations: several open one new file at once', async (t) => {
@@ -197,13 +215,20 @@ test('migrations: a start waits for the write of another program', async (t) => 
 
 async function assertLeftAlone(path: string, reason: RegExp): Promise<void> {
   const before = contentsOf(dirname(path));
-  await assert.rejects(openSqlite(path), (error) => error instanceof DatabaseUnusable && reason.test(error.message));
+  await assert.rejects(
+    openSqlite(path),
+    (error) => error instanceof DatabaseUnusable && reason.test(error.message),
+  );
   assert.deepEqual(contentsOf(dirname(path)), before);
 }
 
 for (const journal of ['DELETE', 'WAL']) {
   for (const { whose, sql, reason } of [
-    { whose: 'of another program', sql: 'CREATE TABLE theirs (a)', reason: /belongs to another program/ },
+    {
+      whose: 'of another program',
+      sql: 'CREATE TABLE theirs (a)',
+      reason: /belongs to another program/,
+    },
     {
       whose: 'of another program with versions',
       sql: 'CREATE TABLE schema_versions (version INTEGER); INSERT INTO schema_versions VALUES (1)',
@@ -232,6 +257,9 @@ test('migrations: a newer version is refused without a check before', async (t) 
 test('migrations: a SQLite file without tables is used', async (t) => {
   const path = newFile(t);
   // The internal table that SQLite leaves here does not count.
-  await writeForeignFile(path, 'CREATE TABLE passing (a INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE passing');
+  await writeForeignFile(
+    path,
+    'CREATE TABLE passing (a INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE passing',
+  );
   assert.deepEqual(await rows(await openDatabase(t, path), VERSIONS), [{ version: 1 }]);
 });

@@ -1,5 +1,6 @@
-// What derives from the declaration of a resource, on the engines of every test run: for the resources of the service, and
-// for two that only this test has, with every type of field, with defaults and with an owner.
+// What derives from the declaration of a resource, on the engines of every test run: for the
+// resources of the service, and for two that only this test has, with every type of field, with
+// defaults and with an owner.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { soundnessQueries } from '../../src/commands/check.ts';
@@ -7,7 +8,13 @@ import { copyDatabase } from '../../src/commands/copy.ts';
 import { readerOf, readLine, readRecord } from '../../src/commands/export-format.ts';
 import { importInto, type RecordValues, recordLines } from '../../src/commands/records.ts';
 import { lastIdsOf } from '../../src/commands/walk.ts';
-import { columnsOf, type FieldValue, type Resource, text, valuesOf } from '../../src/resources/resource.ts';
+import {
+  columnsOf,
+  type FieldValue,
+  type Resource,
+  text,
+  valuesOf,
+} from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { blockCounter } from '../../src/storage/migrations.ts';
@@ -23,7 +30,11 @@ const TASKS: Resource = {
   idParameter: 'task_id',
   table: 'tasks',
   blocks: 'task_blocks',
-  fields: { title: text, done: { type: 'boolean', default: false }, color: { type: 'text', default: 'none' } },
+  fields: {
+    title: text,
+    done: { type: 'boolean', default: false },
+    color: { type: 'text', default: 'none' },
+  },
 };
 
 const STEPS: Resource = {
@@ -62,7 +73,11 @@ async function openWithTasks(t: TestContext, engine: Engine): Promise<Database> 
 
 /** Returns a record with values that depend on its id; it belongs to the owner with the id 1. */
 function sampleOf({ fields, owner }: Resource, id: number): RecordValues {
-  const byType: Record<string, FieldValue> = { text: `text ${id}`, integer: id, boolean: id % 2 === 1 };
+  const byType: Record<string, FieldValue> = {
+    text: `text ${id}`,
+    integer: id,
+    boolean: id % 2 === 1,
+  };
   const values = Object.values(fields).map(({ type }) => byType[type] ?? assert.fail(type));
   return [id, ...(owner ? [1] : []), ...values];
 }
@@ -80,8 +95,13 @@ async function faultsIn(database: Database, resources: readonly Resource[]): Pro
 }
 
 /** Asserts that two databases hold the same records and last ids, and that both are sound. */
-async function assertSame(one: Database, other: Database, resources: readonly Resource[]): Promise<void> {
-  for (const resource of resources) assert.deepEqual(await linesIn(other, resource), await linesIn(one, resource));
+async function assertSame(
+  one: Database,
+  other: Database,
+  resources: readonly Resource[],
+): Promise<void> {
+  for (const resource of resources)
+    assert.deepEqual(await linesIn(other, resource), await linesIn(one, resource));
   assert.deepEqual(await lastIdsOf(other), await lastIdsOf(one));
   for (const database of [one, other]) assert.deepEqual(await faultsIn(database, resources), []);
 }
@@ -93,7 +113,11 @@ async function assertSurvive(
   t: TestContext,
   engine: Engine,
 ): Promise<void> {
-  const [source, imported, copied] = [await open(t, engine), await open(t, engine), await open(t, engine)];
+  const [source, imported, copied] = [
+    await open(t, engine),
+    await open(t, engine),
+    await open(t, engine),
+  ];
   const into = importInto(source, 1);
   for (const resource of resources) {
     assert.deepEqual(
@@ -109,7 +133,9 @@ async function assertSurvive(
   const again = importInto(imported, 2);
   for (const resource of resources) {
     const read = readerOf(resource, () => undefined);
-    const records = (await linesIn(source, resource)).map((line) => read(readLine(Buffer.from(line))).values);
+    const records = (await linesIn(source, resource)).map(
+      (line) => read(readLine(Buffer.from(line))).values,
+    );
     assert.deepEqual(
       records,
       [1, 2, 1_500].map((id) => sampleOf(resource, id)),
@@ -145,8 +171,12 @@ for (const engine of ENGINES) {
   test(`resources: tables have a column for each field (${engine.name})`, async (t) => {
     const database = await engine.open(t);
     for (const resource of RESOURCES) {
-      const columns = await rows(database, `SELECT name, type FROM pragma_table_info('${resource.table}')`);
-      const typeOf = (column: string) => (resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER');
+      const columns = await rows(
+        database,
+        `SELECT name, type FROM pragma_table_info('${resource.table}')`,
+      );
+      const typeOf = (column: string) =>
+        resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER';
       assert.deepEqual(
         JSON.parse(JSON.stringify(columns)),
         ['id', ...columnsOf(resource)].map((name) => ({ name, type: typeOf(name) })),
@@ -163,12 +193,18 @@ for (const engine of ENGINES) {
   test(`resources: booleans and defaults in records and lists (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const tasks = createTable(TASKS, database, createWriter(database));
-    const [done, open] = [valuesOf(TASKS, { done: true, title: 'a' }), valuesOf(TASKS, { title: 'b' })];
+    const [done, open] = [
+      valuesOf(TASKS, { done: true, title: 'a' }),
+      valuesOf(TASKS, { title: 'b' }),
+    ];
     assert.deepEqual(await Promise.all([tasks.create(done), tasks.create(open)]), [1, 2]);
     const first = '{"id":1,"title":"a","done":true,"color":"none"}';
     const second = '{"id":2,"title":"b","done":false,"color":"none"}';
     assert.deepEqual(await Promise.all([tasks.read(1), tasks.read(2)]), [first, second]);
-    assert.deepEqual([recordText(TASKS, 1, undefined, done), recordText(TASKS, 2, undefined, open)], [first, second]);
+    assert.deepEqual(
+      [recordText(TASKS, 1, undefined, done), recordText(TASKS, 2, undefined, open)],
+      [first, second],
+    );
     assert.deepEqual(await tasks.page(10, 0), { items: `[${first},${second}]`, total: 2 });
 
     const replaced = await Promise.all([
@@ -189,11 +225,20 @@ for (const engine of ENGINES) {
     const [tasks, steps] = MADE_HERE.map((each) => createTable(each, database, write));
     assert.ok(tasks && steps);
     await tasks.create(valuesOf(TASKS, { title: 'a' }));
-    const values = [valuesOf(STEPS, { done: true }), valuesOf(STEPS, { done: false, minutes: 0 })] as const;
+    const values = [
+      valuesOf(STEPS, { done: true }),
+      valuesOf(STEPS, { done: false, minutes: 0 }),
+    ] as const;
     assert.deepEqual(await Promise.all(values.map((each) => steps.create(each, 1))), [1, 2]);
     assert.equal(await steps.create(values[0], 9), undefined);
-    const texts = ['{"id":1,"task_id":1,"done":true,"minutes":5}', '{"id":2,"task_id":1,"done":false,"minutes":0}'];
-    assert.deepEqual(await Promise.all([steps.read(1, 1), steps.read(2, 1), steps.read(1, 2)]), [...texts, undefined]);
+    const texts = [
+      '{"id":1,"task_id":1,"done":true,"minutes":5}',
+      '{"id":2,"task_id":1,"done":false,"minutes":0}',
+    ];
+    assert.deepEqual(await Promise.all([steps.read(1, 1), steps.read(2, 1), steps.read(1, 2)]), [
+      ...texts,
+      undefined,
+    ]);
     assert.equal(recordText(STEPS, 1, 1, values[0]), texts[0]);
     assert.deepEqual(await steps.page(10, 0, 1), { items: `[${texts}]`, total: 2 });
     assert.equal(await steps.replace(1, values[1], 1), true);
@@ -206,7 +251,8 @@ for (const engine of ENGINES) {
   test(`resources: wrong counters and last ids are found (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const into = importInto(database, 1);
-    for (const resource of MADE_HERE) await into.add(resource, [sampleOf(resource, 1), sampleOf(resource, 2)]);
+    for (const resource of MADE_HERE)
+      await into.add(resource, [sampleOf(resource, 1), sampleOf(resource, 2)]);
     await database.transact('faults', [
       { sql: 'UPDATE task_blocks SET count = 9' },
       { sql: 'UPDATE step_blocks SET count = 1' },
@@ -222,14 +268,22 @@ for (const engine of ENGINES) {
   test(`resources: an import fills in what is missing (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const read = readerOf(TASKS, () => undefined);
-    const { values } = read(readLine(Buffer.from('{"type":"task","id":7,"title":"an older export"}')));
+    const { values } = read(
+      readLine(Buffer.from('{"type":"task","id":7,"title":"an older export"}')),
+    );
     assert.deepEqual(values, [7, 'an older export', false, 'none']);
     assert.deepEqual(await importInto(database, 1).add(TASKS, [values]), { added: 1 });
     assert.deepEqual(await linesIn(database, TASKS), [
       '{"type":"task","id":7,"title":"an older export","done":false,"color":"none"}',
     ]);
     // The same record with its defaults written out is not another one.
-    const complete = read({ type: 'task', id: 7, title: 'an older export', done: false, color: 'none' });
+    const complete = read({
+      type: 'task',
+      id: 7,
+      title: 'an older export',
+      done: false,
+      color: 'none',
+    });
     assert.deepEqual(await importInto(database, 1).add(TASKS, [complete.values]), { added: 0 });
   });
 }
@@ -242,6 +296,9 @@ test('resources: owners come before what they own', () => {
 
 test('resources: nothing is stored for a member without default', () => {
   assert.throws(() => valuesOf(TASKS, { done: true }), /^Error: the member title is missing$/);
-  assert.throws(() => readerOf(STEPS, () => undefined)({ id: 1, task_id: 1 }), /^Error: the member done is missing$/);
+  assert.throws(
+    () => readerOf(STEPS, () => undefined)({ id: 1, task_id: 1 }),
+    /^Error: the member done is missing$/,
+  );
   assert.throws(() => readRecord({ type: 'note', id: 1, title: 'a' }), /^Error: body must have/);
 });

@@ -1,10 +1,14 @@
-// The distributed engine on the stand-in: whatever fails, a batch is carried out once, its rows are returned, and reads see
-// every acknowledged write.
+// The distributed engine on the stand-in: whatever fails, a batch is carried out once, its rows are
+// returned, and reads see every acknowledged write.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
-import { type Database, DatabaseUnavailable, DatabaseUncertain } from '../../src/storage/database.ts';
+import {
+  type Database,
+  DatabaseUnavailable,
+  DatabaseUncertain,
+} from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
 import { CLUSTER_LIMITS, Cluster } from '../../src/storage/rqlite/cluster.ts';
@@ -12,13 +16,25 @@ import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { send } from '../support/http.ts';
-import { type Fault, limitCluster, type StandIn, startStandIn } from '../support/rqlite-stand-in.ts';
+import {
+  type Fault,
+  limitCluster,
+  type StandIn,
+  startStandIn,
+} from '../support/rqlite-stand-in.ts';
 import { until } from '../support/until.ts';
 
 limitCluster({ after }, { firstPauseMs: 2, longestPauseMs: 20 });
 
-async function open(t: TestContext, standIn: StandIn, level: ReadLevel = 'linearizable'): Promise<Database> {
-  const database = await openRqlite({ nodes: standIn.nodes, user: undefined, password: undefined }, level);
+async function open(
+  t: TestContext,
+  standIn: StandIn,
+  level: ReadLevel = 'linearizable',
+): Promise<Database> {
+  const database = await openRqlite(
+    { nodes: standIn.nodes, user: undefined, password: undefined },
+    level,
+  );
   t.after(() => database.close());
   await migrate(database);
   return database;
@@ -48,16 +64,18 @@ test('rqlite: records as on the embedded engine', async (t) => {
     [1, 2, 3],
   );
   assert.equal(await tables.notes.read(2), '{"id":2,"title":"b","body":"b!"}');
-  assert.deepEqual(await Promise.all([tables.notes.replace(2, ['B', 'B!']), tables.notes.replace(9, ['x', 'y'])]), [
+  assert.deepEqual(
+    await Promise.all([tables.notes.replace(2, ['B', 'B!']), tables.notes.replace(9, ['x', 'y'])]),
+    [true, false],
+  );
+  assert.deepEqual(
+    await Promise.all([1, 2, 9].map((id) => tables.comments.create([`on ${id}`], id))),
+    [1, 2, undefined],
+  );
+  assert.deepEqual(await Promise.all([tables.notes.remove(1), tables.notes.remove(1)]), [
     true,
     false,
   ]);
-  assert.deepEqual(await Promise.all([1, 2, 9].map((id) => tables.comments.create([`on ${id}`], id))), [
-    1,
-    2,
-    undefined,
-  ]);
-  assert.deepEqual(await Promise.all([tables.notes.remove(1), tables.notes.remove(1)]), [true, false]);
   assert.equal(await tables.comments.read(1, 1), undefined);
   assert.deepEqual(await titles(tables.notes), ['B', 'c']);
   assert.equal(await tables.notes.create(['d', 'd']), 4);
@@ -65,13 +83,28 @@ test('rqlite: records as on the embedded engine', async (t) => {
 
 test('rqlite: texts are kept, even those it would take for a BLOB', async (t) => {
   const { notes, standIn } = await openTables(t);
-  const texts = [`x'6162'`, ` X'41' `, 'a\u0000b', '😀 \u{10ffff}', '\ud7ff\ue000', `'"\\`, '[1]', 'null', '\u2028\n'];
+  const texts = [
+    `x'6162'`,
+    ` X'41' `,
+    'a\u0000b',
+    '😀 \u{10ffff}',
+    '\ud7ff\ue000',
+    `'"\\`,
+    '[1]',
+    'null',
+    '\u2028\n',
+  ];
   const ids = await Promise.all(texts.map((text) => notes.create([text, text])));
   for (const [place, id] of ids.entries()) {
     const text = texts[place];
-    assert.deepEqual(JSON.parse((await notes.read(id ?? 0)) ?? ''), { id, title: text, body: text });
+    assert.deepEqual(JSON.parse((await notes.read(id ?? 0)) ?? ''), {
+      id,
+      title: text,
+      body: text,
+    });
   }
-  for (const parameter of standIn.parameters) assert.ok(!/^\s*x'/i.test(String(parameter)), String(parameter));
+  for (const parameter of standIn.parameters)
+    assert.ok(!/^\s*x'/i.test(String(parameter)), String(parameter));
 });
 
 const FAULTS: readonly Fault[] = [
@@ -90,7 +123,10 @@ for (const fault of FAULTS) {
       };
       assert.equal(await notes.create(['before', 'b']), 1);
       goWrong(2);
-      assert.deepEqual(await Promise.all([notes.create(['one', 'b']), notes.create(['two', 'b'])]), [2, 3]);
+      assert.deepEqual(
+        await Promise.all([notes.create(['one', 'b']), notes.create(['two', 'b'])]),
+        [2, 3],
+      );
       assert.equal(standIn.faults.length, 0);
       goWrong(1);
       assert.equal(await notes.replace(2, ['ONE', 'b']), true);
@@ -107,8 +143,11 @@ test('rqlite: random faults, each write done once with its own rows', async (t) 
   const ids: (number | undefined)[] = [];
   for (let round = 0; round < 20; round += 1) {
     standIn.elect(round % 3);
-    if (round % 2 === 0) standIn.faults.push({ fault: some[Math.floor(Math.random() * some.length)] });
-    ids.push(...(await Promise.all(['a', 'b', 'c'].map((name) => notes.create([`${name}${round}`, 'b'])))));
+    if (round % 2 === 0)
+      standIn.faults.push({ fault: some[Math.floor(Math.random() * some.length)] });
+    ids.push(
+      ...(await Promise.all(['a', 'b', 'c'].map((name) => notes.create([`${name}${round}`, 'b'])))),
+    );
   }
   assert.equal(new Set(ids).size, 60);
   for (const [place, id] of ids.entries()) {
@@ -145,8 +184,11 @@ test('rqlite: a silent leader is replaced by another', async (t) => {
 test('rqlite: batches are forgotten after 20,000 later ones', async (t) => {
   const { database } = await openTables(t);
   await database.transact('old', []);
-  await database.transact('new', [{ sql: `UPDATE notes_server_done SET rowid = rowid + 19998 WHERE id = 'new'` }]);
-  const ids = () => database.read({ sql: `SELECT id FROM notes_server_done WHERE id IN ('old', 'new', 'newest')` });
+  await database.transact('new', [
+    { sql: `UPDATE notes_server_done SET rowid = rowid + 19998 WHERE id = 'new'` },
+  ]);
+  const ids = () =>
+    database.read({ sql: `SELECT id FROM notes_server_done WHERE id IN ('old', 'new', 'newest')` });
   assert.deepEqual(await ids(), [{ id: 'new' }, { id: 'old' }]);
   await database.transact('newest', []);
   assert.deepEqual(await ids(), [{ id: 'new' }, { id: 'newest' }]);
@@ -168,7 +210,8 @@ test('rqlite: a write without its rows is uncertain, not repeated', async (t) =>
   const { notes, standIn } = await openTables(t);
   standIn.faults.push({ fault: 'lost answer', of: 'execute' }, { fault: 'stale', of: 'query' });
   const refused = await Promise.allSettled([notes.create(['a', 'b']), notes.create(['c', 'd'])]);
-  for (const each of refused) assert.ok(each.status === 'rejected' && each.reason instanceof DatabaseUncertain);
+  for (const each of refused)
+    assert.ok(each.status === 'rejected' && each.reason instanceof DatabaseUncertain);
   assert.deepEqual(await titles(notes), ['a', 'c']);
 });
 
@@ -203,25 +246,40 @@ test('rqlite: a failed batch has no effect and reports its error', async (t) => 
     database.transact('id', [{ sql: insert }, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
     /no such table: nowhere/,
   );
-  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 0 }]);
+  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [
+    { count: 0 },
+  ]);
   await database.transact('id', [{ sql: insert }]);
-  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 1 }]);
+  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [
+    { count: 1 },
+  ]);
 });
 
 test('rqlite: a batch that may be done in part is not repeated', async (t) => {
   const { database } = await openTables(t);
   const insert = { sql: `INSERT INTO tags (name) VALUES ('a')`, rows: `'[]'` };
-  await assert.rejects(database.transact('id', [insert, { sql: 'INSERT INTO nowhere VALUES (1)' }]), DatabaseUncertain);
+  await assert.rejects(
+    database.transact('id', [insert, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
+    DatabaseUncertain,
+  );
   // A statement that fails at run time rolls the others back.
   const fails = { sql: `INSERT INTO tags (id, name) VALUES (1, 'b')` };
-  await assert.rejects(database.transact('other', [insert, fails]), /UNIQUE constraint failed: tags.id/);
-  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [{ count: 1 }]);
+  await assert.rejects(
+    database.transact('other', [insert, fails]),
+    /UNIQUE constraint failed: tags.id/,
+  );
+  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [
+    { count: 1 },
+  ]);
 });
 
 test('rqlite: no writes to newer tables or an unfinished copy', async (t) => {
   const { database, notes } = await openTables(t);
   for (const [begin, end] of [
-    ['INSERT INTO notes_server_versions (version) VALUES (99)', 'DELETE FROM notes_server_versions WHERE version = 99'],
+    [
+      'INSERT INTO notes_server_versions (version) VALUES (99)',
+      'DELETE FROM notes_server_versions WHERE version = 99',
+    ],
     ['CREATE TABLE notes_server_copy (begun INTEGER)', 'DROP TABLE notes_server_copy'],
   ] as const) {
     await database.transact(begin, [{ sql: begin }]);
@@ -253,10 +311,16 @@ test('rqlite: a large batch has more time', async (t) => {
   const standIn = await startStandIn(t);
   standIn.silence(0);
   const limits = { ...CLUSTER_LIMITS, clusterMs: 5, bytesPerMs: 10, longestPauseMs: 20 };
-  const cluster = new Cluster({ nodes: standIn.nodes, user: undefined, password: undefined }, limits);
+  const cluster = new Cluster(
+    { nodes: standIn.nodes, user: undefined, password: undefined },
+    limits,
+  );
   t.after(() => cluster.close());
   const begun = performance.now();
-  await assert.rejects(cluster.send('/db/query', [['SELECT 1', 'x'.repeat(5_000)]]), DatabaseUnavailable);
+  await assert.rejects(
+    cluster.send('/db/query', [['SELECT 1', 'x'.repeat(5_000)]]),
+    DatabaseUnavailable,
+  );
   // Without the last pause.
   assert.ok(performance.now() - begun > 500 - limits.longestPauseMs);
 });
@@ -275,9 +339,12 @@ test('rqlite: credentials are sent, and wrong ones refused at once', async (t) =
   const database = await openRqlite({ ...address, password: 'secret' }, 'linearizable');
   await database.ping();
   await database.close();
-  await assert.rejects(openRqlite({ ...address, password: 'wrong' }, 'linearizable'), (error: Error) => {
-    assert.ok(error instanceof DatabaseUnavailable);
-    assert.match(error.message, /does not let this user in/);
-    return !error.message.includes('wrong');
-  });
+  await assert.rejects(
+    openRqlite({ ...address, password: 'wrong' }, 'linearizable'),
+    (error: Error) => {
+      assert.ok(error instanceof DatabaseUnavailable);
+      assert.match(error.message, /does not let this user in/);
+      return !error.message.includes('wrong');
+    },
+  );
 });

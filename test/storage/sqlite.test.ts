@@ -1,4 +1,5 @@
-// The embedded engine on real files: the settings of its connections, the effects of failures, and what reads see.
+// The embedded engine on real files: the settings of its connections, the effects of failures, and
+// what reads see.
 import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,7 +15,9 @@ async function countOf(database: Database): Promise<unknown> {
   return row?.count;
 }
 
-/** Sends the query to both readers: while one is busy with the first, the other takes the second. */
+/**
+ * Sends the query to both readers: while one is busy with the first, the other takes the second.
+ */
 function bothReaders(database: Database, sql: string): Promise<(readonly Row[])[]> {
   return Promise.all([rows(database, sql), rows(database, sql)]);
 }
@@ -51,7 +54,8 @@ test('sqlite: a short read does not wait for a long one', async (t) => {
     await rows(database, sql);
     endings.push(name);
   };
-  const numbers = 'WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000)';
+  const numbers =
+    'WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000)';
   const long = read('long', `${numbers} SELECT count(*) FROM numbers`);
   await read('short', COUNT);
   await read('next', COUNT);
@@ -85,7 +89,10 @@ for (const path of [undefined, ':memory:']) {
           'test',
           statements.map((each) => ({ sql: each })),
         );
-        await assert.rejects(failing, (error) => error instanceof DatabaseUnavailable === unavailable);
+        await assert.rejects(
+          failing,
+          (error) => error instanceof DatabaseUnavailable === unavailable,
+        );
         assert.equal(await countOf(database), 1);
 
         if (mend) await change(database, mend);
@@ -105,7 +112,10 @@ for (const path of [undefined, ':memory:']) {
     })();
     for (let round = 1; round <= 30; round += 1) {
       await database.transact('test', [{ sql: ADD }, { sql: ADD }, { sql: ADD }]);
-      assert.deepEqual(await Promise.all([countOf(database), countOf(database)]), [round * 3, round * 3]);
+      assert.deepEqual(await Promise.all([countOf(database), countOf(database)]), [
+        round * 3,
+        round * 3,
+      ]);
     }
     writing = false;
     await reading;
@@ -118,7 +128,9 @@ for (const path of [undefined, ':memory:']) {
 
   test(`sqlite: concurrent transactions take turns (${where})`, async (t) => {
     const database = await openDatabase(t, path);
-    const pairs = Array.from({ length: 20 }, () => database.transact('test', [{ sql: ADD }, { sql: ADD }]));
+    const pairs = Array.from({ length: 20 }, () =>
+      database.transact('test', [{ sql: ADD }, { sql: ADD }]),
+    );
     const ids = (await Promise.all(pairs)).flat(2).map(({ id }) => id);
     assert.deepEqual(
       ids,

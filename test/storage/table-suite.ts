@@ -1,5 +1,5 @@
-// The tests of tables, for any engine: one table without an owner (notes) and one with (comments). Pages are compared with
-// plain queries, and the plan of each generated statement is checked.
+// The tests of tables, for any engine: one table without an owner (notes) and one with (comments).
+// Pages are compared with plain queries, and the plan of each generated statement is checked.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { comments } from '../../src/resources/comments.ts';
@@ -18,7 +18,13 @@ async function startTables(test: TestContext, engine: Engine) {
   const heard = overhear(database);
   const write = createWriter(heard.database);
   const tableOf = (resource: Resource) => createTable(resource, heard.database, write);
-  return { database, heard, notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
+  return {
+    database,
+    heard,
+    notes: tableOf(notes),
+    tags: tableOf(tags),
+    comments: tableOf(comments),
+  };
 }
 
 async function parsed(record: Promise<string | undefined>): Promise<unknown> {
@@ -39,7 +45,10 @@ export function testTables(engine: Engine): void {
     assert.deepEqual(ids, [1, 2, 3]);
     assert.equal(heard.transactions.length, 1);
     assert.deepEqual(await parsed(notes.read(2)), { id: 2, title: 'b', body: 'b!' });
-    assert.deepEqual(await Promise.all(['d', 'e'].map((name) => notes.create([name, name]))), [4, 5]);
+    assert.deepEqual(
+      await Promise.all(['d', 'e'].map((name) => notes.create([name, name]))),
+      [4, 5],
+    );
     assert.deepEqual(await parsed(notes.read(5)), { id: 5, title: 'e', body: 'e' });
   });
 
@@ -106,7 +115,9 @@ export function testTables(engine: Engine): void {
     for (const name of ['a', 'b', 'c']) await notes.create([name, name]);
     await notes.remove(2);
     const owners = [99, 1, 2, 3, 3, 2, 1, 0, 3, 99];
-    const ids = await Promise.all(owners.map((owner, index) => comments.create([`text ${index}`], owner)));
+    const ids = await Promise.all(
+      owners.map((owner, index) => comments.create([`text ${index}`], owner)),
+    );
     assert.deepEqual(
       ids.map((id) => id !== undefined),
       owners.map((owner) => owner === 1 || owner === 3),
@@ -133,12 +144,18 @@ export function testTables(engine: Engine): void {
     assert.equal(await comments.read(2), undefined);
 
     const read = [2, 1, 99].map((owner) => comments.read(2, owner));
-    assert.deepEqual(await Promise.all(read), [undefined, '{"id":2,"note_id":1,"body":"mine"}', undefined]);
+    assert.deepEqual(await Promise.all(read), [
+      undefined,
+      '{"id":2,"note_id":1,"body":"mine"}',
+      undefined,
+    ]);
     const replaced = [2, 1].map((owner) => comments.replace(2, ['new'], owner));
     assert.deepEqual(await Promise.all(replaced), [false, true]);
     const removed = [2, 1].map((owner) => comments.remove(2, owner));
     assert.deepEqual(await Promise.all(removed), [false, true]);
-    assert.deepEqual((await parsedPage(comments, 20, 0, 1))?.items, [{ id: 1, note_id: 1, body: 'first' }]);
+    assert.deepEqual((await parsedPage(comments, 20, 0, 1))?.items, [
+      { id: 1, note_id: 1, body: 'first' },
+    ]);
   });
 
   test('pages: no records, and no owner', async (t) => {
@@ -154,7 +171,10 @@ export function testTables(engine: Engine): void {
     }
   });
 
-  /** Fills notes and comments with thousands of records, with gaps: single ids, whole blocks, and at both ends. */
+  /**
+   * Fills notes and comments with thousands of records, with gaps: single ids, whole blocks, and at
+   * both ends.
+   */
   async function fill(database: Database): Promise<void> {
     const statements = [
       `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 9000)
@@ -199,8 +219,12 @@ export function testTables(engine: Engine): void {
         2 ** 53 - 1,
       ];
       for (let offset = 1_900; offset < length; offset += 517) offsets.push(offset);
-      const wanted = [1, 20, 100].flatMap((limit) => offsets.map((offset) => [limit, offset] as const));
-      const pages = await Promise.all(wanted.map(([limit, offset]) => parsedPage(tables[name], limit, offset, owner)));
+      const wanted = [1, 20, 100].flatMap((limit) =>
+        offsets.map((offset) => [limit, offset] as const),
+      );
+      const pages = await Promise.all(
+        wanted.map(([limit, offset]) => parsedPage(tables[name], limit, offset, owner)),
+      );
       for (const [place, [limit, offset]] of wanted.entries()) {
         const { items, total } = pages[place] ?? assert.fail();
         const found = items.map(({ id }: { id: number }) => id);
@@ -222,7 +246,10 @@ export function testTables(engine: Engine): void {
         [counted('notes', ''), 'SELECT block, count FROM note_blocks'],
         [counted('comments', 'note_id, '), 'SELECT note_id, block, count FROM comment_blocks'],
       ];
-      const sides = pairs.flatMap(([one, other]) => [`${one} EXCEPT ${other}`, `${other} EXCEPT ${one}`]);
+      const sides = pairs.flatMap(([one, other]) => [
+        `${one} EXCEPT ${other}`,
+        `${other} EXCEPT ${one}`,
+      ]);
       const found = await Promise.all(sides.map((sql) => rows(database, `SELECT * FROM (${sql})`)));
       return found.flat();
     };
@@ -252,8 +279,14 @@ export function testTables(engine: Engine): void {
   }
 
   /** Returns the query plan of the one statement that `call` sends. */
-  async function planOf(heard: ReturnType<typeof overhear>, call: () => Promise<unknown>): Promise<PlanRow[]> {
-    const sent = () => [...heard.reads, ...heard.transactions.flatMap(({ statements }) => statements)];
+  async function planOf(
+    heard: ReturnType<typeof overhear>,
+    call: () => Promise<unknown>,
+  ): Promise<PlanRow[]> {
+    const sent = () => [
+      ...heard.reads,
+      ...heard.transactions.flatMap(({ statements }) => statements),
+    ];
     const before = new Set(sent());
     await call();
     const [statement, ...more] = sent().filter((each) => !before.has(each));
@@ -263,7 +296,11 @@ export function testTables(engine: Engine): void {
       heard.database.read({ ...statement, sql: `EXPLAIN QUERY PLAN ${sql}` }),
     );
     const plan = (await Promise.all(plans)).flat();
-    return plan.map(({ id, parent, detail }) => ({ id: Number(id), parent: Number(parent), detail: String(detail) }));
+    return plan.map(({ id, parent, detail }) => ({
+      id: Number(id),
+      parent: Number(parent),
+      detail: String(detail),
+    }));
   }
 
   const noPlans = engine.explainsWrites ? false : 'rqlite does not explain statements that write';
@@ -325,9 +362,12 @@ export function testTables(engine: Engine): void {
       [comments, 7, DEEP_OFFSET, 4_000],
     ] as const;
     const alone: unknown[] = [];
-    for (const [table, limit, offset, owner] of wanted) alone.push(await parsedPage(table, limit, offset, owner));
+    for (const [table, limit, offset, owner] of wanted)
+      alone.push(await parsedPage(table, limit, offset, owner));
     heard.reads.length = 0;
-    const together = wanted.map(([table, limit, offset, owner]) => parsedPage(table, limit, offset, owner));
+    const together = wanted.map(([table, limit, offset, owner]) =>
+      parsedPage(table, limit, offset, owner),
+    );
     assert.deepEqual(await Promise.all(together), alone);
     // One batch of near pages and one of deep pages for each of the two tables.
     assert.equal(heard.reads.length, 4);
@@ -343,7 +383,9 @@ export function testTables(engine: Engine): void {
       async read(statement) {
         trips += 1;
         const found = await database.read(statement);
-        return found.map(({ records }) => ({ records: String(records).split('\n').reverse().join('\n') }));
+        return found.map(({ records }) => ({
+          records: String(records).split('\n').reverse().join('\n'),
+        }));
       },
     };
     const table = createTable(notes, turned, createWriter(turned));
@@ -373,8 +415,13 @@ export function testTables(engine: Engine): void {
     const tripsOf = async (limit: number, ...checks: (() => void)[]) => {
       heard.reads.length = 0;
       const wanted = Array.from({ length: pages }, () => notes.page(limit, 0));
-      const others = Promise.allSettled(checks.map((each) => notes.page(limit, 0, undefined, each)));
-      assert.deepEqual(new Set((await Promise.all(wanted)).map((page) => page?.items.length)).size, 1);
+      const others = Promise.allSettled(
+        checks.map((each) => notes.page(limit, 0, undefined, each)),
+      );
+      assert.deepEqual(
+        new Set((await Promise.all(wanted)).map((page) => page?.items.length)).size,
+        1,
+      );
       await others;
       return heard.reads.length;
     };
@@ -425,7 +472,10 @@ export function testTables(engine: Engine): void {
       [() => notes.page(20, 0), 'SCAN notes'],
       [() => notes.page(20, deep), 'SEARCH notes USING INTEGER PRIMARY KEY (rowid>?)'],
       [() => comments.page(20, 0, 1), 'SEARCH comments USING INDEX comments_of_note (note_id=?)'],
-      [() => comments.page(20, deep, 1), 'SEARCH comments USING INDEX comments_of_note (note_id=? AND rowid>?)'],
+      [
+        () => comments.page(20, deep, 1),
+        'SEARCH comments USING INDEX comments_of_note (note_id=? AND rowid>?)',
+      ],
     ] as const) {
       const plan = await planOf(heard, call);
       const routine = plan.find(({ detail }) => /^CO-ROUTINE (notes|comments)$/.test(detail));

@@ -1,5 +1,5 @@
-// The writer on a real database with a recorder at the seam: which writes share a statement and a transaction, and the outcome
-// of each write when a transaction fails.
+// The writer on a real database with a recorder at the seam: which writes share a statement and a
+// transaction, and the outcome of each write when a transaction fails.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -31,7 +31,10 @@ const drop: WriteKind<boolean> = {
 
 async function startWriter(test: TestContext) {
   const database = await openEmpty(test);
-  await change(database, `CREATE TABLE entries (id INTEGER PRIMARY KEY, text TEXT CHECK (text <> 'bad')) STRICT`);
+  await change(
+    database,
+    `CREATE TABLE entries (id INTEGER PRIMARY KEY, text TEXT CHECK (text <> 'bad')) STRICT`,
+  );
   const heard = overhear(database);
   const write = createWriter(heard.database);
   return {
@@ -74,7 +77,14 @@ const ORDERS: readonly {
   },
   {
     name: 'another kind starts a new statement, in order',
-    writes: ({ put, drop }) => [put(1, 'a'), put(2, 'b'), drop(1), drop(3), put(3, 'c'), put(1, 'd')],
+    writes: ({ put, drop }) => [
+      put(1, 'a'),
+      put(2, 'b'),
+      drop(1),
+      drop(3),
+      put(3, 'c'),
+      put(1, 'd'),
+    ],
     statements: ['put 1 2', 'drop 1 3', 'put 3 1'],
     outcomes: [true, true, true, false, true, true],
     stored: ['1 d', '2 b', '3 c'],
@@ -95,7 +105,11 @@ const ORDERS: readonly {
   },
   {
     name: 'those without a key share a statement',
-    writes: ({ putWithoutKey }) => [putWithoutKey(1, 'a'), putWithoutKey(2, 'b'), putWithoutKey(3, 'c')],
+    writes: ({ putWithoutKey }) => [
+      putWithoutKey(1, 'a'),
+      putWithoutKey(2, 'b'),
+      putWithoutKey(3, 'c'),
+    ],
     statements: ['put 1 2 3'],
     outcomes: [true, true, true],
     stored: ['1 a', '2 b', '3 c'],
@@ -145,7 +159,13 @@ test('writes: only the failing one fails, the others are retried', async (t) => 
   const [, failed] = results;
   assert.ok(failed?.status === 'rejected' && /CHECK constraint/.test(failed.reason.message));
   assert.deepEqual(await writer.stored(), ['3 c']);
-  assert.deepEqual(writer.carried(), [['put 1 2', 'drop 1', 'put 3'], ['put 1'], ['put 2'], ['drop 1'], ['put 3']]);
+  assert.deepEqual(writer.carried(), [
+    ['put 1 2', 'drop 1', 'put 3'],
+    ['put 1'],
+    ['put 2'],
+    ['drop 1'],
+    ['put 3'],
+  ]);
 });
 
 test('writes: a single failed one is not retried', async (t) => {
@@ -158,7 +178,11 @@ test('writes: an unavailable database fails the batch, without retry', async (t)
   const writer = await startWriter(t);
   const reason = new DatabaseUnavailable('busy');
   writer.heard.beforeTransaction = () => Promise.reject(reason);
-  const results = await Promise.allSettled([writer.put(1, 'a'), writer.put(2, 'b'), writer.drop(1)]);
+  const results = await Promise.allSettled([
+    writer.put(1, 'a'),
+    writer.put(2, 'b'),
+    writer.drop(1),
+  ]);
   assert.deepEqual(results, Array(3).fill({ status: 'rejected', reason }));
   assert.deepEqual(writer.carried(), [['put 1 2', 'drop 1']]);
   assert.deepEqual(await writer.stored(), []);

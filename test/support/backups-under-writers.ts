@@ -1,4 +1,5 @@
-// Backups beside a service while clients write to it: whole, sound, and with all that was acknowledged.
+// Backups beside a service while clients write to it: whole, sound, and with all that was
+// acknowledged.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +64,10 @@ export async function testBackupsUnderWriters(t: TestContext, sizes: Sizes): Pro
       const { count = 0, last = 0, ordered = 1 } = row ?? {};
       assert.deepEqual([count, ordered], [last, 1], `writer ${writer}`);
       const label = `${last} of writer ${writer}`;
-      assert.ok(Number(last) >= Number(least[writer]) && Number(last) <= Number(most[writer]), label);
+      assert.ok(
+        Number(last) >= Number(least[writer]) && Number(last) <= Number(most[writer]),
+        label,
+      );
     }
     const restored = await startService(t, { db: target });
     assert.equal((await restored.request('GET', '/notes/1')).json.title, 'title 1');

@@ -1,5 +1,5 @@
-// The HTTP layer with routes of the test, for what the routes of the service cannot show: delayed answers, short
-// time-outs.
+// The HTTP layer with routes of the test, for what the routes of the service cannot show: delayed
+// answers, short time-outs.
 import type { TestContext } from 'node:test';
 import { Dispatcher } from '../../src/http/dispatch.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
@@ -20,7 +20,9 @@ export interface BareServer {
   close(): Promise<void>;
 }
 
-/** The call of a request without parameters, query, body and headers, whose client stays connected. */
+/**
+ * The call of a request without parameters, query, body and headers, whose client stays connected.
+ */
 export const EMPTY_CALL: Call = {
   path: [],
   query: '',
@@ -30,7 +32,10 @@ export const EMPTY_CALL: Call = {
   signal: () => new AbortController().signal,
 };
 
-/** Starts a server for `routes`, with `limits` in place of the real ones. It is closed at the end of the test. */
+/**
+ * Starts a server for `routes`, with `limits` in place of the real ones. It is closed at the end of
+ * the test.
+ */
 export async function startBareServer(
   test: Pick<TestContext, 'after'>,
   routes: readonly Route[],
@@ -71,7 +76,12 @@ export function textRoute(
   handle: (call: Call) => string | Promise<string>,
 ): Route {
   const takesBody = method === 'POST' || method === 'PUT';
-  return { method, template, takesBody, handle: async (call) => ({ status: 200, body: await handle(call) }) };
+  return {
+    method,
+    template,
+    takesBody,
+    handle: async (call) => ({ status: 200, body: await handle(call) }),
+  };
 }
 
 /** Something to wait for: `open` resolves `passed`. */

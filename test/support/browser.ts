@@ -1,5 +1,6 @@
-// A real browser, one for each file of tests. Whatever goes wrong on a page (a message on its console, a violation of
-// its content security policy, a failed request, a request to another host) is collected, so that tests can assert it.
+// A real browser, one for each file of tests. Whatever goes wrong on a page (a message on its
+// console, a violation of its content security policy, a failed request, a request to another host)
+// is collected, so that tests can assert it.
 import { existsSync } from 'node:fs';
 import { after, before } from 'node:test';
 import {
@@ -14,13 +15,22 @@ import { contract } from './contract.ts';
 import type { Ends } from './engine.ts';
 
 const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium';
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-sync',
+];
 const STAY_HERE = ['--disable-background-networking', '--disable-component-update'];
 const PATIENCE_MS = 60_000;
 
 /** Why tests with a browser cannot run here; false if they can. */
-export const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}; install chromium or set CHROMIUM_PATH`;
-if (skip) process.stderr.write(`\n*** SKIPPED: THE PAGES ARE NOT TESTED IN A BROWSER: ${skip} ***\n\n`);
+export const skip = existsSync(CHROMIUM)
+  ? false
+  : `there is no ${CHROMIUM}; install chromium or set CHROMIUM_PATH`;
+if (skip)
+  process.stderr.write(`\n*** SKIPPED: THE PAGES ARE NOT TESTED IN A BROWSER: ${skip} ***\n\n`);
 
 let browser: Browser;
 let shared: BrowserContext;
@@ -51,8 +61,9 @@ export interface Opened {
 }
 
 /**
- * Opens `url` after `prepare` has seen the page, which is closed at the end of the test. The pages of a file share a
- * cache, so that the large script of the docs page is compiled once; a page with `options` of its own shares nothing.
+ * Opens `url` after `prepare` has seen the page, which is closed at the end of the test. The pages
+ * of a file share a cache, so that the large script of the docs page is compiled once; a page with
+ * `options` of its own shares nothing.
  */
 export async function open(
   test: Ends,
@@ -69,7 +80,8 @@ export async function open(
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('requestfailed', (failed) => faults.push(`${failed.url()} failed`));
   page.on('request', (sent) => {
-    const isForeign = !/^data:/.test(sent.url()) && new URL(sent.url()).origin !== new URL(url).origin;
+    const isForeign =
+      !/^data:/.test(sent.url()) && new URL(sent.url()).origin !== new URL(url).origin;
     if (isForeign) faults.push(sent.url());
   });
   await prepare(page);
@@ -85,7 +97,10 @@ export async function unfold(page: Page, tag: string, operationId: string): Prom
   return block;
 }
 
-/** What an operation that was tried shows: the URL of the request, and the status and text of its answer. */
+/**
+ * What an operation that was tried shows: the URL of the request, and the status and text of its
+ * answer.
+ */
 export interface Shown {
   readonly url: string;
   readonly status: string;
@@ -94,7 +109,9 @@ export interface Shown {
 
 /** Executes the operation of an unfolded block. */
 export async function execute(block: Locator): Promise<Shown> {
-  const answered = block.page().waitForResponse((response) => response.request().resourceType() === 'fetch');
+  const answered = block
+    .page()
+    .waitForResponse((response) => response.request().resourceType() === 'fetch');
   await block.locator('.execute').click();
   const response = await answered;
   const table = block.locator('table.live-responses-table');

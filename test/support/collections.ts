@@ -25,7 +25,14 @@ export const COLLECTIONS: readonly CollectionUnderTest[] = [
     schemas: { title: 'NoteTitle', body: 'NoteBody' },
     nested: false,
   },
-  { label: 'Tag', path: '/tags', fields: ['name'], added: {}, schemas: { name: 'TagName' }, nested: false },
+  {
+    label: 'Tag',
+    path: '/tags',
+    fields: ['name'],
+    added: {},
+    schemas: { name: 'TagName' },
+    nested: false,
+  },
   {
     label: 'Comment',
     path: '/notes/3/comments',
@@ -49,7 +56,10 @@ export function inputOf({ fields }: CollectionUnderTest, text: string): Record<s
   return Object.fromEntries(fields.map((field) => [field, text]));
 }
 
-/** Creates the note of a nested collection, after others, so that its id is not that of a first record. */
+/**
+ * Creates the note of a nested collection, after others, so that its id is not that of a first
+ * record.
+ */
 export async function prepare(service: Service, { nested }: CollectionUnderTest): Promise<void> {
   for (const title of nested ? ['one', 'two', 'parent'] : []) {
     await service.request('POST', '/notes', { json: { title, body: 'x' } });
@@ -57,7 +67,10 @@ export async function prepare(service: Service, { nested }: CollectionUnderTest)
 }
 
 /** Reads the whole list at `path`, page by page. Nobody may write meanwhile. */
-export async function allItems(service: Service, path: string): Promise<Readonly<Record<string, unknown>>[]> {
+export async function allItems(
+  service: Service,
+  path: string,
+): Promise<Readonly<Record<string, unknown>>[]> {
   const items: Record<string, unknown>[] = [];
   for (;;) {
     const { json } = await service.request('GET', `${path}?limit=100&offset=${items.length}`);

@@ -1,4 +1,5 @@
-// Runs bin/notes-server in a process of its own, with arguments, an environment, a folder and streams.
+// Runs bin/notes-server in a process of its own, with arguments, an environment, a folder and
+// streams.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -63,7 +64,9 @@ export function startCommand(test: Ends, args: string[], parts: CommandParts = {
   child.stderr.setEncoding('utf8').on('data', (text) => {
     stderr += text;
   });
-  const ended = once(child, 'close').then(([status, signal]): Ending => ({ status, signal, stdout, stderr }));
+  const ended = once(child, 'close').then(
+    ([status, signal]): Ending => ({ status, signal, stdout, stderr }),
+  );
 
   function end(): Promise<Ending> {
     child.kill('SIGKILL');
@@ -78,7 +81,9 @@ export function startCommand(test: Ends, args: string[], parts: CommandParts = {
       // Otherwise listeners would pile up on a stream that stays silent.
       waiting.abort();
       if ('status' in outcome && !what().includes(text)) {
-        assert.fail(`ended with ${outcome.status ?? outcome.signal} before "${text}": ${stdout}${stderr}`);
+        assert.fail(
+          `ended with ${outcome.status ?? outcome.signal} before "${text}": ${stdout}${stderr}`,
+        );
       }
     }
   }
@@ -102,7 +107,10 @@ export function runCommand(test: Ends, args: string[], parts: CommandParts = {})
   return startCommand(test, args, parts).ended;
 }
 
-/** Asserts that a command ended with `status` and printed nothing but one line that matches `reason`. */
+/**
+ * Asserts that a command ended with `status` and printed nothing but one line that matches
+ * `reason`.
+ */
 export function assertRefused(ending: Ending, status: number, reason: RegExp): void {
   const { stdout, stderr } = ending;
   assert.match(stderr, /^notes-server: [^\n]+\n$/);
@@ -111,13 +119,18 @@ export function assertRefused(ending: Ending, status: number, reason: RegExp): v
 }
 
 /** Stops a command as a supervisor does; resolves with its ending. */
-export function stop({ process, ended }: Command, signal: NodeJS.Signals = 'SIGTERM'): Promise<Ending> {
+export function stop(
+  { process, ended }: Command,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<Ending> {
   process.kill(signal);
   return ended;
 }
 
 /** Returns the environment of the test without the variables that set options. */
 function bareEnvironment(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name));
+  const entries = Object.entries(process.env).filter(
+    ([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name),
+  );
   return Object.fromEntries(entries);
 }

@@ -14,8 +14,8 @@ function times<Result>(count: number, work: (index: number) => Promise<Result>):
 }
 
 /**
- * Resolves with the answers to the `count` requests that `send` starts. They all wait behind a write
- * that waits for another process, so those that arrive before the next read share a batch.
+ * Resolves with the answers to the `count` requests that `send` starts. They all wait behind a
+ * write that waits for another process, so those that arrive before the next read share a batch.
  */
 export async function together(
   service: Service,
@@ -63,7 +63,11 @@ export async function createAtOnce(t: TestContext, count: number): Promise<void>
 }
 
 /** Each client reads what it wrote last to its own note. */
-export async function readOwnWrites(t: TestContext, clients: number, rounds: number): Promise<void> {
+export async function readOwnWrites(
+  t: TestContext,
+  clients: number,
+  rounds: number,
+): Promise<void> {
   const service = await startService(t);
   await times(clients, async (client) => {
     const title = `client ${client}`;
@@ -103,14 +107,26 @@ function assertOneOrder(events: readonly Event[]): void {
     const source = writerOf(read);
     assert.ok(!before(read, source), `${read.value} was read before it was written`);
     const between = writes.find((write) => before(source, write) && before(write, read));
-    assert.equal(between, undefined, `${read.value} was read after ${between?.value} had been acknowledged`);
+    assert.equal(
+      between,
+      undefined,
+      `${read.value} was read after ${between?.value} had been acknowledged`,
+    );
     const earlier = reads.find((each) => before(each, read) && before(source, writerOf(each)));
-    assert.equal(earlier, undefined, `${read.value} was read after ${earlier?.value}, which was written later`);
+    assert.equal(
+      earlier,
+      undefined,
+      `${read.value} was read after ${earlier?.value}, which was written later`,
+    );
   }
 }
 
 /** Writes to one record take effect in one order, and reads see the last acknowledged one. */
-export async function writeOneRecord(t: TestContext, clients: number, rounds: number): Promise<void> {
+export async function writeOneRecord(
+  t: TestContext,
+  clients: number,
+  rounds: number,
+): Promise<void> {
   const service = await startService(t);
   await createNotes(service, 1);
   const events: Event[] = [{ kind: 'write', value: 'note 1', started: 0, ended: 1 }];

@@ -1,4 +1,5 @@
-// Checks every answer that a test receives against the contract: status, headers and body must be as declared.
+// Checks every answer that a test receives against the contract: status, headers and body must be
+// as declared.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';
@@ -17,7 +18,8 @@ export const contract = JSON.parse(
   components: Record<string, Json>;
 };
 
-// The build has checked that the schemas are valid; compiling the meta-schema would only slow each file.
+// The build has checked that the schemas are valid; compiling the meta-schema would only slow each
+// file.
 const ajv = new Ajv2020({ strict: true, allErrors: true, validateSchema: false });
 formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
@@ -34,7 +36,10 @@ export function validatorAt(pointer: string): ValidateFunction {
   return validate;
 }
 
-/** Follows a schema that is only a reference, so that operations share the validators of their schemas. */
+/**
+ * Follows a schema that is only a reference, so that operations share the validators of their
+ * schemas.
+ */
 function targetOf(pointer: string): string {
   const { $ref, ...rest } = at(pointer) as { $ref?: string };
   return $ref && Object.keys(rest).length === 0 ? targetOf($ref.slice(1)) : pointer;
@@ -53,10 +58,12 @@ export function assertFitsContract(method: string, path: string, answer: Answer)
     return;
   }
   const template = templateOf(path);
-  const operation = template && operationAt(template, method === 'HEAD' ? 'get' : method.toLowerCase());
+  const operation =
+    template && operationAt(template, method === 'HEAD' ? 'get' : method.toLowerCase());
   if (!operation) {
     assert.ok(answer.status >= 400, `${label}: the contract has no such operation`);
-    if (method !== 'HEAD') assertValid('/components/schemas/Problem', JSON.parse(answer.text), label);
+    if (method !== 'HEAD')
+      assertValid('/components/schemas/Problem', JSON.parse(answer.text), label);
     return;
   }
   const pointer = resolve(`${operation}/responses/${answer.status}`);
@@ -81,7 +88,12 @@ function assertHeader(pointer: string, name: string, { headers }: Answer, label:
   assertValid(schema, isInteger ? Number(value) : value, `${label}: header ${name}`);
 }
 
-function assertBody(pointer: string, content: Json | undefined, answer: Answer, label: string): void {
+function assertBody(
+  pointer: string,
+  content: Json | undefined,
+  answer: Answer,
+  label: string,
+): void {
   const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
   if (!content) {
     assert.equal(answer.bytes.length, 0, `${label}: the contract declares no body`);
@@ -121,7 +133,10 @@ export function at(pointer: string): unknown {
   return pointer
     .split('/')
     .slice(1)
-    .reduce<unknown>((value, segment) => (value as Json | undefined)?.[segment.replaceAll('~1', '/')], contract);
+    .reduce<unknown>(
+      (value, segment) => (value as Json | undefined)?.[segment.replaceAll('~1', '/')],
+      contract,
+    );
 }
 
 /** Returns `pointer`, or where the reference at it leads. */

@@ -1,4 +1,5 @@
-// Databases for the tests of the storage: real files, other programs on the same file, and a recorder at the seam.
+// Databases for the tests of the storage: real files, other programs on the same file, and a
+// recorder at the seam.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,7 +21,10 @@ export function newFile(test: Ends): string {
   return join(temporaryFolder(test), 'notes.db');
 }
 
-/** Opens a database without tables, by default a new file. It is closed at the end of the test at the latest. */
+/**
+ * Opens a database without tables, by default a new file. It is closed at the end of the test at
+ * the latest.
+ */
 export async function openEmpty(test: Ends, path?: string): Promise<Database> {
   let close = () => Promise.resolve();
   // Registered before the hook that removes the folder.
@@ -108,7 +112,9 @@ export function overhear(database: Database): Overheard {
   return heard;
 }
 
-/** Returns the entries of a folder and the digests of its files, to show that nothing has changed. */
+/**
+ * Returns the entries of a folder and the digests of its files, to show that nothing has changed.
+ */
 export function contentsOf(folder: string): Record<string, string> {
   const describe = (entry: Dirent) => {
     if (!entry.isFile()) return 'not a file';
@@ -116,7 +122,9 @@ export function contentsOf(folder: string): Record<string, string> {
       .update(readFileSync(join(folder, entry.name)))
       .digest('hex');
   };
-  return Object.fromEntries(readdirSync(folder, { withFileTypes: true }).map((entry) => [entry.name, describe(entry)]));
+  return Object.fromEntries(
+    readdirSync(folder, { withFileTypes: true }).map((entry) => [entry.name, describe(entry)]),
+  );
 }
 
 /** Runs `sql` on a file, new or not, as another program. */
@@ -127,24 +135,32 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
 }
 
 /**
- * Runs `sql` on the file in another process, which keeps its locks until the returned function is called. (In this process,
- * anything that reads and closes the file would drop them.)
+ * Runs `sql` on the file in another process, which keeps its locks until the returned function is
+ * called. (In this process, anything that reads and closes the file would drop them.)
  */
 export function holdLock(test: Ends, path: string, sql: string): Promise<() => Promise<void>> {
   return holdLocks(test, { [path]: sql });
 }
 
 /** Does as {@link holdLock} with several files and the SQL for each. */
-export async function holdLocks(test: Ends, files: Record<string, string>): Promise<() => Promise<void>> {
+export async function holdLocks(
+  test: Ends,
+  files: Record<string, string>,
+): Promise<() => Promise<void>> {
   const program = fileURLToPath(new URL('lock-holder.js', import.meta.url));
   const args = Object.entries(files).flat();
-  const holder = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const holder = spawn(process.execPath, [program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(holder, 'close');
   const release = async () => {
     holder.stdin.end();
     await ended;
   };
   test.after(release);
-  await Promise.race([once(holder.stdout, 'data'), ended.then(() => assert.fail('the lock was not taken'))]);
+  await Promise.race([
+    once(holder.stdout, 'data'),
+    ended.then(() => assert.fail('the lock was not taken')),
+  ]);
   return release;
 }

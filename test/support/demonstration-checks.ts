@@ -4,7 +4,10 @@ import { createHash } from 'node:crypto';
 import { numbered, run } from './demonstration-requests.ts';
 import type { Service } from './service.ts';
 
-/** Texts that are easily spoiled: a byte order mark, NUL, combining characters, surrogate pairs, escapes. */
+/**
+ * Texts that are easily spoiled: a byte order mark, NUL, combining characters, surrogate pairs,
+ * escapes.
+ */
 export const ODD_TEXTS: readonly string[] = [
   '\ufeff',
   '\u0000',
@@ -16,17 +19,32 @@ export const ODD_TEXTS: readonly string[] = [
 ];
 
 /** Asserts that the threads lose no increment. */
-export async function assertCounter(service: Service, workers: number, count: number): Promise<void> {
+export async function assertCounter(
+  service: Service,
+  workers: number,
+  count: number,
+): Promise<void> {
   const expected = workers * count;
   const answer = await run(service, '/counter/increment', { workers, count });
   assert.deepEqual(answer, { expected, actual: expected, consistent: true });
 }
 
 /** Asserts that each task runs once, and that as many run at once as may. */
-export async function assertSemaphore(service: Service, task_ids: number[], concurrency_limit: number): Promise<void> {
-  const { completed, ...rest } = await run(service, '/semaphore/run', { task_ids, concurrency_limit });
+export async function assertSemaphore(
+  service: Service,
+  task_ids: number[],
+  concurrency_limit: number,
+): Promise<void> {
+  const { completed, ...rest } = await run(service, '/semaphore/run', {
+    task_ids,
+    concurrency_limit,
+  });
   const total = task_ids.length;
-  assert.deepEqual(rest, { total, concurrency_limit, peak_concurrency: Math.min(concurrency_limit, total) });
+  assert.deepEqual(rest, {
+    total,
+    concurrency_limit,
+    peak_concurrency: Math.min(concurrency_limit, total),
+  });
   const sorted = (ids: readonly number[]) => [...ids].sort((one, other) => one - other);
   assert.deepEqual(sorted(completed), sorted(task_ids));
 }
@@ -38,20 +56,30 @@ export async function assertEvent(service: Service, payload: string): Promise<vo
 }
 
 /** Asserts that each item is hashed, and that those that fail do not affect the others. */
-export async function assertPool(service: Service, items: readonly string[], max_workers: number): Promise<void> {
+export async function assertPool(
+  service: Service,
+  items: readonly string[],
+  max_workers: number,
+): Promise<void> {
   const { succeeded, failed, ...rest } = await run(service, '/pool/run', { items, max_workers });
   assert.deepEqual(rest, { total: items.length, max_workers });
   const works = items.filter((item) => !item.startsWith('fail'));
   assert.deepEqual(
     succeeded,
-    works.map((item) => ({ item, result: createHash('sha256').update(item, 'utf8').digest('hex') })),
+    works.map((item) => ({
+      item,
+      result: createHash('sha256').update(item, 'utf8').digest('hex'),
+    })),
   );
   const fails = items.filter((item) => item.startsWith('fail'));
   assert.deepEqual(itemsOf(failed), fails);
   for (const { error } of failed) assert.doesNotMatch(error, /\n|\bat \S+:\d|\.js|100/);
 }
 
-/** Asserts that each item goes through the queue once, in order, and that the queue never holds too many. */
+/**
+ * Asserts that each item goes through the queue once, in order, and that the queue never holds too
+ * many.
+ */
 export async function assertQueue(
   service: Service,
   items: readonly string[],
@@ -64,9 +92,15 @@ export async function assertQueue(
   assert.deepEqual(rest, { produced: count, consumed: count, num_consumers, queue_size });
   assert.deepEqual(itemsOf(results), items);
   for (const { consumer } of results) {
-    assert.ok(Number.isInteger(consumer) && consumer >= 1 && consumer <= num_consumers, String(consumer));
+    assert.ok(
+      Number.isInteger(consumer) && consumer >= 1 && consumer <= num_consumers,
+      String(consumer),
+    );
   }
-  assert.ok(max_depth >= 1 && max_depth <= Math.min(queue_size, count), `${max_depth} of ${queue_size}`);
+  assert.ok(
+    max_depth >= 1 && max_depth <= Math.min(queue_size, count),
+    `${max_depth} of ${queue_size}`,
+  );
 }
 
 /** Asserts that each thread reads its own items back. */
@@ -89,8 +123,15 @@ export async function assertThreadLocal(
   );
 }
 
-/** Asserts that demonstrations of several clients and requests for notes that run at once do not mix. */
-export async function assertNoMixing(service: Service, clients: number, count: number): Promise<void> {
+/**
+ * Asserts that demonstrations of several clients and requests for notes that run at once do not
+ * mix.
+ */
+export async function assertNoMixing(
+  service: Service,
+  clients: number,
+  count: number,
+): Promise<void> {
   const runAll = async (client: number) => {
     const items = numbered(count, `of ${client}`);
     await Promise.all([

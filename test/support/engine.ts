@@ -1,5 +1,5 @@
-// The database of the tests of the service: a file or, with NOTES_TEST_DB, a cluster (`stand-in`, or `rqlite` for real nodes).
-// Only the tests about the file need a file.
+// The database of the tests of the service: a file or, with NOTES_TEST_DB, a cluster (`stand-in`,
+// or `rqlite` for real nodes). Only the tests about the file need a file.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,9 @@ assert.ok(['file', 'stand-in', 'rqlite'].includes(ENGINE), `NOTES_TEST_DB=${ENGI
 /** Why tests about the file are skipped; false if they are not. */
 export const needsFile = ENGINE === 'file' ? false : 'it needs a file, and this run uses a cluster';
 
-/** A database for one test: the value of `--db`, and a function to call when it is no longer used. */
+/**
+ * A database for one test: the value of `--db`, and a function to call when it is no longer used.
+ */
 export interface TestDatabase {
   readonly db: string;
   release(): void;
@@ -40,7 +42,8 @@ export function temporaryFolder(test: Ends): string {
 /** Returns an empty database. */
 export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
   if (ENGINE === 'file') return { db: join(temporaryFolder(test), 'notes.db'), release: () => {} };
-  if (ENGINE === 'stand-in') return { db: clusterAddress((await startStandIn(test)).nodes), release: () => {} };
+  if (ENGINE === 'stand-in')
+    return { db: clusterAddress((await startStandIn(test)).nodes), release: () => {} };
   const cluster = idle.pop() ?? (await startCluster());
   const nodes = cluster.nodes.map(({ url }) => url);
   await wipe(nodes);

@@ -1,4 +1,5 @@
-// The engines that run in every test run: SQLite in a file, and the stand-in for rqlite. Real nodes are in real-engines.ts.
+// The engines that run in every test run: SQLite in a file, and the stand-in for rqlite. Real nodes
+// are in real-engines.ts.
 
 import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
@@ -17,7 +18,10 @@ export interface Engine {
 
 /** Opens a database on the cluster of these nodes, with the tables of the service. */
 export async function openCluster(test: Ends, nodes: readonly string[]): Promise<Database> {
-  const database = await openRqlite({ nodes, user: undefined, password: undefined }, 'linearizable');
+  const database = await openRqlite(
+    { nodes, user: undefined, password: undefined },
+    'linearizable',
+  );
   test.after(() => database.close());
   await migrate(database);
   return database;

@@ -42,7 +42,9 @@ export function parseExposition(text: string): Map<string, Family> {
     }
   }
   for (const [each, { type, samples }] of families) {
-    const series = samples.map((sample) => JSON.stringify([sample.name, Object.entries(sample.labels).sort()]));
+    const series = samples.map((sample) =>
+      JSON.stringify([sample.name, Object.entries(sample.labels).sort()]),
+    );
     assert.equal(new Set(series).size, series.length, `${each} repeats a series`);
     if (type === 'histogram') assertHistogram(each, samples);
   }
@@ -65,7 +67,11 @@ function parseSample(line: string): Sample {
 /** Asserts that buckets are cumulative and complete, and each series has a sum and a count. */
 function assertHistogram(name: string, samples: readonly Sample[]): void {
   const counts = samples.filter((sample) => sample.name === `${name}_count`);
-  assert.equal(samples.filter((sample) => sample.name === `${name}_sum`).length, counts.length, name);
+  assert.equal(
+    samples.filter((sample) => sample.name === `${name}_sum`).length,
+    counts.length,
+    name,
+  );
   for (const { labels, value } of counts) {
     const buckets = samples.filter(
       (sample) =>
@@ -83,10 +89,16 @@ function assertHistogram(name: string, samples: readonly Sample[]): void {
 }
 
 /** Returns the value of the one sample `name` whose labels include `labels`; 0 without a sample. */
-export function sampleOf(families: ReadonlyMap<string, Family>, name: string, labels: Sample['labels'] = {}): number {
+export function sampleOf(
+  families: ReadonlyMap<string, Family>,
+  name: string,
+  labels: Sample['labels'] = {},
+): number {
   const family = families.get(name.replace(/_(?:sum|count|bucket)$/, '')) ?? families.get(name);
   const found = family?.samples.filter(
-    (sample) => sample.name === name && Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
+    (sample) =>
+      sample.name === name &&
+      Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
   );
   assert.ok(found && found.length <= 1, `${name} ${found ? 'is ambiguous' : 'is missing'}`);
   return found[0]?.value ?? 0;

@@ -1,5 +1,6 @@
-// Controls the `sqlite3` package in this whole process: calls fail on demand, with an error code of SQLite and in each way in
-// which SQLite leaves a transaction behind; and waits for locks become short.
+// Controls the `sqlite3` package in this whole process: calls fail on demand, with an error code of
+// SQLite and in each way in which SQLite leaves a transaction behind; and waits for locks become
+// short.
 
 import sqlite3 from 'sqlite3';
 import type { Ends } from './engine.ts';
@@ -48,12 +49,19 @@ export function controlDriver(test: Ends): FailingDriver {
     else setImmediate(report);
   }
 
-  /** Replaces a method by one that fails on demand; `databaseOf` returns the connection it works on. */
-  function control(prototype: object, name: string, databaseOf: (self: object) => object | undefined): Method {
+  /**
+   * Replaces a method by one that fails on demand; `databaseOf` returns the connection it works on.
+   */
+  function control(
+    prototype: object,
+    name: string,
+    databaseOf: (self: object) => object | undefined,
+  ): Method {
     const original = Reflect.get(prototype, name) as Method;
     Reflect.set(prototype, name, function (this: object, ...parts: unknown[]) {
       if (fault) calls += 1;
-      const isHit = fault && (fault.manner === 'lasting' ? calls >= fault.call : calls === fault.call);
+      const isHit =
+        fault && (fault.manner === 'lasting' ? calls >= fault.call : calls === fault.call);
       if (fault && isHit) return fail(databaseOf(this), fault, parts.at(-1) as Callback);
       const result = original.apply(this, parts);
       if (name === 'prepare') databases.set(result as object, this);
@@ -77,7 +85,9 @@ export function controlDriver(test: Ends): FailingDriver {
   };
 }
 
-/** Lets connections that are opened during the test wait `ms` for locks, not the usual five seconds. */
+/**
+ * Lets connections that are opened during the test wait `ms` for locks, not the usual five seconds.
+ */
 export function shortenLockWaits(test: Ends, ms: number): void {
   const { exec } = sqlite3.Database.prototype;
   sqlite3.Database.prototype.exec = function (sql, ...rest) {

@@ -11,10 +11,14 @@ export interface Cramped {
   readonly makeRoom: () => unknown;
 }
 
-/** Asserts that without room writes are 503 and reads go on, and that writes work when there is room again. */
+/**
+ * Asserts that without room writes are 503 and reads go on, and that writes work when there is room
+ * again.
+ */
 export async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
   const kept: Answer[] = [];
-  const post = () => service.request('POST', '/notes', { json: { title: 'a', body: 'x'.repeat(30_000) } });
+  const post = () =>
+    service.request('POST', '/notes', { json: { title: 'a', body: 'x'.repeat(30_000) } });
 
   let refused: Answer | undefined;
   for (let count = 0; count < 100 && !refused; count += 1) {
@@ -25,8 +29,11 @@ export async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void
   assertUnavailable(refused ?? assert.fail('the disk did not fill'));
   assert.ok(kept.length > 3);
   // Larger than the refused one: something small might still fit.
-  const larger = service.request('PUT', '/notes/1', { json: { title: 'lost', body: 'x'.repeat(100_000) } });
-  for (const answer of await Promise.all([post(), post(), larger, post()])) assertUnavailable(answer);
+  const larger = service.request('PUT', '/notes/1', {
+    json: { title: 'lost', body: 'x'.repeat(100_000) },
+  });
+  for (const answer of await Promise.all([post(), post(), larger, post()]))
+    assertUnavailable(answer);
   for (const { headers, text } of kept) {
     assert.equal((await service.request('GET', String(headers.location))).text, text);
   }

@@ -3,7 +3,9 @@ import { openLane, type Tally } from './lane.ts';
 import { createRandom, mutated } from './mutations.ts';
 import type { Samples } from './samples.ts';
 
-/** What is sent: the mutations numbered `first` to `last` - 1 of `seed`, over `lanes` connections. */
+/**
+ * What is sent: the mutations numbered `first` to `last` - 1 of `seed`, over `lanes` connections.
+ */
 export interface Fuzz {
   readonly samples: Samples;
   readonly seed: number;
@@ -12,7 +14,10 @@ export interface Fuzz {
   readonly lanes: number;
 }
 
-/** Sends the mutated requests and counts the answers. Rejects at the first answer that is not allowed. */
+/**
+ * Sends the mutated requests and counts the answers. Rejects at the first answer that is not
+ * allowed.
+ */
 export async function sendMutations(
   port: number,
   { samples, seed, first, last, lanes }: Fuzz,
@@ -29,7 +34,9 @@ export async function sendMutations(
         await lane.exchange(bytes, `probe-${number}`);
       } catch (error) {
         const text = JSON.stringify(bytes.toString('latin1'));
-        throw new Error(`seed ${seed}, request ${number}: ${text.slice(0, 3_000)}`, { cause: error });
+        throw new Error(`seed ${seed}, request ${number}: ${text.slice(0, 3_000)}`, {
+          cause: error,
+        });
       }
     }
     await lane.close();

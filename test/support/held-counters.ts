@@ -1,4 +1,5 @@
-// Keeps the threads of the counter at work for as long as a test wants: each run finds its lock taken.
+// Keeps the threads of the counter at work for as long as a test wants: each run finds its lock
+// taken.
 import type { TestContext } from 'node:test';
 import { counter } from '../../src/concurrency/counter.ts';
 import { openMutex } from '../../src/concurrency/sync.ts';
@@ -22,7 +23,9 @@ export function holdCounters(t: TestContext): () => void {
 }
 
 /** Resolves with the numbers of threads and of waiting demonstrations that the service reports. */
-export async function threadCounts(service: Service): Promise<{ alive: number; idle: number; waiting: number }> {
+export async function threadCounts(
+  service: Service,
+): Promise<{ alive: number; idle: number; waiting: number }> {
   const { text } = await service.request('GET', '/metrics');
   const families = parseExposition(text);
   return {

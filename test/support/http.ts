@@ -29,7 +29,12 @@ export interface Answer {
 }
 
 /** Sends a request to the service at `url`. Rejects if the contract does not declare the answer. */
-export async function request(url: string, method: string, path: string, parts: RequestParts = {}): Promise<Answer> {
+export async function request(
+  url: string,
+  method: string,
+  path: string,
+  parts: RequestParts = {},
+): Promise<Answer> {
   const answer = await send(url, method, path, parts);
   assertFitsContract(method, path, answer);
   return answer;
@@ -60,7 +65,13 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
   const { statusCode: status = 0, headers } = response;
   const text = decompress(bytes, headers['content-encoding']).toString('utf8');
   const isJson = /json/.test(String(headers['content-type']));
-  return { status, headers, bytes, text, json: isJson && text !== '' ? JSON.parse(text) : undefined };
+  return {
+    status,
+    headers,
+    bytes,
+    text,
+    json: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
 }
 
 function decompress(bytes: Buffer, coding: string | undefined): Buffer {

@@ -1,5 +1,5 @@
-// Real I/O errors of a service in a process of its own: a limit on the size of files (EFBIG, which SQLite reports as
-// SQLITE_IOERR), and a disk that does not confirm.
+// Real I/O errors of a service in a process of its own: a limit on the size of files (EFBIG, which
+// SQLite reports as SQLITE_IOERR), and a disk that does not confirm.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -15,10 +15,17 @@ import { NOTE } from './storage-faults.ts';
 
 /** Limits the size of the files that the process writes; returns whether that was possible. */
 function limitFileSize({ process }: Command, bytes: number | 'unlimited'): boolean {
-  return spawnSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]).status === 0;
+  return (
+    spawnSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]).status === 0
+  );
 }
 
-export async function startLogging(test: TestContext, db: string, level: string, parts?: CommandParts) {
+export async function startLogging(
+  test: TestContext,
+  db: string,
+  level: string,
+  parts?: CommandParts,
+) {
   const command = startCommand(test, ['--port', '0', '--log-level', level, '--db', db], parts);
   return { command, url: await command.ready() };
 }
@@ -26,21 +33,33 @@ export async function startLogging(test: TestContext, db: string, level: string,
 export const statuses = async (answers: readonly Promise<Answer>[]) =>
   (await Promise.all(answers)).map(({ status }) => status);
 
-/** The first byte, and a byte in the middle of a change: the log has a header of 32 bytes and frames of 4,120 bytes. */
-export const LIMITS = { 'at the first byte': 0, 'in the middle of a change': 32 + 4_120 * 40 + 100 };
+/**
+ * The first byte, and a byte in the middle of a change: the log has a header of 32 bytes and frames
+ * of 4,120 bytes.
+ */
+export const LIMITS = {
+  'at the first byte': 0,
+  'in the middle of a change': 32 + 4_120 * 40 + 100,
+};
 
 /**
- * Asserts that writes beyond `bytes` of a file are 503 and have no effect, and that everything works when the service goes on
- * without the limit, or another one takes over after a kill.
+ * Asserts that writes beyond `bytes` of a file are 503 and have no effect, and that everything
+ * works when the service goes on without the limit, or another one takes over after a kill.
  */
-export async function failWrites(t: TestContext, bytes: number, ending: 'goes on' | 'is killed'): Promise<void> {
+export async function failWrites(
+  t: TestContext,
+  bytes: number,
+  ending: 'goes on' | 'is killed',
+): Promise<void> {
   const db = join(temporaryFolder(t), 'notes.db');
   const first = await startLogging(t, db, 'error');
   assert.equal((await request(first.url, 'POST', '/notes', { json: NOTE })).status, 201);
   if (!limitFileSize(first.command, bytes)) return skipLoudly(t, 'prlimit cannot be used here');
 
   const long = { title: 'lost', body: 'x'.repeat(100_000) };
-  const ofManyPages = Array.from({ length: 5 }, () => request(first.url, 'POST', '/notes', { json: long }));
+  const ofManyPages = Array.from({ length: 5 }, () =>
+    request(first.url, 'POST', '/notes', { json: long }),
+  );
   const others = [
     request(first.url, 'PUT', '/notes/1', { json: long }),
     request(first.url, 'POST', '/notes/1/comments', { json: { body: 'x' } }),
@@ -50,7 +69,10 @@ export async function failWrites(t: TestContext, bytes: number, ending: 'goes on
   assert.equal((await request(first.url, 'GET', '/health')).status, 200);
   await first.command.says('SQLITE_IOERR');
   const listed = (await request(first.url, 'GET', '/notes?limit=100')).text;
-  assert.equal(JSON.parse(listed).total, 1 + refused.slice(0, 5).filter((status) => status === 201).length);
+  assert.equal(
+    JSON.parse(listed).total,
+    1 + refused.slice(0, 5).filter((status) => status === 201).length,
+  );
 
   if (ending === 'is killed') await stop(first.command, 'SIGKILL');
   else limitFileSize(first.command, 'unlimited');
@@ -68,7 +90,9 @@ export async function failWrites(t: TestContext, bytes: number, ending: 'goes on
   assert.deepEqual(await checkFile(db), []);
 }
 
-/** A library: while the file named by FAULT exists, fsync and fdatasync of the write-ahead log fail. */
+/**
+ * A library: while the file named by FAULT exists, fsync and fdatasync of the write-ahead log fail.
+ */
 const UNDURABLE = `
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -92,16 +116,18 @@ DURABLE(fdatasync)
 /** A request that writes. */
 export type Write = readonly [method: string, path: string, json?: object];
 
-/** Asserts that `writes` are 503 when they cannot be made durable, and have no effect even after a crash. */
+/**
+ * Asserts that `writes` are 503 when they cannot be made durable, and have no effect even after a
+ * crash.
+ */
 export async function failSync(t: TestContext, writes: readonly Write[]): Promise<void> {
   const folder = temporaryFolder(t);
-  const [library, fault, db] = ['undurable.so', 'fault', 'notes.db'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [library, fault, db] = ['undurable.so', 'fault', 'notes.db'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
   const compiler = ['-shared', '-fPIC', '-x', 'c', '-', '-o', library, '-ldl'];
-  if (spawnSync('cc', compiler, { input: UNDURABLE }).status !== 0) return skipLoudly(t, 'there is no C compiler');
+  if (spawnSync('cc', compiler, { input: UNDURABLE }).status !== 0)
+    return skipLoudly(t, 'there is no C compiler');
   const env = { LD_PRELOAD: library, FAULT: fault };
 
   const { command, url } = await startLogging(t, db, 'error', { env });
@@ -112,7 +138,9 @@ export async function failSync(t: TestContext, writes: readonly Write[]): Promis
   ];
   const before = await stored(url);
   writeFileSync(fault, '');
-  const refused = await statuses(writes.map(([method, path, json]) => request(url, method, path, { json })));
+  const refused = await statuses(
+    writes.map(([method, path, json]) => request(url, method, path, { json })),
+  );
   assert.deepEqual(new Set(refused), new Set([503]));
   await stop(command, 'SIGKILL');
   rmSync(fault);

@@ -1,5 +1,5 @@
-// Properties of the strict JSON parser, compared with JSON.parse: it accepts the same texts and returns the same values,
-// except for integers written as floats.
+// Properties of the strict JSON parser, compared with JSON.parse: it accepts the same texts and
+// returns the same values, except for integers written as floats.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseJson } from '../../src/http/json.ts';
@@ -27,7 +27,9 @@ export function judge(text: string): { value: unknown } | undefined {
   }
 }
 
-/** The value a text must have: that of JSON.parse, with null for each integer written as a float. */
+/**
+ * The value a text must have: that of JSON.parse, with null for each integer written as a float.
+ */
 export function expectedValue(text: string): unknown {
   const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
   return JSON.parse(
@@ -46,15 +48,32 @@ function assertLikeJsonParse(text: string): void {
 
 const spaces = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
 const numberText = fc.stringMatching(/^-?(0|[1-9]\d{0,5})(\.\d{1,3})?([eE][+-]?\d{1,3})?$/);
-/** A character, no half of a surrogate pair. `fc.string` would take a second to prepare all of them. */
+/**
+ * A character, no half of a surrogate pair. `fc.string` would take a second to prepare all of them.
+ */
 const codePoint = fc
   .integer({ min: 0, max: 0x10f7ff })
   .map((index) => String.fromCodePoint(index < 0xd800 ? index : index + 0x800));
 const stringText = fc
   .array(
     fc.oneof(
-      fc.array(codePoint, { maxLength: 10 }).map((parts) => JSON.stringify(parts.join('')).slice(1, -1)),
-      fc.constantFrom('\\"', '\\\\', '\\u0000', '\\ud800', '\\/', '\\b', '4.0', '1e5', '[', '{', '}', ']'),
+      fc
+        .array(codePoint, { maxLength: 10 })
+        .map((parts) => JSON.stringify(parts.join('')).slice(1, -1)),
+      fc.constantFrom(
+        '\\"',
+        '\\\\',
+        '\\u0000',
+        '\\ud800',
+        '\\/',
+        '\\b',
+        '4.0',
+        '1e5',
+        '[',
+        '{',
+        '}',
+        ']',
+      ),
     ),
     { maxLength: 4 },
   )
@@ -62,27 +81,74 @@ const stringText = fc
 
 /** JSON texts with many floats, escapes and spaces. */
 const { jsonText } = fc.letrec<{ jsonText: string }>((tie) => {
-  const scalar = fc.oneof(numberText, stringText, fc.constantFrom('true', 'false', 'null', '4.0', '-0', '-0.0', '1e2'));
+  const scalar = fc.oneof(
+    numberText,
+    stringText,
+    fc.constantFrom('true', 'false', 'null', '4.0', '-0', '-0.0', '1e2'),
+  );
   const padded = fc.tuple(spaces, tie('jsonText'), spaces).map((parts) => parts.join(''));
-  const member = fc.tuple(spaces, stringText, spaces, padded).map(([before, name, after, value]) => {
-    return `${before}${name}${after}:${value}`;
-  });
+  const member = fc
+    .tuple(spaces, stringText, spaces, padded)
+    .map(([before, name, after, value]) => {
+      return `${before}${name}${after}:${value}`;
+    });
   const list = fc.array(padded, { maxLength: 5 }).map((items) => `[${items.join(',')}]`);
   const object = fc.array(member, { maxLength: 4 }).map((members) => `{${members.join(',')}}`);
-  return { jsonText: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, list, object) };
+  return {
+    jsonText: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, list, object),
+  };
 });
 
-/** A change to a text: where (as a fraction of its length), how much to cut out and what to insert. */
+/**
+ * A change to a text: where (as a fraction of its length), how much to cut out and what to insert.
+ */
 const mutation = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   cut: fc.integer({ min: 0, max: 3 }),
   insert: fc.oneof(
-    fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '.', 'e', 'E', '+', '-', '0', '1', '.0', 'e1', '4.0'),
-    fc.constantFrom(' ', '\n', '\u0000', '\u00a0', '\ufeff', 'null', 'nul', 'true', 'NaN', 'Infinity', '//', "'", 'é'),
+    fc.constantFrom(
+      '',
+      '"',
+      '\\',
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '.',
+      'e',
+      'E',
+      '+',
+      '-',
+      '0',
+      '1',
+      '.0',
+      'e1',
+      '4.0',
+    ),
+    fc.constantFrom(
+      ' ',
+      '\n',
+      '\u0000',
+      '\u00a0',
+      '\ufeff',
+      'null',
+      'nul',
+      'true',
+      'NaN',
+      'Infinity',
+      '//',
+      "'",
+      'é',
+    ),
   ),
 });
 
-function mutate(text: string, changes: readonly { at: number; cut: number; insert: string }[]): string {
+function mutate(
+  text: string,
+  changes: readonly { at: number; cut: number; insert: string }[],
+): string {
   const mutated = changes.reduce((changed, { at, cut, insert }) => {
     const index = Math.floor(at * changed.length);
     return changed.slice(0, index) + insert + changed.slice(index + cut);
@@ -97,7 +163,9 @@ export interface Run {
   readonly numRuns: number;
 }
 
-/** Asserts that generated texts have the value of JSON.parse, except for integers written as floats. */
+/**
+ * Asserts that generated texts have the value of JSON.parse, except for integers written as floats.
+ */
 export function checkTexts(run: Run): void {
   fc.assert(fc.property(jsonText, assertLikeJsonParse), run);
 }
@@ -105,40 +173,102 @@ export function checkTexts(run: Run): void {
 /** Asserts that mutated texts are accepted exactly if JSON.parse accepts them. */
 export function checkMutatedTexts(run: Run): void {
   let accepted = 0;
-  const property = fc.property(jsonText, fc.array(mutation, { minLength: 1, maxLength: 3 }), (text, changes) => {
-    const changed = mutate(text, changes);
-    assertLikeJsonParse(changed);
-    if (judge(changed)) accepted += 1;
-  });
+  const property = fc.property(
+    jsonText,
+    fc.array(mutation, { minLength: 1, maxLength: 3 }),
+    (text, changes) => {
+      const changed = mutate(text, changes);
+      assertLikeJsonParse(changed);
+      if (judge(changed)) accepted += 1;
+    },
+  );
   fc.assert(property, run);
   const { numRuns } = run;
-  assert.ok(accepted > numRuns / 50 && accepted < numRuns, `${accepted} of ${numRuns} were accepted`);
+  assert.ok(
+    accepted > numRuns / 50 && accepted < numRuns,
+    `${accepted} of ${numRuns} were accepted`,
+  );
 }
 
 /** Asserts that damaged bytes are accepted exactly if they are UTF-8 and JSON. */
 export function checkBytes(run: Run): void {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const property = fc.property(jsonText, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 4 }), (text, at, noise) => {
-    const bytes = Buffer.from(text);
-    bytes.set(noise.subarray(0, bytes.length), at % Math.max(1, bytes.length - noise.length + 1));
-    let decoded: string | undefined;
-    try {
-      decoded = decoder.decode(bytes);
-    } catch {
-      // Not UTF-8.
-    }
-    if (decoded !== undefined && judge(decoded)) assert.deepEqual(parseJson(bytes), expectedValue(decoded));
-    else assertRefused(bytes);
-  });
+  const property = fc.property(
+    jsonText,
+    fc.nat(),
+    fc.uint8Array({ minLength: 1, maxLength: 4 }),
+    (text, at, noise) => {
+      const bytes = Buffer.from(text);
+      bytes.set(noise.subarray(0, bytes.length), at % Math.max(1, bytes.length - noise.length + 1));
+      let decoded: string | undefined;
+      try {
+        decoded = decoder.decode(bytes);
+      } catch {
+        // Not UTF-8.
+      }
+      if (decoded !== undefined && judge(decoded))
+        assert.deepEqual(parseJson(bytes), expectedValue(decoded));
+      else assertRefused(bytes);
+    },
+  );
   fc.assert(property, run);
 }
 
-/** Asserts that texts of `length` bytes, each made of one repeated piece, are judged within `withinMs`. */
+/**
+ * Asserts that texts of `length` bytes, each made of one repeated piece, are judged within
+ * `withinMs`.
+ */
 export function checkSpeed(length: number, withinMs: number): void {
   const pieces = [
-    ...['"', '\\', '[', '{', ']', '}', '0', '1', '-', '.', 'e', ' ', ',', ':', '\ufeff', '\u{1f44b}', '"\\', '\\"'],
-    ...['4.0,', '4e0,', '1.', '1e', '1.1.', '1e1e', '-0.', '""', '"",', '"\\u0041",', '"\\\\",', '[]', '{}', '[4.0,'],
-    ...['{"":', '{"4.0":', '[[', '},{', '0.', '00', '1 ', '"4.0"', '9.99999999999999999999,', '{"a":1},', 'null,'],
+    ...[
+      '"',
+      '\\',
+      '[',
+      '{',
+      ']',
+      '}',
+      '0',
+      '1',
+      '-',
+      '.',
+      'e',
+      ' ',
+      ',',
+      ':',
+      '\ufeff',
+      '\u{1f44b}',
+      '"\\',
+      '\\"',
+    ],
+    ...[
+      '4.0,',
+      '4e0,',
+      '1.',
+      '1e',
+      '1.1.',
+      '1e1e',
+      '-0.',
+      '""',
+      '"",',
+      '"\\u0041",',
+      '"\\\\",',
+      '[]',
+      '{}',
+      '[4.0,',
+    ],
+    ...[
+      '{"":',
+      '{"4.0":',
+      '[[',
+      '},{',
+      '0.',
+      '00',
+      '1 ',
+      '"4.0"',
+      '9.99999999999999999999,',
+      '{"a":1},',
+      'null,',
+    ],
   ];
   const wrappings = [
     ['', ''],

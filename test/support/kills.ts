@@ -1,4 +1,5 @@
-// Acknowledged means kept: a service is killed while clients write, and what it acknowledged must be there afterwards.
+// Acknowledged means kept: a service is killed while clients write, and what it acknowledged must
+// be there afterwards.
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -20,10 +21,15 @@ async function writeUntilKilled(url: string, ledger: Ledger, name: string): Prom
 }
 
 /**
- * Kills the process `kills` times, each time after `writes` acknowledged writes (at least and at most). The next process on
- * the same file must have all that was acknowledged and nothing that was never sent; every other write is done or not done.
+ * Kills the process `kills` times, each time after `writes` acknowledged writes (at least and at
+ * most). The next process on the same file must have all that was acknowledged and nothing that was
+ * never sent; every other write is done or not done.
  */
-export async function killRepeatedly(t: TestContext, kills: number, writes: readonly [number, number]): Promise<void> {
+export async function killRepeatedly(
+  t: TestContext,
+  kills: number,
+  writes: readonly [number, number],
+): Promise<void> {
   const path = newFile(t);
   let onAcknowledged = () => {};
   const ledger = createLedger(() => onAcknowledged());
@@ -35,7 +41,9 @@ export async function killRepeatedly(t: TestContext, kills: number, writes: read
   for (let kill = 1; kill <= kills; kill += 1) {
     const enough = ledger.acknowledged() + between(...writes);
     const clients = Promise.all(
-      Array.from({ length: CLIENTS }, (_, client) => writeUntilKilled(url, ledger, `kill ${kill}, client ${client}`)),
+      Array.from({ length: CLIENTS }, (_, client) =>
+        writeUntilKilled(url, ledger, `kill ${kill}, client ${client}`),
+      ),
     );
     const enoughWritten = new Promise<void>((resolve) => {
       onAcknowledged = () => ledger.acknowledged() >= enough && resolve();

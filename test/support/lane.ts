@@ -1,10 +1,14 @@
-// A connection for arbitrary bytes, on which only complete answers or the end of the connection may come back.
+// A connection for arbitrary bytes, on which only complete answers or the end of the connection may
+// come back.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { openSocket, type RawAnswer, takeAnswer } from './raw.ts';
 
-/** After this long without an answer the service probably waits for more, and the client ends the connection. */
+/**
+ * After this long without an answer the service probably waits for more, and the client ends the
+ * connection.
+ */
 const QUIET_MS = 300;
 /** Bounds the wait for the service to close a connection that its client has ended. */
 const CLOSED_WITHIN_MS = 30_000;
@@ -30,8 +34,9 @@ export function createTally(): Tally {
 /** A connection that is reopened after it has ended. */
 export interface Lane {
   /**
-   * Sends `bytes` and a probe, which is a valid request. Resolves when the probe was answered, which shows that both
-   * sides agree on where `bytes` end, or when the connection was closed. Rejects if an answer is incomplete or not allowed.
+   * Sends `bytes` and a probe, which is a valid request. Resolves when the probe was answered,
+   * which shows that both sides agree on where `bytes` end, or when the connection was closed.
+   * Rejects if an answer is incomplete or not allowed.
    */
   exchange(bytes: Buffer, probeId: string): Promise<void>;
   close(): Promise<void>;
@@ -46,7 +51,8 @@ export function openLane(port: number, tally: Tally): Lane {
       if (!current) {
         current = await openSocket({ port });
         tally.connections += 1;
-        // The service may close while the client is still sending: that is a reset, and an end like any other.
+        // The service may close while the client is still sending: that is a reset, and an end like
+        // any other.
         current.on('error', () => {});
       }
       const socket = current;
@@ -62,7 +68,12 @@ export function openLane(port: number, tally: Tally): Lane {
 }
 
 /** Resolves with whether the connection is still open. */
-function sendWithProbe(socket: Socket, bytes: Buffer, probeId: string, tally: Tally): Promise<boolean> {
+function sendWithProbe(
+  socket: Socket,
+  bytes: Buffer,
+  probeId: string,
+  tally: Tally,
+): Promise<boolean> {
   const mayBeHead = bytes.includes('HEAD');
   let received = Buffer.alloc(0);
   let answers = 0;
@@ -94,7 +105,10 @@ function sendWithProbe(socket: Socket, bytes: Buffer, probeId: string, tally: Ta
       if (ended) return;
       ended = true;
       clearTimeout(timer);
-      timer = setTimeout(() => settleIf(() => assert.fail('the service does not close')), CLOSED_WITHIN_MS);
+      timer = setTimeout(
+        () => settleIf(() => assert.fail('the service does not close')),
+        CLOSED_WITHIN_MS,
+      );
       socket.end();
     }
     /** Takes all complete answers. Returns whether that to the probe was among them. */
@@ -142,12 +156,20 @@ function probe(id: string): Buffer {
   return Buffer.from(`OPTIONS * HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\n\r\n`);
 }
 
-/** Only `OPTIONS *` allows this much. The id alone says nothing: it may have become a header of a mutated request. */
+/**
+ * Only `OPTIONS *` allows this much. The id alone says nothing: it may have become a header of a
+ * mutated request.
+ */
 function answersProbe({ headers }: RawAnswer, id: string): boolean {
-  return headers['x-request-id'] === id && headers.allow === 'GET, HEAD, POST, PUT, DELETE, OPTIONS';
+  return (
+    headers['x-request-id'] === id && headers.allow === 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
+  );
 }
 
-/** Whether the first answer has a length and no body, like one to HEAD; undefined if that cannot be known yet. */
+/**
+ * Whether the first answer has a length and no body, like one to HEAD; undefined if that cannot be
+ * known yet.
+ */
 function endsWithItsHeaders(received: Buffer, closed: boolean): boolean | undefined {
   const next = 'HTTP/1.1 ';
   const end = received.indexOf('\r\n\r\n');

@@ -1,5 +1,5 @@
-// A ledger of acknowledged writes: which records must exist with which texts. A write without an answer is in doubt: it may be
-// done or not done, but not in part.
+// A ledger of acknowledged writes: which records must exist with which texts. A write without an
+// answer is in doubt: it may be done or not done, but not in part.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { request } from './http.ts';
@@ -7,7 +7,10 @@ import { request } from './http.ts';
 /** The texts a client sends. */
 export type Input = Readonly<Record<string, string>>;
 
-/** The possible states of a record, as the JSON of its texts (undefined: it does not exist). A write in doubt adds one. */
+/**
+ * The possible states of a record, as the JSON of its texts (undefined: it does not exist). A write
+ * in doubt adds one.
+ */
 type States = readonly (string | undefined)[];
 
 /** A write was answered 503. */
@@ -15,7 +18,10 @@ export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-/** What a service must have kept. A write that rejects, as `request` does or with {@link Refused}, leaves its record in doubt. */
+/**
+ * What a service must have kept. A write that rejects, as `request` does or with {@link Refused},
+ * leaves its record in doubt.
+ */
 export interface Ledger {
   /** Creates a record in the list at the path `list`; resolves with its path. */
   create(url: string, list: string, input: Input): Promise<string>;
@@ -70,8 +76,16 @@ export function createLedger(onAcknowledged: () => void): Ledger {
     for (const [id, text] of found) {
       const known = records.get(id);
       if (known)
-        assert.ok(known.includes(text), `${list}/${id} is ${text.slice(0, 200)}, not ${known}`.slice(0, 1_000));
-      else assert.equal(unanswered.get(text), list, `${list}/${id} was never sent: ${text.slice(0, 200)}`);
+        assert.ok(
+          known.includes(text),
+          `${list}/${id} is ${text.slice(0, 200)}, not ${known}`.slice(0, 1_000),
+        );
+      else
+        assert.equal(
+          unanswered.get(text),
+          list,
+          `${list}/${id} was never sent: ${text.slice(0, 200)}`,
+        );
       if (!known || known.length > 1) doubts[text === known?.[0] ? 'undone' : 'done'] += 1;
       // The record was not deleted, so its children were not deleted either.
       if (known?.includes(undefined)) enterBelow(`${list}/${id}`, (states) => states.slice(0, 1));
@@ -133,21 +147,34 @@ export function createLedger(onAcknowledged: () => void): Ledger {
     report(test, kills) {
       const { done, undone } = doubts;
       test.diagnostic(`${kills} kills, ${acknowledged} acknowledged writes, all kept`);
-      test.diagnostic(`${done + undone} writes without an answer: ${done} wholly done, ${undone} not at all`);
+      test.diagnostic(
+        `${done + undone} writes without an answer: ${done} wholly done, ${undone} not at all`,
+      );
     },
   };
 }
 
 /** Whether a request failed because its connection broke. */
 export function brokenConnection(error: unknown): boolean {
-  return ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
 }
 
 /** Returns a random whole number from `least` to `most`. */
-export const between = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1));
+export const between = (least: number, most: number) =>
+  least + Math.floor(Math.random() * (most - least + 1));
 
-/** Creates, replaces and removes records of every kind, as a client does in its turn number `turn`. All texts differ. */
-export async function writeOnce(url: string, ledger: Ledger, name: string, turn: number): Promise<void> {
+/**
+ * Creates, replaces and removes records of every kind, as a client does in its turn number `turn`.
+ * All texts differ.
+ */
+export async function writeOnce(
+  url: string,
+  ledger: Ledger,
+  name: string,
+  turn: number,
+): Promise<void> {
   const label = `${name}, turn ${turn}`;
   // Some texts are longer than a page of the file, so that a write could be torn.
   const long = label.padEnd(turn % 5 === 0 ? between(5_000, 9_000) : 0, '.');

@@ -1,4 +1,5 @@
-// The package as a program of its users has it: the example of the guide and a wrong program are compiled and run there.
+// The package as a program of its users has it: the example of the guide and a wrong program are
+// compiled and run there.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -33,17 +34,25 @@ type Install = (folder: string) => unknown;
 const NODE = ['--module', 'nodenext'];
 
 /** The ways to resolve modules that TypeScript has for a package with exports. */
-export const RESOLUTIONS = [NODE, ['--module', 'node16'], ['--module', 'preserve', '--moduleResolution', 'bundler']];
+export const RESOLUTIONS = [
+  NODE,
+  ['--module', 'node16'],
+  ['--module', 'preserve', '--moduleResolution', 'bundler'],
+];
 
 /** Registers the tests of the library, in projects into which `install` has brought the package. */
 export function testLibrary(feature: string, install: Install, resolutions = [NODE]): void {
   test(`${feature}: the example of the guide compiles, runs and ends`, async (t) => {
     const { folder, compile } = await projectWith(t, install, 'client.test.ts', example());
     await compile(...NODE, '--types', 'node', '--skipLibCheck', 'client.test.ts');
-    const { stdout, stderr } = await run(process.execPath, ['--test', '--test-reporter=tap', 'client.test.js'], {
-      cwd: folder,
-      env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined },
-    });
+    const { stdout, stderr } = await run(
+      process.execPath,
+      ['--test', '--test-reporter=tap', 'client.test.js'],
+      {
+        cwd: folder,
+        env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined },
+      },
+    );
     assert.match(stdout, /^# pass [1-9]/m);
     assert.match(stdout, /^# fail 0$/m);
     assert.equal(stderr, '');
@@ -52,7 +61,14 @@ export function testLibrary(feature: string, install: Install, resolutions = [NO
   test(`${feature}: wrong options do not compile`, async (t) => {
     const { compile } = await projectWith(t, install, 'wrong.ts', WRONG);
     // Without the types of Node: those of the library need no others.
-    const checks = ['--noEmit', '--types', '', '--skipLibCheck', 'false', '--exactOptionalPropertyTypes'];
+    const checks = [
+      '--noEmit',
+      '--types',
+      '',
+      '--skipLibCheck',
+      'false',
+      '--exactOptionalPropertyTypes',
+    ];
     for (const resolution of resolutions) await compile(...checks, ...resolution, 'wrong.ts');
   });
 
@@ -67,7 +83,9 @@ export function testLibrary(feature: string, install: Install, resolutions = [NO
   });
 }
 
-/** Makes a project with the package, a compiler and the types of Node; `compile` compiles its file. */
+/**
+ * Makes a project with the package, a compiler and the types of Node; `compile` compiles its file.
+ */
 async function projectWith(t: TestContext, install: Install, name: string, text: string) {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'package.json'), '{"type":"module","allowScripts":{"sqlite3":true}}');
@@ -78,9 +96,13 @@ async function projectWith(t: TestContext, install: Install, name: string, text:
   }
   writeFileSync(join(folder, name), text);
   const compile = (...args: string[]) =>
-    run(join(tree, 'node_modules/.bin/tsc'), ['--strict', '--target', 'es2022', '--lib', 'es2022', ...args], {
-      cwd: folder,
-    });
+    run(
+      join(tree, 'node_modules/.bin/tsc'),
+      ['--strict', '--target', 'es2022', '--lib', 'es2022', ...args],
+      {
+        cwd: folder,
+      },
+    );
   return { folder, compile };
 }
 

@@ -1,5 +1,5 @@
-// A program that runs SQL on files and holds its locks until its standard input ends: `node lock-holder.js [FILE SQL]...`.
-// It prints a line once it has all of them.
+// A program that runs SQL on files and holds its locks until its standard input ends: `node
+// lock-holder.js [FILE SQL]...`. It prints a line once it has all of them.
 import { text } from 'node:stream/consumers';
 import sqlite3 from 'sqlite3';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';

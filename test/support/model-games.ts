@@ -8,15 +8,21 @@ import { type Service, startService } from './service.ts';
 import { assertSound } from './stored-data.ts';
 
 /** A random move. It names a record by how many ids were given after that of the record. */
-type Drawn = Omit<Move, 'id' | 'noteId'> & { readonly back: number | string; readonly noteBack: number | string };
+type Drawn = Omit<Move, 'id' | 'noteId'> & {
+  readonly back: number | string;
+  readonly noteBack: number | string;
+};
 
 const often = <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
   fc.oneof({ weight: 19, arbitrary: usual as fc.Arbitrary<T | U> }, { weight: 1, arbitrary: rare });
 
 /** About as many of these ids exist as do not, however long the game lasts. */
-const ids = (most: number) => often(fc.integer({ min: -1, max: most }), fc.constantFrom('x', '1.0', '1e0', '%31x'));
+const ids = (most: number) =>
+  often(fc.integer({ min: -1, max: most }), fc.constantFrom('x', '1.0', '1e0', '%31x'));
 
-/** Any code point that is not a surrogate. The unit of fast-check itself takes a second to build. */
+/**
+ * Any code point that is not a surrogate. The unit of fast-check itself takes a second to build.
+ */
 const character = fc
   .integer({ min: 0, max: 0x10f7ff })
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
@@ -24,7 +30,17 @@ const character = fc
 const text = often(
   fc.string({ unit: character, minLength: 1, maxLength: 20 }),
   fc.constantFrom<(string | number | undefined)[]>(
-    ...['', ' \t', '\u00a0\ufeff', '\ud800', 'a\udc00', 7, undefined, 'x'.repeat(201), '😀'.repeat(501)],
+    ...[
+      '',
+      ' \t',
+      '\u00a0\ufeff',
+      '\ud800',
+      'a\udc00',
+      7,
+      undefined,
+      'x'.repeat(201),
+      '😀'.repeat(501),
+    ],
   ),
 );
 
@@ -32,7 +48,15 @@ const moves: fc.Arbitrary<Drawn> = fc.record({
   collection: fc.constantFrom(...NAMES),
   operation: fc.oneof(
     { weight: 4, arbitrary: fc.constant('create' as const) },
-    { weight: 5, arbitrary: fc.constantFrom('list' as const, 'read' as const, 'replace' as const, 'remove' as const) },
+    {
+      weight: 5,
+      arbitrary: fc.constantFrom(
+        'list' as const,
+        'read' as const,
+        'replace' as const,
+        'remove' as const,
+      ),
+    },
   ),
   back: ids(30),
   noteBack: ids(12),
@@ -55,7 +79,9 @@ function draw(seed: number, count: number, length: number): Drawn[][] {
 
 /** The id that `back` names, or one that is never given if there are too few. */
 function idFor(given: readonly number[], back: number | string): string {
-  return typeof back === 'string' ? back : String(given[given.length - 1 - back] ?? 1_000_000 + back);
+  return typeof back === 'string'
+    ? back
+    : String(given[given.length - 1 - back] ?? 1_000_000 + back);
 }
 
 function play(service: Service, model: Model, { back, noteBack, ...move }: Drawn): Promise<number> {
@@ -88,7 +114,10 @@ async function assertKept(service: Service, models: readonly Model[]): Promise<v
 function assertLively(statuses: readonly number[]): void {
   for (const status of [200, 201, 204, 404, 422]) {
     const count = statuses.filter((each) => each === status).length;
-    assert.ok(count >= statuses.length / 100, `${count} of ${statuses.length} answers are ${status}`);
+    assert.ok(
+      count >= statuses.length / 100,
+      `${count} of ${statuses.length} answers are ${status}`,
+    );
   }
 }
 

@@ -57,15 +57,21 @@ const SHAPES = Object.fromEntries(
 ) as Record<Move['collection'], Shape>;
 
 /**
- * Returns an empty model. A `shared` one expects other clients, which leave its records alone: of the
- * items in lists of notes and tags it checks only its own.
+ * Returns an empty model. A `shared` one expects other clients, which leave its records alone: of
+ * the items in lists of notes and tags it checks only its own.
  */
 export function createModel({ shared = false } = {}): Model {
-  const records = { notes: new Map<number, Item>(), tags: new Map<number, Item>(), comments: new Map<number, Item>() };
+  const records = {
+    notes: new Map<number, Item>(),
+    tags: new Map<number, Item>(),
+    comments: new Map<number, Item>(),
+  };
   const given = { notes: [] as number[], tags: [] as number[], comments: [] as number[] };
 
   const list = (collection: Move['collection'], noteId?: number) =>
-    [...records[collection].values()].filter((item) => item.note_id === noteId).sort((one, other) => one.id - other.id);
+    [...records[collection].values()]
+      .filter((item) => item.note_id === noteId)
+      .sort((one, other) => one.id - other.id);
 
   /** The problem where a record is missing; it names the note where that is missing too. */
   function missing({ collection, noteId, id }: Move): Body {
@@ -80,8 +86,14 @@ export function createModel({ shared = false } = {}): Model {
     for (const comment of list('comments', id)) records.comments.delete(comment.id);
   }
 
-  /** Makes a valid move on the model and returns the right answer. `answer` has the id of a new record. */
-  function expected(move: Move, answer: Answer): { status: number; body?: Body; location?: string } {
+  /**
+   * Makes a valid move on the model and returns the right answer. `answer` has the id of a new
+   * record.
+   */
+  function expected(
+    move: Move,
+    answer: Answer,
+  ): { status: number; body?: Body; location?: string } {
     const { collection, operation, noteId } = move;
     const owner = collection === 'comments' ? { note_id: Number(noteId) } : {};
     const known = records[collection].get(Number(move.id));
@@ -94,7 +106,10 @@ export function createModel({ shared = false } = {}): Model {
         if (isOrphan) return notFound;
         const all = list(collection, owner.note_id);
         const [limit, offset] = [Number(move.limit ?? DEFAULT_LIMIT), Number(move.offset ?? 0)];
-        return { status: 200, body: { items: all.slice(offset, offset + limit), limit, offset, total: all.length } };
+        return {
+          status: 200,
+          body: { items: all.slice(offset, offset + limit), limit, offset, total: all.length },
+        };
       }
       case 'create': {
         if (isOrphan) return notFound;
@@ -133,7 +148,8 @@ export function createModel({ shared = false } = {}): Model {
     assert.equal(ids.length, Math.max(0, Math.min(Number(limit), json.total - Number(offset))));
     assert.ok(json.total >= records[collection].size);
     for (const item of json.items as Item[]) {
-      if (given[collection].includes(item.id)) assert.deepEqual(item, records[collection].get(item.id));
+      if (given[collection].includes(item.id))
+        assert.deepEqual(item, records[collection].get(item.id));
     }
   }
 
@@ -141,22 +157,33 @@ export function createModel({ shared = false } = {}): Model {
     given,
     list,
     async play(service, move) {
-      const body = move.operation === 'create' || move.operation === 'replace' ? bodyOf(move) : undefined;
+      const body =
+        move.operation === 'create' || move.operation === 'replace' ? bodyOf(move) : undefined;
       const [method, path] = [METHODS[move.operation], pathOf(move)];
       const answer = await service.request(method, path, body ? { json: body } : {});
       const { status, json, headers } = answer;
       const label = `${method} ${path} ${JSON.stringify(body)}`;
       const faults = faultsOf(move);
       if (faults.length > 0) {
-        const violations = (json?.errors ?? []).map((error: Violation) => [error.in, error.field, error.code]);
+        const violations = (json?.errors ?? []).map((error: Violation) => [
+          error.in,
+          error.field,
+          error.code,
+        ]);
         assert.deepEqual([status, violations], [422, faults], label);
       } else if (shared && move.operation === 'list' && move.collection !== 'comments') {
         assertOwnItems(move, answer);
       } else {
         const right = expected(move, answer);
-        const type = right.body?.type === undefined ? {} : { type: `${service.url}/problems/${right.body.type}` };
+        const type =
+          right.body?.type === undefined
+            ? {}
+            : { type: `${service.url}/problems/${right.body.type}` };
         const whole = right.body && { ...right.body, ...type };
-        assert.ok(isDeepStrictEqual(json, whole), `${label}: ${answer.text} is not ${JSON.stringify(whole)}`);
+        assert.ok(
+          isDeepStrictEqual(json, whole),
+          `${label}: ${answer.text} is not ${JSON.stringify(whole)}`,
+        );
         assert.deepEqual([status, headers.location], [right.status, right.location], label);
       }
       return status;
@@ -166,11 +193,16 @@ export function createModel({ shared = false } = {}): Model {
 
 const METHODS = { list: 'GET', create: 'POST', read: 'GET', replace: 'PUT', remove: 'DELETE' };
 
-function pathOf({ collection, operation, noteId, id, limit, offset }: Move, as = operation): string {
+function pathOf(
+  { collection, operation, noteId, id, limit, offset }: Move,
+  as = operation,
+): string {
   const list = collection === 'comments' ? `/notes/${noteId}/comments` : `/${collection}`;
   if (as !== 'list' && as !== 'create') return `${list}/${id}`;
   if (operation !== 'list') return list;
-  const query = Object.entries({ limit, offset }).flatMap(([name, text]) => (text ? [`${name}=${text}`] : []));
+  const query = Object.entries({ limit, offset }).flatMap(([name, text]) =>
+    text ? [`${name}=${text}`] : [],
+  );
   return query.length > 0 ? `${list}?${query.join('&')}` : list;
 }
 
@@ -203,7 +235,8 @@ function faultsOf(move: Move): Fault[] {
     // Missing members come before wrong ones.
     for (const [field] of fields) if (!(field in body)) faults.push(['body', field, 'required']);
     for (const [field, maxLength] of fields) {
-      for (const code of field in body ? codesOf(body[field], maxLength) : []) faults.push(['body', field, code]);
+      for (const code of field in body ? codesOf(body[field], maxLength) : [])
+        faults.push(['body', field, code]);
     }
   }
   return faults;

@@ -69,10 +69,21 @@ const MUTATIONS: readonly Mutation[] = [
   // Flip a bit.
   (text, random) => {
     const index = random.below(text.length);
-    return replaced(text, index, 1, String.fromCharCode((text.charCodeAt(index) ^ (1 << random.below(8))) & 0xff));
+    return replaced(
+      text,
+      index,
+      1,
+      String.fromCharCode((text.charCodeAt(index) ^ (1 << random.below(8))) & 0xff),
+    );
   },
   // Insert a byte or a piece, or replace some bytes by it.
-  (text, random) => replaced(text, random.below(text.length), random.below(2), String.fromCharCode(random.below(256))),
+  (text, random) =>
+    replaced(
+      text,
+      random.below(text.length),
+      random.below(2),
+      String.fromCharCode(random.below(256)),
+    ),
   (text, random) => replaced(text, random.below(text.length), random.below(4), random.pick(PIECES)),
   // Remove some bytes, or repeat them.
   (text, random) => replaced(text, random.below(text.length), 1 + random.below(8), ''),
@@ -92,16 +103,30 @@ const MUTATIONS: readonly Mutation[] = [
   (text, random) => text.replace('\r\n\r\n', () => `\r\n${random.pick(LINES)}\r\n\r\n`),
   (text, random) => anyMatch(text, /\r\n[\w-]+: [^\r]*/g, random, () => ''),
   (text, random) => anyMatch(text, /(?<=\r\n[\w-]+: )[^\r]*/g, random, () => random.pick(PIECES)),
-  (text, random) => anyMatch(text, /(?<=\r\n)[\w-]+(?=: )/g, random, () => random.pick(LINES).split(':')[0] ?? ''),
-  // The length, the target, the method.
-  (text, random) => text.replace(/(?<=Content-Length: )\d+/, (length) => String(Number(length) + random.below(9) - 4)),
-  (text, random) => anyMatch(text, /(?<=^\w+ \S*)[\w/](?=\S* )/g, random, (found) => encoded(found)),
-  (text, random) => anyMatch(text, /(?<=^\w+ \S*)\w+(?=\S* )/g, random, () => random.pick([...PIECES, '1', '2', '99'])),
-  (text, random) => text.replace(/^\w+/, () => random.pick(['GET', 'PUT', 'POST', 'DELETE', 'HEAD', 'PATCH', 'TRACE'])),
-  // The JSON: a value, a name, a bracket.
-  (text, random) => anyMatch(text, /(?<=[[:,])(?:"[^"]*"|\d+)(?=[\],}])/g, random, () => random.pick(VALUES)),
   (text, random) =>
-    anyMatch(text, /"\w+"(?=:)/g, random, () => random.pick(['"title"', '"body"', '"__proto__"', '""'])),
+    anyMatch(text, /(?<=\r\n)[\w-]+(?=: )/g, random, () => random.pick(LINES).split(':')[0] ?? ''),
+  // The length, the target, the method.
+  (text, random) =>
+    text.replace(/(?<=Content-Length: )\d+/, (length) =>
+      String(Number(length) + random.below(9) - 4),
+    ),
+  (text, random) =>
+    anyMatch(text, /(?<=^\w+ \S*)[\w/](?=\S* )/g, random, (found) => encoded(found)),
+  (text, random) =>
+    anyMatch(text, /(?<=^\w+ \S*)\w+(?=\S* )/g, random, () =>
+      random.pick([...PIECES, '1', '2', '99']),
+    ),
+  (text, random) =>
+    text.replace(/^\w+/, () =>
+      random.pick(['GET', 'PUT', 'POST', 'DELETE', 'HEAD', 'PATCH', 'TRACE']),
+    ),
+  // The JSON: a value, a name, a bracket.
+  (text, random) =>
+    anyMatch(text, /(?<=[[:,])(?:"[^"]*"|\d+)(?=[\],}])/g, random, () => random.pick(VALUES)),
+  (text, random) =>
+    anyMatch(text, /"\w+"(?=:)/g, random, () =>
+      random.pick(['"title"', '"body"', '"__proto__"', '""']),
+    ),
   (text, random) => anyMatch(text, /[[\]{}:,"]/g, random, () => random.pick(PIECES)),
 ];
 
@@ -119,7 +144,9 @@ export function mutated(random: Random, { bare, withBodies, demonstrations }: Sa
 
 function withRightLength(text: string): string {
   const end = text.indexOf('\r\n\r\n');
-  return end === -1 ? text : text.replace(/(?<=Content-Length: )\d+/, String(text.length - end - 4));
+  return end === -1
+    ? text
+    : text.replace(/(?<=Content-Length: )\d+/, String(text.length - end - 4));
 }
 
 function replaced(text: string, index: number, length: number, by: string): string {
@@ -127,7 +154,12 @@ function replaced(text: string, index: number, length: number, by: string): stri
 }
 
 /** `text` with one match of `pattern` changed, if there is one. */
-function anyMatch(text: string, pattern: RegExp, random: Random, by: (found: string) => string): string {
+function anyMatch(
+  text: string,
+  pattern: RegExp,
+  random: Random,
+  by: (found: string) => string,
+): string {
   const matches = [...text.matchAll(pattern)];
   if (matches.length === 0) return text;
   const { index, 0: found } = random.pick(matches);

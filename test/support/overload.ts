@@ -6,7 +6,11 @@ import { assertProblem, converse, type RawAnswer, requestText } from './raw.ts';
 import type { Service } from './service.ts';
 
 /** Changes limits of the service until the end of the test. */
-export function setLimits<Limits extends object>(test: Ends, limits: Limits, values: Partial<Limits>): void {
+export function setLimits<Limits extends object>(
+  test: Ends,
+  limits: Limits,
+  values: Partial<Limits>,
+): void {
   const usual = { ...limits };
   test.after(() => Object.assign(limits, usual));
   Object.assign(limits, values);
@@ -14,7 +18,10 @@ export function setLimits<Limits extends object>(test: Ends, limits: Limits, val
 
 /** Asserts that the answer refuses a request because too many wait for the database. */
 export function assertOverloaded(answer: RawAnswer): void {
-  assert.equal(assertProblem(answer, 'service-unavailable').detail, 'Too many requests wait for the database.');
+  assert.equal(
+    assertProblem(answer, 'service-unavailable').detail,
+    'Too many requests wait for the database.',
+  );
   assert.equal(answer.headers['retry-after'], '1');
 }
 
@@ -38,10 +45,16 @@ export async function overfillWithBodies(service: Service, length: number): Prom
   const conversations = await Promise.all(sent);
   const pending = conversations.map(({ answer }) => answer());
   const refusal = await Promise.race(pending);
-  assert.equal(assertProblem(refusal, 'service-unavailable').detail, 'Too many large bodies come in at one time.');
+  assert.equal(
+    assertProblem(refusal, 'service-unavailable').detail,
+    'Too many large bodies come in at one time.',
+  );
   assert.equal(refusal.headers['retry-after'], '1');
   assert.equal((await service.request('GET', '/health')).status, 200);
-  assert.equal((await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } })).status, 201);
+  assert.equal(
+    (await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } })).status,
+    201,
+  );
 
   for (const { socket } of conversations) socket.write(' ');
   const statuses = (await Promise.all(pending)).map(({ status }) => status);

@@ -23,7 +23,10 @@ export interface WindowSizes {
   readonly step: number;
 }
 
-/** Asserts that each page of a list with gaps is that window of the list, before and after deletions. */
+/**
+ * Asserts that each page of a list with gaps is that window of the list, before and after
+ * deletions.
+ */
 export async function testWindows(
   t: TestContext,
   { path, nested }: CollectionUnderTest,
@@ -34,12 +37,15 @@ export async function testWindows(
   let left: Item[] = [];
   for (let id = 1; id <= records; id += 1) {
     if (inGap(id) || (nested && id % OF_OTHER_NOTE_EVERY === 0)) continue;
-    left.push(nested ? { id, note_id: 3, body: `body ${id}` } : { id, title: `${id}`, body: `body ${id}` });
+    left.push(
+      nested ? { id, note_id: 3, body: `body ${id}` } : { id, title: `${id}`, body: `body ${id}` },
+    );
   }
   assert.ok(left.length > DEEP_OFFSET + step + 100);
 
   const database = await openDatabase(t, file);
-  const ids = (count: number) => `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
+  const ids = (count: number) =>
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
   const notes = nested ? 3 : records;
   await database.transact('fill', [
     { sql: `${ids(notes)} INSERT INTO notes (title, body) SELECT i, 'body ' || i FROM n` },

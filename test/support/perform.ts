@@ -1,4 +1,5 @@
-// Runs a command of the command line inside the process of the test: main.ts without its streams and exit status.
+// Runs a command of the command line inside the process of the test: main.ts without its streams
+// and exit status.
 import assert from 'node:assert/strict';
 import { parseCommand } from '../../src/cli/command-line.ts';
 import { backup } from '../../src/commands/backup.ts';
@@ -26,7 +27,10 @@ export interface Performed {
 }
 
 /** Runs `args`, such as `['backup', 'target', '--db', 'file']`; rejects as the command does. */
-export async function perform(args: readonly string[], parts: PerformParts = {}): Promise<Performed> {
+export async function perform(
+  args: readonly string[],
+  parts: PerformParts = {},
+): Promise<Performed> {
   const { env = {}, input = '', onProgress = () => {} } = parts;
   const command = parseCommand(args, env);
   let output = '';

@@ -17,7 +17,10 @@ export interface Processes extends Command {
   serving(): number[];
   /** All lines of the log so far, parsed. */
   readonly lines: readonly LogLine[];
-  /** Resolves with the next line, from this call on, that `matches`. Rejects when the command ends or half a minute passes without it. */
+  /**
+   * Resolves with the next line, from this call on, that `matches`. Rejects when the command ends
+   * or half a minute passes without it.
+   */
   nextLine(matches: (line: LogLine) => boolean): Promise<LogLine>;
 }
 
@@ -49,7 +52,8 @@ export async function startProcesses(
   function nextLine(matches: (line: LogLine) => boolean): Promise<LogLine> {
     const start = lines.length;
     return new Promise((resolve, reject) => {
-      const fail = () => reject(new Error(`no line ${matches} among ${JSON.stringify(lines.slice(start))}`));
+      const fail = () =>
+        reject(new Error(`no line ${matches} among ${JSON.stringify(lines.slice(start))}`));
       const timer = setTimeout(fail, 30_000);
       const look = () => {
         const found = lines.slice(start).find(matches);

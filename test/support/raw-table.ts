@@ -6,16 +6,17 @@ import { assertAlive, assertProblem, exchange, type RawAnswer } from './raw.ts';
 import type { Service } from './service.ts';
 
 /**
- * Requests by what is odd about them, with their correct answers: a problem, or the status of another answer. There is
- * more than one where the RFC leaves it open and the parsers of Node's versions differ.
+ * Requests by what is odd about them, with their correct answers: a problem, or the status of
+ * another answer. There is more than one where the RFC leaves it open and the parsers of Node's
+ * versions differ.
  */
 export type RawTable = Readonly<
   Record<string, readonly [bytes: string | Buffer, ...answers: readonly (ProblemSlug | number)[]]>
 >;
 
 /**
- * Makes a test of `table`: each request gets exactly one answer, which is correct, and loses its connection. Nothing is
- * stored unless an answer says so, and the service keeps working.
+ * Makes a test of `table`: each request gets exactly one answer, which is correct, and loses its
+ * connection. Nothing is stored unless an answer says so, and the service keeps working.
  */
 export function testTable(service: Service, feature: string, title: string, table: RawTable): void {
   test(`${feature}: ${title}`, async (t) => {
@@ -29,7 +30,11 @@ export function testTable(service: Service, feature: string, title: string, tabl
       });
     }
     await assertAlive(service);
-    assert.equal(await total(), stored, 'a request stored a note although its answer does not say so');
+    assert.equal(
+      await total(),
+      stored,
+      'a request stored a note although its answer does not say so',
+    );
     assert.deepEqual(
       service.log.filter(({ level }) => level === 'error'),
       [],
@@ -37,7 +42,11 @@ export function testTable(service: Service, feature: string, title: string, tabl
   });
 }
 
-function assertCorrect(answer: RawAnswer, allowed: readonly (ProblemSlug | number)[], toHead: boolean): void {
+function assertCorrect(
+  answer: RawAnswer,
+  allowed: readonly (ProblemSlug | number)[],
+  toHead: boolean,
+): void {
   const correct = allowed.find(
     (each) => answer.status === (typeof each === 'number' ? each : problemTypes[each].status),
   );

@@ -1,9 +1,15 @@
-// The raw-bytes client of the tests: sends what no client library would send, and parses the answers strictly enough
-// to notice a wrong length, a second answer or a reset, which a client library would hide.
+// The raw-bytes client of the tests: sends what no client library would send, and parses the
+// answers strictly enough to notice a wrong length, a second answer or a reset, which a client
+// library would hide.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { type ProblemSlug, problemTitle, problemTypes, type Violation } from '../../src/http/problem.ts';
+import {
+  type ProblemSlug,
+  problemTitle,
+  problemTypes,
+  type Violation,
+} from '../../src/http/problem.ts';
 import { validatorAt } from './contract.ts';
 import { until } from './until.ts';
 
@@ -37,18 +43,27 @@ export interface ProblemBody {
 export interface Conversation {
   readonly socket: Socket;
   /**
-   * Resolves with the next answer. `method` is that of the request: an answer to HEAD ends with its headers. Rejects if
-   * the connection ends before the answer does.
+   * Resolves with the next answer. `method` is that of the request: an answer to HEAD ends with its
+   * headers. Rejects if the connection ends before the answer does.
    */
   answer(method?: string): Promise<RawAnswer>;
-  /** Resolves when the service has closed the connection. Rejects if it was reset or if more bytes came. */
+  /**
+   * Resolves when the service has closed the connection. Rejects if it was reset or if more bytes
+   * came.
+   */
   closed(): Promise<void>;
-  /** Resolves with all answers up to the end of the connection. Rejects if the last one is not complete. */
+  /**
+   * Resolves with all answers up to the end of the connection. Rejects if the last one is not
+   * complete.
+   */
   rest(): Promise<RawAnswer[]>;
 }
 
 /** Opens a connection, sends `parts` over it and leaves it open. */
-export async function converse(service: { port: number }, ...parts: (string | Buffer)[]): Promise<Conversation> {
+export async function converse(
+  service: { port: number },
+  ...parts: (string | Buffer)[]
+): Promise<Conversation> {
   const socket = await openSocket(service);
   let received = Buffer.alloc(0);
   let fault: NodeJS.ErrnoException | undefined;
@@ -60,12 +75,16 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
   });
   for (const part of parts) socket.write(part);
 
-  /** Resolves with the first result of `look`, which is called after each change. Rejects when no change can follow. */
+  /**
+   * Resolves with the first result of `look`, which is called after each change. Rejects when no
+   * change can follow.
+   */
   function seen<Found>(what: string, look: () => Found | undefined): Promise<Found> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => settle(() => reject(fail(`no ${what} in time`))), PATIENCE_MS);
       const text = () => JSON.stringify(received.toString('latin1').slice(0, 500));
-      const fail = (problem: string) => new Error(`${problem}: ${fault?.code ?? 'no error'}, ${text()}`);
+      const fail = (problem: string) =>
+        new Error(`${problem}: ${fault?.code ?? 'no error'}, ${text()}`);
       function settle(outcome: () => void): void {
         clearTimeout(timer);
         socket.off('data', check).off('close', check);
@@ -75,7 +94,8 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
         try {
           const found = look();
           if (found !== undefined) settle(() => resolve(found));
-          else if (socket.closed) settle(() => reject(fail(`the connection ended without ${what}`)));
+          else if (socket.closed)
+            settle(() => reject(fail(`the connection ended without ${what}`)));
         } catch (error) {
           settle(() => reject(error));
         }
@@ -112,8 +132,14 @@ export async function converse(service: { port: number }, ...parts: (string | Bu
   };
 }
 
-/** Sends `parts` over a new connection. Resolves with the one answer, after which the service must close. */
-export async function exchange(service: { port: number }, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
+/**
+ * Sends `parts` over a new connection. Resolves with the one answer, after which the service must
+ * close.
+ */
+export async function exchange(
+  service: { port: number },
+  ...parts: (string | Buffer)[]
+): Promise<RawAnswer> {
   const conversation = await converse(service, ...parts);
   const answer = await conversation.answer(/^HEAD /.test(String(parts[0])) ? 'HEAD' : undefined);
   await conversation.closed();
@@ -121,8 +147,8 @@ export async function exchange(service: { port: number }, ...parts: (string | Bu
 }
 
 /**
- * The text of a request with a host and, if there is a `body`, its length. Each of `headers` is one line without its
- * end.
+ * The text of a request with a host and, if there is a `body`, its length. Each of `headers` is one
+ * line without its end.
  */
 export function requestText(line: string, headers: readonly string[] = [], body = ''): string {
   const length = body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`];
@@ -188,7 +214,9 @@ export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody
   assert.match(answer.headers['x-request-id'] ?? '', /^[A-Za-z0-9._-]{1,128}$/, label);
   assert.ok(!Number.isNaN(Date.parse(answer.headers.date ?? '')), label);
   const problem: ProblemBody = JSON.parse(answer.body);
-  const validate = validatorAt(`/components/schemas/${slug === 'validation-failed' ? 'ValidationProblem' : 'Problem'}`);
+  const validate = validatorAt(
+    `/components/schemas/${slug === 'validation-failed' ? 'ValidationProblem' : 'Problem'}`,
+  );
   assert.ok(validate(problem), label);
   assert.equal(new URL(problem.type).pathname, `/problems/${slug}`, label);
   assert.equal(problem.status, answer.status, label);
@@ -196,16 +224,24 @@ export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody
   return problem;
 }
 
-/** Parses the answer at the start of `bytes`: undefined if it is incomplete. Fails if it is malformed. */
-export function takeAnswer(bytes: Buffer, method?: string): { answer: RawAnswer; length: number } | undefined {
+/**
+ * Parses the answer at the start of `bytes`: undefined if it is incomplete. Fails if it is
+ * malformed.
+ */
+export function takeAnswer(
+  bytes: Buffer,
+  method?: string,
+): { answer: RawAnswer; length: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
-  const [, code] = /^HTTP\/1\.1 (\d{3}) [\w -]+$/.exec(first) ?? assert.fail(`not a status line: ${first}`);
+  const [, code] =
+    /^HTTP\/1\.1 (\d{3}) [\w -]+$/.exec(first) ?? assert.fail(`not a status line: ${first}`);
   const status = Number(code);
   const headers: Record<string, string> = {};
   for (const line of lines) {
-    const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`not a header line: ${line}`);
+    const [, name, value] =
+      /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`not a header line: ${line}`);
     const key = String(name).toLowerCase();
     assert.ok(!(key in headers), `duplicate ${key}: ${lines}`);
     headers[key] = String(value);
@@ -248,7 +284,10 @@ export function readAll(socket: Socket): Promise<string> {
   });
 }
 
-/** Sends `text` over a new connection. Resolves with everything that comes back until the service closes it. */
+/**
+ * Sends `text` over a new connection. Resolves with everything that comes back until the service
+ * closes it.
+ */
 export async function sendRaw(service: { port: number }, text: string | Buffer): Promise<string> {
   const socket = await openSocket(service);
   const answer = readAll(socket);

@@ -1,4 +1,5 @@
-// A registry on this machine, from which npm installs the packed service and its dependencies without a network.
+// A registry on this machine, from which npm installs the packed service and its dependencies
+// without a network.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -32,14 +33,18 @@ export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
   const packages = [packService(folder, environment)];
   // The loop also visits the packages that it adds.
   for (const { manifest } of packages) {
-    for (const name of Object.keys(manifest.dependencies ?? {})) packages.push(packInstalled(folder, name));
+    for (const name of Object.keys(manifest.dependencies ?? {}))
+      packages.push(packInstalled(folder, name));
   }
   const server = createServer(({ url = '', headers }, response) => {
     const wanted = decodeURIComponent(url.slice(1));
     const file = packages.find(({ tarball }) => basename(tarball) === wanted);
     const found = packages.find(({ manifest }) => manifest.name === wanted);
     if (file) response.end(readFileSync(file.tarball));
-    else if (found) response.end(JSON.stringify(describe(found, `http://${headers.host}/${basename(found.tarball)}`)));
+    else if (found)
+      response.end(
+        JSON.stringify(describe(found, `http://${headers.host}/${basename(found.tarball)}`)),
+      );
     else response.writeHead(404).end();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -69,7 +74,10 @@ function packService(folder: string, env: NodeJS.ProcessEnv): Package {
 function packInstalled(folder: string, name: string): Package {
   const source = join(project, 'node_modules', name);
   const copy = join(folder, name, 'package');
-  cpSync(source, copy, { recursive: true, filter: (path) => !/sqlite3\/(?:build|deps|src)$/.test(path) });
+  cpSync(source, copy, {
+    recursive: true,
+    filter: (path) => !/sqlite3\/(?:build|deps|src)$/.test(path),
+  });
   const manifest = name === 'sqlite3' ? withCopiedBinding(manifestIn(source)) : manifestIn(source);
   writeFileSync(join(copy, 'package.json'), JSON.stringify(manifest));
   const tarball = join(folder, `${name.replace('/', '-')}.tgz`);
@@ -100,7 +108,9 @@ function manifestIn(folder: string): Package['manifest'] {
 function npmEnvironment(folder: string): NodeJS.ProcessEnv {
   const home = join(folder, 'home');
   mkdirSync(home);
-  const entries = Object.entries(process.env).filter(([name]) => !/^(?:npm_|NOTES_|NODE_|HOST$|PORT$)/i.test(name));
+  const entries = Object.entries(process.env).filter(
+    ([name]) => !/^(?:npm_|NOTES_|NODE_|HOST$|PORT$)/i.test(name),
+  );
   return {
     ...Object.fromEntries(entries),
     HOME: home,

@@ -1,4 +1,5 @@
-// Real rqlite nodes on this machine. NOTES_TEST_RQLITED names the program; without it there are none.
+// Real rqlite nodes on this machine. NOTES_TEST_RQLITED names the program; without it there are
+// none.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +36,14 @@ export interface RealCluster {
 }
 
 /** Elections of half a second instead of two. */
-const FAST = ['-raft-timeout', '250ms', '-raft-election-timeout', '250ms', '-raft-leader-lease-timeout', '125ms'];
+const FAST = [
+  '-raft-timeout',
+  '250ms',
+  '-raft-election-timeout',
+  '250ms',
+  '-raft-leader-lease-timeout',
+  '125ms',
+];
 
 /** How a cluster is started. */
 export interface ClusterParts {
@@ -54,7 +62,9 @@ export async function startNodes(
   const program = RQLITED;
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-rqlite-'));
   const ports = await freePorts(2 * count);
-  const ways = await Promise.all(ports.map((port, place) => (place % 2 === 1 && wayTo ? wayTo(port) : port)));
+  const ways = await Promise.all(
+    ports.map((port, place) => (place % 2 === 1 && wayTo ? wayTo(port) : port)),
+  );
   const children = new Set<ChildProcess>();
   const endAll = () => {
     for (const child of children) child.kill('SIGKILL');
@@ -71,9 +81,13 @@ export async function startNodes(
     let child: ChildProcess;
 
     async function start(others: readonly string[]): Promise<void> {
-      child = spawn(program, [...own, ...(elections === 'fast' ? FAST : []), ...others, join(folder, String(place))], {
-        stdio: 'ignore',
-      });
+      child = spawn(
+        program,
+        [...own, ...(elections === 'fast' ? FAST : []), ...others, join(folder, String(place))],
+        {
+          stdio: 'ignore',
+        },
+      );
       child.unref();
       children.add(child);
       await until(() => isReady(url));
@@ -98,7 +112,9 @@ export async function startNodes(
     nodes,
     async stop() {
       process.off('exit', endAll);
-      const running = [...children].filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+      const running = [...children].filter(
+        ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+      );
       const allEnded = Promise.all(running.map(ended));
       endAll();
       await allEnded;
@@ -113,9 +129,13 @@ export async function wipe(nodes: readonly string[]): Promise<void> {
   // What is owned before its owner.
   const records = RESOURCES.toReversed().map(({ table }) => table);
   const blocks = RESOURCES.map((resource) => resource.blocks);
-  const drops = [...records, ...blocks, 'notes_server_versions', 'notes_server_done', 'notes_server_copy'].map(
-    (table) => `DROP TABLE IF EXISTS ${table}`,
-  );
+  const drops = [
+    ...records,
+    ...blocks,
+    'notes_server_versions',
+    'notes_server_done',
+    'notes_server_copy',
+  ].map((table) => `DROP TABLE IF EXISTS ${table}`);
   await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);
   cluster.close();
 }

@@ -1,5 +1,5 @@
-// A stand-in for an rqlite cluster, on SQLite in memory: nodes that share the committed data, one of them the leader, with the
-// answers, quirks and failures of rqlited 8.43.4.
+// A stand-in for an rqlite cluster, on SQLite in memory: nodes that share the committed data, one
+// of them the leader, with the answers, quirks and failures of rqlited 8.43.4.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -31,7 +31,10 @@ export type Fault =
 export interface StandIn {
   /** The origins of its nodes. */
   readonly nodes: readonly string[];
-  /** The faults of the next requests, in order; `undefined` is none. With `of`, the fault waits for a request of that kind. */
+  /**
+   * The faults of the next requests, in order; `undefined` is none. With `of`, the fault waits for
+   * a request of that kind.
+   */
   readonly faults: { readonly fault: Fault | undefined; readonly of?: 'execute' | 'query' }[];
   /** The number of requests of each kind so far. */
   readonly requests: { execute: number; query: number };
@@ -58,7 +61,9 @@ export function limitCluster(test: Ends, limits: Partial<typeof CLUSTER_LIMITS>)
   test.after(() => Object.assign(CLUSTER_LIMITS, before));
 }
 
-/** Starts a cluster of `count` nodes. With `credentials` it requires them; with `tls` it speaks TLS. */
+/**
+ * Starts a cluster of `count` nodes. With `credentials` it requires them; with `tls` it speaks TLS.
+ */
 export async function startStandIn(
   test: Ends,
   count = 1,
@@ -89,7 +94,11 @@ export async function startStandIn(
     return next.fault;
   }
 
-  async function answer(node: number, message: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answer(
+    node: number,
+    message: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
     const kind = pathname === '/db/query' ? 'query' : 'execute';
     const body = await textOf(message);
@@ -118,18 +127,24 @@ export async function startStandIn(
     const steps: Step[] = JSON.parse(body);
     standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
     if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
-    const works = { '/db/execute': engine.execute, '/db/request': engine.request, '/db/query': engine.query };
+    const works = {
+      '/db/execute': engine.execute,
+      '/db/request': engine.request,
+      '/db/query': engine.query,
+    };
     const results = await works[pathname as keyof typeof works](steps);
     if (fault === 'lost answer') message.socket.destroy();
     else if (fault === 'leadership lost, done') failed(LOST);
-    else if (fault === 'stale') response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
+    else if (fault === 'stale')
+      response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
     else if (fault === 'empty') response.end('{"results":[]}');
     else if (fault === 'broken JSON') response.end('{"results":');
     else response.end(JSON.stringify({ results }));
   }
 
   for (let node = 0; node < count; node += 1) {
-    const listener = (message: IncomingMessage, response: ServerResponse) => void answer(node, message, response);
+    const listener = (message: IncomingMessage, response: ServerResponse) =>
+      void answer(node, message, response);
     const server = tls ? createSecureServer(tls, listener) : createServer(listener);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -165,7 +180,10 @@ async function openEngine() {
   const all = (sql: string, parameters: readonly unknown[] = []) =>
     new Promise<object[]>((resolve, reject) => {
       // SQLite refuses parameters that a statement does not use; rqlite ignores them.
-      const wanted = Math.max(0, ...[...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
+      const wanted = Math.max(
+        0,
+        ...[...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)),
+      );
       database.all<object>(sql, parameters.slice(0, wanted).map(asBlob), (error, rows) =>
         error ? reject(error) : resolve(rows),
       );
@@ -193,7 +211,8 @@ async function openEngine() {
         for (const [sql, ...parameters] of steps) {
           try {
             await all(sql, parameters);
-            // rqlite returns no rows of RETURNING and omits zeros; statements before a failure look done.
+            // rqlite returns no rows of RETURNING and omits zeros; statements before a failure look
+            // done.
             results.push({});
           } catch (error) {
             await all('ROLLBACK');

@@ -30,9 +30,12 @@ export function samplesOfContract(): Samples {
       const name = method.toUpperCase();
       if (operation.requestBody === undefined) {
         bare.push(sample(name, target));
-        if (name === 'GET') bare.push(sample('HEAD', target), sample('GET', `${target}?limit=5&offset=1`));
+        if (name === 'GET')
+          bare.push(sample('HEAD', target), sample('GET', `${target}?limit=5&offset=1`));
       } else {
-        const found = bodies(`${place}/${method}/requestBody`).flatMap((body) => withBody(name, target, body));
+        const found = bodies(`${place}/${method}/requestBody`).flatMap((body) =>
+          withBody(name, target, body),
+        );
         (/\/(?:run|sync|increment)$/.test(template) ? demonstrations : withBodies).push(...found);
       }
     }
@@ -66,7 +69,9 @@ function sample(method: string, target: string, headers = '', body = ''): string
 function withBody(method: string, target: string, body: string): string[] {
   const type = 'Content-Type: application/json\r\n';
   const half = Math.floor(body.length / 2);
-  const chunks = [body.slice(0, half), body.slice(half)].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`);
+  const chunks = [body.slice(0, half), body.slice(half)].map(
+    (part) => `${part.length.toString(16)}\r\n${part}\r\n`,
+  );
   return [
     sample(method, target, `${type}Content-Length: ${body.length}\r\n`, body),
     sample(method, target, `${type}Transfer-Encoding: chunked\r\n`, `${chunks.join('')}0\r\n\r\n`),

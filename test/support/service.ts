@@ -22,7 +22,9 @@ export interface Service {
   /** Its database as `--db` takes it: the path of a file, unless the tests run on a cluster. */
   readonly file: string;
   readonly log: readonly LogLine[];
-  /** Sends a request and resolves with the answer, which has been validated against the contract. */
+  /**
+   * Sends a request and resolves with the answer, which has been validated against the contract.
+   */
   request(method: string, path: string, parts?: RequestParts): Promise<Answer>;
   /** Stops the service; this also happens at the end of the test. */
   close(): Promise<void>;
@@ -45,7 +47,9 @@ export function optionsFor(...args: string[]): Options {
  * `node:test` in place of a test gives one service to all tests of a file.
  */
 export async function startService(test: Ends, overrides: Overrides = {}): Promise<Service> {
-  const { db: file, release } = overrides.db ? { db: overrides.db, release() {} } : await emptyDatabase(test);
+  const { db: file, release } = overrides.db
+    ? { db: overrides.db, release() {} }
+    : await emptyDatabase(test);
   const lines: LogLine[] = [];
   const log: Log = {
     write: (level, message, fields = {}) => lines.push({ level, message, fields }),

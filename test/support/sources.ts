@@ -10,7 +10,9 @@ export const root = new URL('../../../', import.meta.url);
 export interface Source {
   /** Its path below src/, as in `http/body.ts`. */
   readonly path: string;
-  /** The folder or the module directly below src/ that it belongs to: `http`, or `app` for app.ts. */
+  /**
+   * The folder or the module directly below src/ that it belongs to: `http`, or `app` for app.ts.
+   */
   readonly room: string;
   readonly lines: readonly string[];
   /** The modules of src/ that it imports, including those imported for types alone. */
@@ -20,7 +22,10 @@ export interface Source {
 }
 
 /** All TypeScript modules of src/. */
-export const sources: readonly Source[] = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+export const sources: readonly Source[] = readdirSync(new URL('src/', root), {
+  recursive: true,
+  encoding: 'utf8',
+})
   .filter((path) => path.endsWith('.ts'))
   .sort()
   .map(readSource);
@@ -52,13 +57,18 @@ export function codeOf(line: string): string {
 function readSource(path: string): Source {
   const text = readFileSync(new URL(`src/${path}`, root), 'utf8');
   const folder = posix.dirname(path);
-  const specifiers = /^(?:import|export)\b[^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;
-  const all = [...text.matchAll(specifiers)].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '');
+  const specifiers =
+    /^(?:import|export)\b[^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;
+  const all = [...text.matchAll(specifiers)].map(
+    ([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '',
+  );
   return {
     path,
     room: path.split(/[/.]/)[0] ?? '',
     lines: text.replace(/\n$/, '').split('\n'),
-    imports: all.filter((each) => each.startsWith('.')).map((each) => moduleAt(posix.join(folder, each))),
+    imports: all
+      .filter((each) => each.startsWith('.'))
+      .map((each) => moduleAt(posix.join(folder, each))),
     packages: all.filter((each) => !each.startsWith('.')),
   };
 }

@@ -31,7 +31,12 @@ interface Tally {
 }
 
 /** Sends requests one by one, over as many connections as it takes, until nobody listens. */
-async function keepSending(port: number, name: string, lasting: boolean, tally: Tally): Promise<void> {
+async function keepSending(
+  port: number,
+  name: string,
+  lasting: boolean,
+  tally: Tally,
+): Promise<void> {
   for (let connections = 0; ; connections += 1) {
     const conversation = await converse({ port }).catch((error: NodeJS.ErrnoException) => {
       assert.ok(tally.stopping, `no connection before the stop: ${error.code}`);
@@ -43,7 +48,12 @@ async function keepSending(port: number, name: string, lasting: boolean, tally: 
 }
 
 /** Creates notes and reads over one connection until the service closes it. */
-async function useUp({ socket, answer }: Conversation, name: string, lasting: boolean, tally: Tally): Promise<void> {
+async function useUp(
+  { socket, answer }: Conversation,
+  name: string,
+  lasting: boolean,
+  tally: Tally,
+): Promise<void> {
   const headers = lasting ? [] : ['connection: close'];
   for (let count = 0; ; count += 1) {
     const title = `${name} ${count}`;
@@ -76,7 +86,8 @@ export async function stopUnderLoad(t: TestContext, load: StopsUnderLoad): Promi
     );
     const enough = Math.random() * load.answers;
     // In steps, as a busy machine may need longer for all than one wait lasts.
-    for (let goal = 0; goal < enough; goal += load.clients) await until(() => tally.answers >= goal);
+    for (let goal = 0; goal < enough; goal += load.clients)
+      await until(() => tally.answers >= goal);
     tally.stopping = true;
     const { status, signal, stderr } = await stop(command);
     await Promise.all(clients);

@@ -7,7 +7,10 @@ import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 
 /** Runs `work` with its own connection to the database at `file`. */
-export async function beside<Result>(file: string, work: (connection: Connection) => Promise<Result>): Promise<Result> {
+export async function beside<Result>(
+  file: string,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
   const connection = await openConnection(file, sqlite3.OPEN_READWRITE);
   try {
     return await work(connection);
@@ -16,7 +19,9 @@ export async function beside<Result>(file: string, work: (connection: Connection
   }
 }
 
-/** Asserts that the database is intact, every comment has its note, and the block counts are right. */
+/**
+ * Asserts that the database is intact, every comment has its note, and the block counts are right.
+ */
 export async function assertSound(db: string): Promise<void> {
   const cluster = parseCluster(db);
   if (!cluster) {
@@ -28,8 +33,13 @@ export async function assertSound(db: string): Promise<void> {
   await database.close();
 }
 
-/** Holds the write lock of the database at `file` until `work` has settled. A cluster is not locked. */
-export async function whileLocked<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+/**
+ * Holds the write lock of the database at `file` until `work` has settled. A cluster is not locked.
+ */
+export async function whileLocked<Result>(
+  file: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   if (parseCluster(file)) return work();
   return beside(file, async (connection) => {
     await connection.execute('BEGIN IMMEDIATE');

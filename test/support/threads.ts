@@ -21,7 +21,8 @@ export function descriptorsOf(pid: number | undefined): number {
 
 /** Returns the resident memory of a process, in MB. */
 export function residentMegabytesOf(pid: number | undefined): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  const [, kilobytes] =
+    /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) / 1_024;
 }
 
@@ -38,8 +39,14 @@ export function limited(name: keyof typeof POOL_LIMITS, value: number): readonly
 /** Flags of Node that let the idle threads of a service end soon. */
 export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
 
-/** Requests /health repeatedly over one connection; resolves with the duration of each request in ms. */
-export async function watchHealth({ port }: Pick<Service, 'port'>, whileTrue: () => boolean): Promise<number[]> {
+/**
+ * Requests /health repeatedly over one connection; resolves with the duration of each request in
+ * ms.
+ */
+export async function watchHealth(
+  { port }: Pick<Service, 'port'>,
+  whileTrue: () => boolean,
+): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   while (whileTrue()) {

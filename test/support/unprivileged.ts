@@ -16,7 +16,9 @@ let canRead: boolean | undefined;
  * enter. They do not bind root, so root becomes another user. Undefined if that user cannot read
  * this tree.
  */
-export function unprivileged(test: TestContext): (CommandParts & { readonly folder: string }) | undefined {
+export function unprivileged(
+  test: TestContext,
+): (CommandParts & { readonly folder: string }) | undefined {
   const folder = temporaryFolder(test);
   if (process.getuid?.() !== 0) return { folder };
   chmodSync(folder, 0o755);

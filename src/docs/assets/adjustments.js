@@ -1,12 +1,15 @@
-// A plugin for Swagger UI: a layout that begins with the operations, responses whose problems are collapsed, and names and
-// roles for screen readers and keyboards.
+// A plugin for Swagger UI: a layout that begins with the operations, responses whose problems are
+// collapsed, and names and roles for screen readers and keyboards.
 
 /** The plugin. Swagger UI calls it with its system, which contains its React. */
 export function adjustments({ React }) {
   const { createElement, Fragment, useEffect, useRef } = React;
   const nothing = () => () => null;
 
-  /** Replaces the layout of Swagger UI, which repeats the top of the page and offers a choice of one server. */
+  /**
+   * Replaces the layout of Swagger UI, which repeats the top of the page and offers a choice of one
+   * server.
+   */
   function OperationsLayout({ getComponent, specSelectors }) {
     const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer] = [
       ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer'],
@@ -30,7 +33,11 @@ export function adjustments({ React }) {
       createElement(
         'div',
         { className: 'key' },
-        createElement('p', null, 'Does this service ask for a key? Give it yours for the calls from this page.'),
+        createElement(
+          'p',
+          null,
+          'Does this service ask for a key? Give it yours for the calls from this page.',
+        ),
         createElement(AuthorizeBtnContainer),
       ),
       createElement(Groups, { tags: specSelectors.tags() }),
@@ -56,7 +63,8 @@ export function adjustments({ React }) {
   }
 
   const problemOf = (response) =>
-    response.get('content')?.size === 1 && response.getIn(['content', 'application/problem+json', 'examples'])?.first();
+    response.get('content')?.size === 1 &&
+    response.getIn(['content', 'application/problem+json', 'examples'])?.first();
 
   /** Most operations can answer with fifteen problems, so these are collapsed into one line. */
   const withProblemsFolded =
@@ -75,7 +83,9 @@ export function adjustments({ React }) {
         );
       });
       const nameRegion = (element) =>
-        element?.querySelector('table[role]')?.setAttribute('aria-label', `Answers of ${props.method} ${props.path}`);
+        element
+          ?.querySelector('table[role]')
+          ?.setAttribute('aria-label', `Answers of ${props.method} ${props.path}`);
       return createElement(
         'div',
         { ref: nameRegion },
@@ -90,7 +100,10 @@ export function adjustments({ React }) {
       );
     };
 
-  /** Replaces a list of one media type by its text, and reports the choice to Swagger UI as the list would. */
+  /**
+   * Replaces a list of one media type by its text, and reports the choice to Swagger UI as the list
+   * would.
+   */
   const withoutChoiceOfOne = (ContentType) => (props) => {
     const only = props.contentTypes?.size === 1 ? props.contentTypes.first() : undefined;
     useEffect(() => {
@@ -105,7 +118,11 @@ export function adjustments({ React }) {
     createElement(
       'label',
       { className: 'examples-label' },
-      createElement('span', { className: props.showLabels === false ? 'visually-hidden' : undefined }, 'Example'),
+      createElement(
+        'span',
+        { className: props.showLabels === false ? 'visually-hidden' : undefined },
+        'Example',
+      ),
       createElement(ExamplesSelect, { ...props, showLabels: false }),
     );
 
@@ -119,7 +136,9 @@ export function adjustments({ React }) {
     }, []);
     const stayInside = (event) => {
       const stops = [...dialog.current.querySelectorAll('button, input')];
-      const [first, last] = event.shiftKey ? [stops.at(-1), stops.at(0)] : [stops.at(0), stops.at(-1)];
+      const [first, last] = event.shiftKey
+        ? [stops.at(-1), stops.at(0)]
+        : [stops.at(0), stops.at(-1)];
       if (event.key !== 'Tab' || document.activeElement !== last) return;
       event.preventDefault();
       first.focus();
@@ -153,16 +172,22 @@ export function adjustments({ React }) {
         ),
       // The text of a button is its name.
       Button: (Button) => (props) => createElement(Button, { ...props, 'aria-label': undefined }),
-      TextArea: (TextArea) => (props) => createElement(TextArea, { 'aria-label': 'Request body', ...props }),
+      TextArea: (TextArea) => (props) =>
+        createElement(TextArea, { 'aria-label': 'Request body', ...props }),
       // Swagger UI wraps the lines of responses only; it recognises a response by this class.
       SyntaxHighlighter: (SyntaxHighlighter) => (props) =>
-        createElement('div', { className: 'highlight-code' }, createElement(SyntaxHighlighter, props)),
+        createElement(
+          'div',
+          { className: 'highlight-code' },
+          createElement(SyntaxHighlighter, props),
+        ),
       // A link inside a button cannot be reached by keyboard or screen reader.
       DeepLink:
         () =>
         ({ text }) =>
           createElement('span', null, text),
-      // Each operation would show a lock, a button that copies its path, and one that ends the trying out.
+      // Each operation would show a lock, a button that copies its path, and one that ends the
+      // trying out.
       authorizeOperationBtn: nothing,
       CopyToClipboardBtn: nothing,
       TryItOutButton: nothing,

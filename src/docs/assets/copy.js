@@ -1,6 +1,10 @@
-// Makes the first call on the page easy to copy, with the address at which the reader reached the service.
+// Makes the first call on the page easy to copy, with the address at which the reader reached the
+// service.
 
-/** Shows the copy button and puts `base`, the URL of the service without a slash at its end, into the command. */
+/**
+ * Shows the copy button and puts `base`, the URL of the service without a slash at its end, into
+ * the command.
+ */
 export function makeCopyable(base) {
   const command = document.querySelector('.command code');
   const button = document.querySelector('.command .copy');

@@ -1,4 +1,5 @@
-// Starts the scripts of the docs page: Swagger UI with this server's own description, and the copy button.
+// Starts the scripts of the docs page: Swagger UI with this server's own description, and the copy
+// button.
 import { adjustments } from './adjustments.js';
 import { makeCopyable } from './copy.js';
 
@@ -7,17 +8,19 @@ const base = new URL('.', document.baseURI).href.replace(/\/$/, '');
 
 // Swagger UI has dark colours but leaves the choice to the page.
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
-const followColourScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+const followColourScheme = () =>
+  document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followColourScheme);
 followColourScheme();
 
-// Swagger UI takes over links within the page to scroll smoothly, and does not move the focus. It leaves links with this
-// class alone.
+// Swagger UI takes over links within the page to scroll smoothly, and does not move the focus. It
+// leaves links with this class alone.
 document.querySelector('.skip').classList.add('noZensmooth');
 
 /** Prepares the description `spec` for Swagger UI and returns it. */
 function prepare(spec) {
-  // Swagger UI 5.35 does not resolve the common parameters of a path in the operation that is opened first.
+  // Swagger UI 5.35 does not resolve the common parameters of a path in the operation that is
+  // opened first.
   for (const item of Object.values(spec.paths)) {
     const { parameters = [], ...operations } = item;
     delete item.parameters;
@@ -25,7 +28,8 @@ function prepare(spec) {
       operation.parameters = [...parameters, ...(operation.parameters ?? [])];
     }
   }
-  // Calls go to the origin of the page, so that the content security policy can forbid every other host.
+  // Calls go to the origin of the page, so that the content security policy can forbid every other
+  // host.
   spec.servers = [{ url: base }];
   return spec;
 }
@@ -48,5 +52,6 @@ fetch('openapi.json')
     });
   })
   .catch((error) => {
-    document.querySelector('#swagger-ui').textContent = `The description could not be loaded: ${error.message}`;
+    document.querySelector('#swagger-ui').textContent =
+      `The description could not be loaded: ${error.message}`;
   });

@@ -1,9 +1,10 @@
-// The address of an rqlite cluster in an option: rqlite://HOST:PORT,HOST:PORT?level=LEVEL&user=NAME.
+// The address of an rqlite cluster in an option:
+// rqlite://HOST:PORT,HOST:PORT?level=LEVEL&user=NAME.
 
 /**
- * How fresh reads are (rqlite's read consistency). `linearizable`: the leader first confirms that it still leads and
- * applies every acknowledged write. `weak`: it does not, so reads may miss the latest writes for a moment after a start
- * or an election.
+ * How fresh reads are (rqlite's read consistency). `linearizable`: the leader first confirms that
+ * it still leads and applies every acknowledged write. `weak`: it does not, so reads may miss the
+ * latest writes for a moment after a start or an election.
  */
 export type ReadLevel = 'linearizable' | 'weak';
 
@@ -26,7 +27,9 @@ export function parseCluster(text: string): NamedCluster | undefined {
   const hasOnlyKnown = [...parameters.keys()].every((name) => name === 'level' || name === 'user');
   if (!level || !hasOnlyKnown) return undefined;
   const names = hosts.split(',');
-  const nodes = names.map((host) => originOf(`http${secure}://${host}`, host)).filter((node) => node !== undefined);
+  const nodes = names
+    .map((host) => originOf(`http${secure}://${host}`, host))
+    .filter((node) => node !== undefined);
   const user = parameters.get('user') || undefined;
   return nodes.length === names.length ? { nodes, level, user } : undefined;
 }

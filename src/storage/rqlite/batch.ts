@@ -1,11 +1,15 @@
-// A batch that can be sent to rqlite again: its first statement inserts its id, so that a second run fails, and each
-// statement stores the rows that it returns beside the id, so that a lost answer can be read.
+// A batch that can be sent to rqlite again: its first statement inserts its id, so that a second
+// run fails, and each statement stores the rows that it returns beside the id, so that a lost
+// answer can be read.
 import type { Row, Statement } from '../database.ts';
 import { SCHEMA_VERSION, VERSIONS_TABLE } from '../migrations.ts';
 import { UNFINISHED } from '../unfinished.ts';
 import type { Step } from './cluster.ts';
 
-/** A batch is repeated for some seconds, in which fewer batches than this follow. Counting needs no synchronized clocks. */
+/**
+ * A batch is repeated for some seconds, in which fewer batches than this follow. Counting needs no
+ * synchronized clocks.
+ */
 const REMEMBERED_BATCHES = 20_000;
 
 /** Creates the tables that batches need. */
@@ -26,7 +30,9 @@ export const FORBIDDEN = 'NOT NULL constraint failed: notes_server_done.rows';
 const beginSql = (rows: string) => `INSERT INTO notes_server_done (id, rows) VALUES (?1, ${rows})`;
 const BEGIN = beginSql(`'[]'`);
 
-/** Fails if the schema is newer than this program, or while an import or a copy fills the database. */
+/**
+ * Fails if the schema is newer than this program, or while an import or a copy fills the database.
+ */
 const BEGIN_TO_SERVE = beginSql(`
   iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION} OR (${UNFINISHED}), NULL, '[]')`);
 
@@ -34,7 +40,10 @@ const FORGET = `
   DELETE FROM notes_server_done
   WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${REMEMBERED_BATCHES}`;
 
-/** Whether the rows of the statements are needed. Only the service needs them; migrations, import and copy do not. */
+/**
+ * Whether the rows of the statements are needed. Only the service needs them; migrations, import
+ * and copy do not.
+ */
 export function needsRows(statements: readonly Statement[]): boolean {
   return statements.some(({ rows }) => rows !== undefined);
 }

@@ -1,13 +1,21 @@
-// Sends statements to the nodes of an rqlite cluster over HTTP: to the leader, if it is known, and otherwise to one node
-// after the other until one answers. So everything sent here must be safe to repeat.
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+// Sends statements to the nodes of an rqlite cluster over HTTP: to the leader, if it is known, and
+// otherwise to one node after the other until one answers. So everything sent here must be safe to
+// repeat.
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseUnavailable, type Row } from '../database.ts';
 
 /** The nodes of a cluster and the credentials for it. */
 export interface ClusterAddress {
-  /** The origins of nodes, such as `http://127.0.0.1:4001`; at least one, all with the same scheme. */
+  /**
+   * The origins of nodes, such as `http://127.0.0.1:4001`; at least one, all with the same scheme.
+   */
   readonly nodes: readonly string[];
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -15,7 +23,10 @@ export interface ClusterAddress {
 
 /** How long to wait for a cluster. */
 export const CLUSTER_LIMITS = {
-  /** For the answer of one node, and of any node; both plus the time that the body takes at `bytesPerMs`. */
+  /**
+   * For the answer of one node, and of any node; both plus the time that the body takes at
+   * `bytesPerMs`.
+   */
   nodeMs: 2_000,
   clusterMs: 10_000,
   bytesPerMs: 256,
@@ -55,7 +66,9 @@ export class Cluster {
     const credentials = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
     this.#nodes = nodes;
     this.#limits = limits;
-    this.#agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+    this.#agent = isSecure
+      ? new HttpsAgent({ keepAlive: true })
+      : new HttpAgent({ keepAlive: true });
     this.#request = isSecure ? httpsRequest : httpRequest;
     this.#headers = {
       'content-type': 'application/json',
@@ -83,9 +96,12 @@ export class Cluster {
         this.#leader = undefined;
       }
       if (performance.now() + pauseMs > deadline) {
-        throw new DatabaseUnavailable('no node of the cluster has answered in time', { cause: failure });
+        throw new DatabaseUnavailable('no node of the cluster has answered in time', {
+          cause: failure,
+        });
       }
-      // A random part, so that the clients of a lost leader do not all ask the next one at the same moment.
+      // A random part, so that the clients of a lost leader do not all ask the next one at the same
+      // moment.
       await delay(pauseMs * (0.5 + Math.random()));
     }
   }
@@ -95,7 +111,12 @@ export class Cluster {
   }
 
   /** Sends a body to one node; resolves with undefined if that node is not the leader. */
-  async #try(path: string, body: string, count: number, limitMs: number): Promise<readonly Result[] | undefined> {
+  async #try(
+    path: string,
+    body: string,
+    count: number,
+    limitMs: number,
+  ): Promise<readonly Result[] | undefined> {
     const node = this.#nextNode();
     const answer = await this.#post(`${node}${path}`, body, limitMs);
     const results = resultsOf(answer, count);
@@ -114,7 +135,9 @@ export class Cluster {
       const signal = AbortSignal.timeout(limitMs);
       const options = { agent: this.#agent, method: 'POST', headers: this.#headers, signal };
       const request = this.#request(url, options);
-      request.on('error', reject).on('response', (response) => void receive(response).then(resolve, reject));
+      request
+        .on('error', reject)
+        .on('response', (response) => void receive(response).then(resolve, reject));
       request.end(body);
     });
   }
@@ -126,7 +149,10 @@ async function receive(response: IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, location: response.headers.location, text };
 }
 
-/** Returns the results in an answer; undefined for a redirect to another node. Throws if the node failed. */
+/**
+ * Returns the results in an answer; undefined for a redirect to another node. Throws if the node
+ * failed.
+ */
 function resultsOf({ status, text }: Answer, count: number): readonly Result[] | undefined {
   if (status === 301) return undefined;
   if (status === 401) throw new DatabaseUnavailable('the cluster does not let this user in');

@@ -1,5 +1,5 @@
-// The distributed engine: rqlite, which replicates SQLite with Raft and is used over HTTP. A batch can be sent again until
-// a node answers, and is carried out once.
+// The distributed engine: rqlite, which replicates SQLite with Raft and is used over HTTP. A batch
+// can be sent again until a node answers, and is carried out once.
 import {
   type Database,
   DatabaseUnavailable,
@@ -10,7 +10,16 @@ import {
 } from '../database.ts';
 import { storedVersion } from '../migrations.ts';
 import type { ReadLevel } from './address.ts';
-import { BATCH_TABLES, DONE, FORBIDDEN, needsRows, parseRows, ROWS, stepOf, stepsOf } from './batch.ts';
+import {
+  BATCH_TABLES,
+  DONE,
+  FORBIDDEN,
+  needsRows,
+  parseRows,
+  ROWS,
+  stepOf,
+  stepsOf,
+} from './batch.ts';
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
 /**
@@ -26,8 +35,9 @@ const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pra
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /**
- * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable if no node can serve, and as
- * {@link storedVersion} does; with `toRead`, also for an empty database. A refused database stays as it is.
+ * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable if no node can
+ * serve, and as {@link storedVersion} does; with `toRead`, also for an empty database. A refused
+ * database stays as it is.
  */
 export async function openRqlite(
   address: ClusterAddress,
@@ -62,17 +72,23 @@ class Engine {
     const version = await storedVersion((statement) => this.query(statement, 'linearizable'));
     if (toRead && version === 0) throw new DatabaseUnusable('it is empty');
     const [foreignKeys] = await this.query(FOREIGN_KEYS);
-    if (foreignKeys?.enforced !== 1) throw new DatabaseUnusable('its nodes must be started with -fk');
+    if (foreignKeys?.enforced !== 1)
+      throw new DatabaseUnusable('its nodes must be started with -fk');
     const steps = BATCH_TABLES.map((sql): Step => [sql]);
     if (!toRead) await this.#execute(EXECUTE, steps);
   }
 
   async query(statement: Statement, level = this.#level): Promise<readonly Row[]> {
-    const [result] = checked(await this.#cluster.send(`${QUERY}&level=${level}`, [stepOf(statement)]));
+    const [result] = checked(
+      await this.#cluster.send(`${QUERY}&level=${level}`, [stepOf(statement)]),
+    );
     return result?.rows ?? [];
   }
 
-  async transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
+  async transact(
+    batchId: string,
+    statements: readonly Statement[],
+  ): Promise<readonly (readonly Row[])[]> {
     const steps = stepsOf(batchId, statements);
     if (needsRows(statements)) return this.#transactWithRows(batchId, steps);
     await this.#execute(EXECUTE, steps).catch((error) => {
@@ -111,7 +127,9 @@ class Engine {
 
   async #execute(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
     const results = await this.#cluster.send(path, steps).catch((error) => {
-      throw new DatabaseUncertain('the cluster has not reported the outcome of a batch', { cause: error });
+      throw new DatabaseUncertain('the cluster has not reported the outcome of a batch', {
+        cause: error,
+      });
     });
     return checked(results);
   }
@@ -125,6 +143,9 @@ function isDone(error: unknown): boolean {
 function checked(results: readonly Result[]): readonly Result[] {
   const error = results.find((result) => result.error !== undefined)?.error;
   if (error === undefined) return results;
-  if (error === FORBIDDEN) throw new DatabaseUnavailable('a newer program or a copy has taken the database over');
-  throw /\b(?:full|locked|busy|timeout|I\/O)\b/.test(error) ? new DatabaseUnavailable(error) : new Error(error);
+  if (error === FORBIDDEN)
+    throw new DatabaseUnavailable('a newer program or a copy has taken the database over');
+  throw /\b(?:full|locked|busy|timeout|I\/O)\b/.test(error)
+    ? new DatabaseUnavailable(error)
+    : new Error(error);
 }

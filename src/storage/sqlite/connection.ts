@@ -1,10 +1,13 @@
-// One connection of the `sqlite3` package behind promises. The package has sharp edges: a throw inside a callback locks
-// its statement for ever, and concurrent transactions on one connection interleave. So all work on a connection is done
-// in order, and callbacks only settle promises.
+// One connection of the `sqlite3` package behind promises. The package has sharp edges: a throw
+// inside a callback locks its statement for ever, and concurrent transactions on one connection
+// interleave. So all work on a connection is done in order, and callbacks only settle promises.
 import sqlite3 from 'sqlite3';
 import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '../database.ts';
 
-/** Result codes that describe the state of the database rather than the statement, which may succeed another time. */
+/**
+ * Result codes that describe the state of the database rather than the statement, which may succeed
+ * another time.
+ */
 const STATE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_BUSY',
   'SQLITE_LOCKED',
@@ -45,7 +48,10 @@ export class Connection {
     return this.#pending;
   }
 
-  /** Runs `work` alone, after all earlier work; resolves or rejects as `work` does. Rejects after `close`. */
+  /**
+   * Runs `work` alone, after all earlier work; resolves or rejects as `work` does. Rejects after
+   * `close`.
+   */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
     this.#pending += 1;
@@ -58,12 +64,16 @@ export class Connection {
     return done;
   }
 
-  /** Runs one prepared statement to its end, so that it commits, and returns its rows. Call it inside `exclusively`. */
+  /**
+   * Runs one prepared statement to its end, so that it commits, and returns its rows. Call it
+   * inside `exclusively`.
+   */
   async run({ sql, parameter }: Statement): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
     return new Promise((resolve, reject) => {
       statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
-        // Until it is reset, a write that was refused (SQLITE_BUSY) keeps all others from committing.
+        // Until it is reset, a write that was refused (SQLITE_BUSY) keeps all others from
+        // committing.
         if (error) statement.reset(() => reject(translate(error)));
         else resolve(rows);
       });
@@ -123,5 +133,7 @@ export class Connection {
 
 function translate(error: Error & { code?: string }): Error {
   if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
-  return STATE_CODES.has(error.code ?? '') ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+  return STATE_CODES.has(error.code ?? '')
+    ? new DatabaseUnavailable(error.message, { cause: error })
+    : error;
 }

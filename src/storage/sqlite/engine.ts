@@ -1,17 +1,26 @@
-// The embedded engine: SQLite in a file. One connection writes and two read, beside the writer thanks to the write-ahead
-// log. A database in memory has a single connection.
+// The embedded engine: SQLite in a file. One connection writes and two read, beside the writer
+// thanks to the write-ahead log. A database in memory has a single connection.
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedVersion } from '../migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createIdentityCheck } from './files.ts';
-import { BUSY_PRAGMA, LOCK_OUT, READER_PRAGMAS, TAKE_WRITE_LOCK, WRITER_PRAGMAS } from './pragmas.ts';
+import {
+  BUSY_PRAGMA,
+  LOCK_OUT,
+  READER_PRAGMAS,
+  TAKE_WRITE_LOCK,
+  WRITER_PRAGMAS,
+} from './pragmas.ts';
 import { Transactions } from './transactions.ts';
 import { unusable } from './unusable.ts';
 
 const READERS = 2;
 
-/** Earlier versions can lose a committed transaction when the write-ahead log is reset (SQLite 3.51.3 notes). */
+/**
+ * Earlier versions can lose a committed transaction when the write-ahead log is reset (SQLite
+ * 3.51.3 notes).
+ */
 const MIN_SQLITE = '3.51.3';
 
 /** Reads a page of the file, which `SELECT 1` would not. */
@@ -19,8 +28,8 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /**
  * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
- * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Rejects with
- * {@link DatabaseUnusable} if the file cannot be opened, is locked, read-only, not a SQLite database, of
+ * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Rejects with {@link
+ * DatabaseUnusable} if the file cannot be opened, is locked, read-only, not a SQLite database, of
  * another program or a newer version, or if SQLite is too old; the file stays as it is.
  */
 export async function openSqlite(path: string, { alone = false } = {}): Promise<Database> {
@@ -47,7 +56,9 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   const [row] = await writer.run({ sql: 'SELECT sqlite_version() AS version' });
   const version = String(row?.version);
   if (version.localeCompare(MIN_SQLITE, 'en', { numeric: true }) < 0) {
-    throw new DatabaseUnusable(`the sqlite3 package contains SQLite ${version}; ${MIN_SQLITE} or later is needed`);
+    throw new DatabaseUnusable(
+      `the sqlite3 package contains SQLite ${version}; ${MIN_SQLITE} or later is needed`,
+    );
   }
   await writer.execute(BUSY_PRAGMA);
   // Before the first change: a file of another program stays as it is.
@@ -59,7 +70,10 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   await writer.execute(TAKE_WRITE_LOCK);
 }
 
-/** When two processes switch at once, SQLite refuses one of them without waiting. That one waits and tries again. */
+/**
+ * When two processes switch at once, SQLite refuses one of them without waiting. That one waits and
+ * tries again.
+ */
 async function useWriteAheadLog(writer: Connection): Promise<void> {
   const switchOver = () => writer.execute('PRAGMA journal_mode = WAL');
   await switchOver().catch(async () => {
@@ -68,14 +82,21 @@ async function useWriteAheadLog(writer: Connection): Promise<void> {
   });
 }
 
-function databaseOf(writer: Connection, readers: readonly Connection[], checkIdentity: () => void): Database {
+function databaseOf(
+  writer: Connection,
+  readers: readonly Connection[],
+  checkIdentity: () => void,
+): Database {
   const transactions = new Transactions(writer);
   const all = [...readers, writer];
   const [first = writer] = readers;
 
   return {
     read(statement): Promise<readonly Row[]> {
-      const reader = readers.reduce((best, next) => (next.pending < best.pending ? next : best), first);
+      const reader = readers.reduce(
+        (best, next) => (next.pending < best.pending ? next : best),
+        first,
+      );
       return reader.exclusively(() => reader.run(statement));
     },
 

@@ -4,31 +4,42 @@ import { stat } from 'node:fs/promises';
 import { DatabaseUnavailable } from '../database.ts';
 
 /**
- * Returns a check that throws {@link DatabaseUnavailable} while `path` or a companion refers to another
- * file than now, or to none. SQLite would not notice, and what is written to a deleted file is lost.
+ * Returns a check that throws {@link DatabaseUnavailable} while `path` or a companion refers to
+ * another file than now, or to none. SQLite would not notice, and what is written to a deleted file
+ * is lost.
  */
 export function createIdentityCheck(path: string): () => void {
   if (path === ':memory:') return () => {};
-  const opened = [path, ...companionsOf(path)].map((file) => ({ file, identity: identityOf(file) }));
+  const opened = [path, ...companionsOf(path)].map((file) => ({
+    file,
+    identity: identityOf(file),
+  }));
   return () => {
     const lost = opened.find(({ file, identity }) => identityOf(file) !== identity);
     if (lost) throw new DatabaseUnavailable(`${lost.file} has been moved, deleted or replaced`);
   };
 }
 
-/** Returns the paths of the log of the database at `path` and of the log's index. Links are followed. */
+/**
+ * Returns the paths of the log of the database at `path` and of the log's index. Links are
+ * followed.
+ */
 export function companionsOf(path: string): readonly [log: string, index: string] {
   const file = identityOf(path) ? realpathSync(path) : path;
   return [`${file}-wal`, `${file}-shm`];
 }
 
-/** Returns the names beside the database at `path` that belong to SQLite: its logs and their index. */
+/**
+ * Returns the names beside the database at `path` that belong to SQLite: its logs and their index.
+ */
 export function reservedNames(path: string): readonly string[] {
   const [log, index] = companionsOf(path);
   return [log, index, log.replace(/wal$/, 'journal')];
 }
 
-/** Resolves with the sizes of the database at `path` and of its log in bytes; 0 for a missing file. */
+/**
+ * Resolves with the sizes of the database at `path` and of its log in bytes; 0 for a missing file.
+ */
 export async function fileSizes(path: string): Promise<{ main: number; wal: number }> {
   const [main = 0, wal = 0] = await Promise.all([path, companionsOf(path)[0]].map(sizeOf));
   return { main, wal };

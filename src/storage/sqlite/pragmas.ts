@@ -15,7 +15,9 @@ export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;
 /** The settings of a connection that writes. */
 export const WRITER_PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; ${CACHE_PRAGMA}`;
 
-/** From here on, the first statement takes the file for this connection alone, or finds it in use. */
+/**
+ * From here on, the first statement takes the file for this connection alone, or finds it in use.
+ */
 export const LOCK_OUT = 'PRAGMA locking_mode = EXCLUSIVE';
 
 /** Takes the write lock, uses it, because BEGIN alone accepts a read-only file, and releases it. */

@@ -3,8 +3,8 @@ import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '
 import type { Connection } from './connection.ts';
 
 /**
- * Commits without changing anything. A transaction whose commit failed while syncing stands complete in
- * the write-ahead log and would reappear after a crash; this commit overwrites it.
+ * Commits without changing anything. A transaction whose commit failed while syncing stands
+ * complete in the write-ahead log and would reappear after a crash; this commit overwrites it.
  */
 const OVERWRITE = 'PRAGMA user_version = 0';
 

@@ -3,7 +3,9 @@ import { DatabaseUnusable } from '../database.ts';
 
 /** Returns the error that ends a start on the database at `path`, which failed with `error`. */
 export function unusable(path: string, error: unknown): DatabaseUnusable {
-  return new DatabaseUnusable(`cannot open the database ${path}: ${reasonOf(error)}`, { cause: error });
+  return new DatabaseUnusable(`cannot open the database ${path}: ${reasonOf(error)}`, {
+    cause: error,
+  });
 }
 
 /** Returns SQLite's result code of an error or its cause, or an empty text. */

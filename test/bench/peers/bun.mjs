@@ -31,8 +31,11 @@ Bun.serve({
     '/notes': {
       GET({ url }) {
         const start = url.indexOf('?');
-        const query = start === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(start + 1)));
-        return isQuery(query) ? Response.json(notes.page(query.limit, query.offset)) : refused(isQuery);
+        const query =
+          start === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(start + 1)));
+        return isQuery(query)
+          ? Response.json(notes.page(query.limit, query.offset))
+          : refused(isQuery);
       },
       async POST(request) {
         const body = await request.json();

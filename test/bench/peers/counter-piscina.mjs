@@ -1,4 +1,5 @@
-// The counter on piscina: 16 reused threads, the same lock written out. Prints the milliseconds of each run.
+// The counter on piscina: 16 reused threads, the same lock written out. Prints the milliseconds of
+// each run.
 import { Piscina } from 'piscina';
 
 const WORKERS = 16;

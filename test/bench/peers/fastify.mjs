@@ -7,12 +7,20 @@ const [port, file] = process.argv.slice(2);
 const notes = openNotes(new Database(file));
 const app = Fastify();
 
-app.get('/notes/:id', { schema: { params: PARAMETERS, response: { 200: NOTE } } }, ({ params: { id } }, reply) => {
-  return notes.read(id) ?? reply.code(404).send();
-});
-app.get('/notes', { schema: { querystring: QUERY, response: { 200: PAGE } } }, ({ query: { limit, offset } }) => {
-  return notes.page(limit, offset);
-});
+app.get(
+  '/notes/:id',
+  { schema: { params: PARAMETERS, response: { 200: NOTE } } },
+  ({ params: { id } }, reply) => {
+    return notes.read(id) ?? reply.code(404).send();
+  },
+);
+app.get(
+  '/notes',
+  { schema: { querystring: QUERY, response: { 200: PAGE } } },
+  ({ query: { limit, offset } }) => {
+    return notes.page(limit, offset);
+  },
+);
 app.post('/notes', { schema: { body: BODY, response: { 201: NOTE } } }, ({ body }, reply) => {
   reply.code(201);
   return notes.create(body);

@@ -3,7 +3,8 @@ import Database from 'better-sqlite3';
 
 const [file, count, table] = process.argv.slice(2);
 const database = new Database(file);
-const numbers = 'WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)';
+const numbers =
+  'WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)';
 const text = "'A body that is somewhat longer, as the bodies of notes tend to be. ' || n";
 const columns = {
   notes: `(title, body) ${numbers} SELECT 'A title of usual length', ${text}`,

@@ -1,5 +1,6 @@
-// What the peers share, so that they differ in their framework and engine binding alone: the statements on SQLite with
-// the same durability as ours (WAL, synchronous FULL), and the schemas. The two bindings have the calls used here in common.
+// What the peers share, so that they differ in their framework and engine binding alone: the
+// statements on SQLite with the same durability as ours (WAL, synchronous FULL), and the schemas.
+// The two bindings have the calls used here in common.
 import { readFileSync } from 'node:fs';
 import Ajv from 'ajv';
 
@@ -15,15 +16,27 @@ export function openNotes(database) {
     'CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
   );
   const readOne = database.prepare('SELECT id, title, body FROM notes WHERE id = ?');
-  const readPage = database.prepare('SELECT id, title, body FROM notes ORDER BY id LIMIT ? OFFSET ?');
+  const readPage = database.prepare(
+    'SELECT id, title, body FROM notes ORDER BY id LIMIT ? OFFSET ?',
+  );
   const countAll = database.prepare('SELECT count(*) AS total FROM notes');
   const insert = database.prepare('INSERT INTO notes (title, body) VALUES (?, ?)');
   const update = database.prepare('UPDATE notes SET title = ?, body = ? WHERE id = ?');
   return {
     read: (id) => readOne.get(id) ?? undefined,
-    page: (limit, offset) => ({ items: readPage.all(limit, offset), limit, offset, total: countAll.get().total }),
-    create: ({ title, body }) => ({ id: Number(insert.run(title, body).lastInsertRowid), title, body }),
-    replace: (id, { title, body }) => (update.run(title, body, id).changes === 1 ? { id, title, body } : undefined),
+    page: (limit, offset) => ({
+      items: readPage.all(limit, offset),
+      limit,
+      offset,
+      total: countAll.get().total,
+    }),
+    create: ({ title, body }) => ({
+      id: Number(insert.run(title, body).lastInsertRowid),
+      title,
+      body,
+    }),
+    replace: (id, { title, body }) =>
+      update.run(title, body, id).changes === 1 ? { id, title, body } : undefined,
   };
 }
 
@@ -50,11 +63,23 @@ export const QUERY = {
 };
 export const PAGE = {
   type: 'object',
-  properties: { items: { type: 'array', items: NOTE }, limit: integer, offset: integer, total: integer },
+  properties: {
+    items: { type: 'array', items: NOTE },
+    limit: integer,
+    offset: integer,
+    total: integer,
+  },
 };
 
-/** The validators, for the frameworks that bring none: each changes what it is given as Fastify does (types, defaults). */
+/**
+ * The validators, for the frameworks that bring none: each changes what it is given as Fastify does
+ * (types, defaults).
+ */
 export function validators() {
   const ajv = new Ajv({ coerceTypes: true, useDefaults: true });
-  return { isBody: ajv.compile(BODY), isParameters: ajv.compile(PARAMETERS), isQuery: ajv.compile(QUERY) };
+  return {
+    isBody: ajv.compile(BODY),
+    isParameters: ajv.compile(PARAMETERS),
+    isQuery: ajv.compile(QUERY),
+  };
 }

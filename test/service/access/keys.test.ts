@@ -18,7 +18,8 @@ const BEARER = { authorization: 'Bearer secret-one' };
 const WRONG = { authorization: 'Bearer secret-three' };
 const NOTE = { title: 'a', body: 'b' };
 
-const isOpen = (path: string) => /^\/(?:$|health$|livez$|readyz$|docs|openapi\.json|problems)/.test(path);
+const isOpen = (path: string) =>
+  /^\/(?:$|health$|livez$|readyz$|docs|openapi\.json|problems)/.test(path);
 
 /** One service for the tests that send no wrong key, which would count against their address. */
 const service = await startService({ after }, KEYED);
@@ -36,15 +37,31 @@ test('keys: every operation but health and documentation needs one', async () =>
       .replace('{guide}', 'options')
       .replace('{slug}', 'not-found')
       .replace(/\{\w+\}/g, '1');
-    for (const method of Object.keys(operations).filter((name) => /^(get|put|post|delete)$/.test(name))) {
-      const answer = await service.request(method.toUpperCase(), path, method === 'get' ? {} : { json: NOTE });
+    for (const method of Object.keys(operations).filter((name) =>
+      /^(get|put|post|delete)$/.test(name),
+    )) {
+      const answer = await service.request(
+        method.toUpperCase(),
+        path,
+        method === 'get' ? {} : { json: NOTE },
+      );
       if (isOpen(path)) {
         assert.ok(answer.status < 400, `${method} ${path}`);
         continue;
       }
-      assert.deepEqual([answer.status, answer.headers['www-authenticate']], [401, 'Bearer'], `${method} ${path}`);
-      assert.equal(answer.json.detail, 'This service asks for a key: send "authorization: Bearer KEY".');
-      const keyed = await service.request(method.toUpperCase(), path, { json: NOTE, headers: BEARER });
+      assert.deepEqual(
+        [answer.status, answer.headers['www-authenticate']],
+        [401, 'Bearer'],
+        `${method} ${path}`,
+      );
+      assert.equal(
+        answer.json.detail,
+        'This service asks for a key: send "authorization: Bearer KEY".',
+      );
+      const keyed = await service.request(method.toUpperCase(), path, {
+        json: NOTE,
+        headers: BEARER,
+      });
       assert.notEqual(keyed.status, 401);
     }
   }
@@ -52,7 +69,12 @@ test('keys: every operation but health and documentation needs one', async () =>
 
 test('keys: without a right one nothing is stored', async (t) => {
   const service = await startService(t, KEYED);
-  for (const headers of [{}, WRONG, { 'x-api-key': 'secret' }, { authorization: 'Basic secret-one' }])
+  for (const headers of [
+    {},
+    WRONG,
+    { 'x-api-key': 'secret' },
+    { authorization: 'Basic secret-one' },
+  ])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 401);
   for (const headers of [BEARER, { 'x-api-key': 'secret-two' }])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 201);
@@ -95,7 +117,11 @@ test('keys: absolute and encoded targets need one like their path', async () => 
     ['/docs%2Fx', 401],
     ['/notes/../health', 401],
   ] as const)
-    assert.equal((await exchange(service, requestText(`GET ${target}`, ['connection: close']))).status, status, target);
+    assert.equal(
+      (await exchange(service, requestText(`GET ${target}`, ['connection: close']))).status,
+      status,
+      target,
+    );
 });
 
 test('keys: checked before the body is sent', async () => {
@@ -144,7 +170,8 @@ test('keys: none is logged, right or wrong', async (t) => {
     service.log.map(({ fields: { status, reason } }) => [status, reason]),
     [[200, undefined], ...Array(2).fill([401, 'This key is not known.'])],
   );
-  for (const { message, fields } of service.log) assert.doesNotMatch(jsonLine({ message, ...fields }), /secret/);
+  for (const { message, fields } of service.log)
+    assert.doesNotMatch(jsonLine({ message, ...fields }), /secret/);
 });
 
 test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => {
@@ -185,13 +212,18 @@ test('keys: a missing file rejects the start, without a database', async (t) => 
 });
 
 test('keys: a service that others reach needs one and limits rates', async (t) => {
-  const command = parseCommand(['--port', '0', '--host', '0.0.0.0'], { NOTES_API_KEYS: 'secret-one' });
+  const command = parseCommand(['--port', '0', '--host', '0.0.0.0'], {
+    NOTES_API_KEYS: 'secret-one',
+  });
   assert.ok(command.kind === 'serve');
   const { db: _, ...options } = command.options;
   const service = await startService(t, options);
   const url = `http://127.0.0.1:${service.port}`;
   assert.equal((await request(url, 'GET', '/notes')).status, 401);
   const answer = await request(url, 'GET', '/notes', { headers: BEARER });
-  assert.deepEqual([answer.status, answer.headers['ratelimit-policy']], [200, '"default";q=600;w=60']);
+  assert.deepEqual(
+    [answer.status, answer.headers['ratelimit-policy']],
+    [200, '"default";q=600;w=60'],
+  );
   assert.equal((await request(url, 'GET', '/health')).status, 200);
 });

@@ -12,14 +12,24 @@ const service = await startService({ after });
 test('origins: a write of another site is 403 and changes nothing', async (t) => {
   const service = await startService(t);
   await service.request('POST', '/notes', { json: NOTE });
-  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: SITE }, { origin: 'null' }]) {
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: SITE },
+    { origin: 'null' },
+  ]) {
     for (const [method, path] of [
       ['POST', '/notes'],
       ['PUT', '/notes/1'],
       ['DELETE', '/notes/1'],
     ] as const) {
-      const answer = await service.request(method, path, { json: { title: 'x', body: 'x' }, headers });
-      assert.deepEqual([answer.status, answer.json.detail], [403, 'Writes from other sites are not allowed.']);
+      const answer = await service.request(method, path, {
+        json: { title: 'x', body: 'x' },
+        headers,
+      });
+      assert.deepEqual(
+        [answer.status, answer.json.detail],
+        [403, 'Writes from other sites are not allowed.'],
+      );
     }
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
       assert.ok((await service.request(method, '/notes', { headers })).status < 300);
@@ -50,7 +60,11 @@ test('hosts: a service on loopback answers to local names alone', async (t) => {
       ['localhost', 200],
       ['127.0.0.1:1', 200],
     ] as const)
-      assert.equal((await each.request('GET', '/health', { headers: { host } })).status, status, host);
+      assert.equal(
+        (await each.request('GET', '/health', { headers: { host } })).status,
+        status,
+        host,
+      );
   }
 });
 
@@ -60,7 +74,11 @@ test('hosts: an absolute target overrides the host header', async () => {
     ['http://evil.example/health', 403],
     ['HTTP://evil.example', 403],
   ] as const)
-    assert.equal((await exchange(service, requestText(`GET ${target}`, ['connection: close']))).status, status, target);
+    assert.equal(
+      (await exchange(service, requestText(`GET ${target}`, ['connection: close']))).status,
+      status,
+      target,
+    );
 });
 
 test('hosts: a request without a host has no own site', async () => {
@@ -82,7 +100,10 @@ test('hosts: a service that others reach takes any host', async (t) => {
 });
 
 test('cors: without allowed origins no answer mentions them', async () => {
-  for (const headers of [{ origin: SITE }, { origin: SITE, 'access-control-request-method': 'GET' }]) {
+  for (const headers of [
+    { origin: SITE },
+    { origin: SITE, 'access-control-request-method': 'GET' },
+  ]) {
     const answer = await service.request('OPTIONS', '/notes', { headers });
     const names = Object.keys(answer.headers).filter((name) => /^(access-control|vary)/.test(name));
     assert.deepEqual([answer.status, names], [204, []]);
@@ -90,7 +111,10 @@ test('cors: without allowed origins no answer mentions them', async () => {
 });
 
 test('cors: an allowed origin reads every answer and writes', async (t) => {
-  const service = await startService(t, { corsOrigins: [SITE, 'http://localhost:5173'], apiKeys: ['one'] });
+  const service = await startService(t, {
+    corsOrigins: [SITE, 'http://localhost:5173'],
+    apiKeys: ['one'],
+  });
   const key = { 'x-api-key': 'one' };
   const headers = { ...key, origin: SITE, 'sec-fetch-site': 'cross-site' };
   const answers = [
@@ -114,8 +138,14 @@ test('cors: an allowed origin reads every answer and writes', async (t) => {
   }
   const other = { ...key, origin: 'https://app.example.evil' };
   const answer = await service.request('GET', '/notes', { headers: other });
-  assert.deepEqual([answer.headers['access-control-allow-origin'], answer.headers.vary], [undefined, 'origin']);
-  assert.equal((await service.request('POST', '/notes', { json: NOTE, headers: other })).status, 403);
+  assert.deepEqual(
+    [answer.headers['access-control-allow-origin'], answer.headers.vary],
+    [undefined, 'origin'],
+  );
+  assert.equal(
+    (await service.request('POST', '/notes', { json: NOTE, headers: other })).status,
+    403,
+  );
 });
 
 test('cors: a preflight needs no key and uses up no quota', async (t) => {
@@ -134,7 +164,10 @@ test('cors: a preflight needs no key and uses up no quota', async (t) => {
     assert.equal(status, 204);
     assert.equal(headers['access-control-allow-origin'], SITE);
     assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, DELETE');
-    assert.equal(headers['access-control-allow-headers'], 'authorization, content-type, x-api-key, x-request-id');
+    assert.equal(
+      headers['access-control-allow-headers'],
+      'authorization, content-type, x-api-key, x-request-id',
+    );
     assert.match(headers['access-control-max-age'] ?? '', /^[1-9]\d+$/);
     assert.equal(headers.vary, 'origin');
   }
@@ -146,5 +179,8 @@ test('cors: a preflight needs no key and uses up no quota', async (t) => {
   ] as const)
     assert.equal((await service.request(method, '/notes', { headers })).status, 401);
   const refused = await service.request('OPTIONS', '/notes', { headers: other });
-  assert.deepEqual([refused.status, refused.headers['access-control-allow-origin']], [401, undefined]);
+  assert.deepEqual(
+    [refused.status, refused.headers['access-control-allow-origin']],
+    [401, undefined],
+  );
 });

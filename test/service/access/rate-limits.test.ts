@@ -10,7 +10,10 @@ function assertLimited({ status, json, headers }: Answer, quota: number): void {
   assert.equal(status, 429);
   const wait = Number(headers['retry-after']);
   assert.ok(wait >= 1 && wait <= Math.ceil(60 / quota), String(wait));
-  assert.equal(json.detail, `Too many requests. Try again in ${wait} second${wait === 1 ? '' : 's'}.`);
+  assert.equal(
+    json.detail,
+    `Too many requests. Try again in ${wait} second${wait === 1 ? '' : 's'}.`,
+  );
   assert.equal(headers['ratelimit-policy'], `"default";q=${quota};w=60`);
   assert.match(String(headers.ratelimit), /^"default";r=0;t=\d+$/);
 }
@@ -23,7 +26,8 @@ test('rate limits: off by default, and not mentioned then', async (t) => {
 
 test('rate limits: answers tell what is left, then 429 except health', async (t) => {
   const service = await startService(t, { rateLimit: 6 });
-  const send = (method: string, path: string) => service.request(method, path, method === 'POST' ? { json: NOTE } : {});
+  const send = (method: string, path: string) =>
+    service.request(method, path, method === 'POST' ? { json: NOTE } : {});
   for (const [index, [method, path, status]] of (
     [
       ['GET', '/notes', 200],
@@ -48,7 +52,15 @@ test('rate limits: answers tell what is left, then 429 except health', async (t)
     ['GET', '/openapi.json'],
   ] as const)
     assertLimited(await send(method, path), 6);
-  for (const path of ['/health', '/livez', '/readyz?verbose', '/health', '/livez', '/readyz', '/health']) {
+  for (const path of [
+    '/health',
+    '/livez',
+    '/readyz?verbose',
+    '/health',
+    '/livez',
+    '/readyz',
+    '/health',
+  ]) {
     const health = await service.request('GET', path);
     assert.deepEqual([health.status, health.headers.ratelimit], [200, undefined], path);
   }
@@ -66,15 +78,22 @@ test('rate limits: a refused write changes nothing', async (t) => {
 });
 
 test('rate limits: each key has its own quota, from any address', async (t) => {
-  const service = await startService(t, { rateLimit: 3, apiKeys: ['one', 'two'], trustProxy: true });
+  const service = await startService(t, {
+    rateLimit: 3,
+    apiKeys: ['one', 'two'],
+    trustProxy: true,
+  });
   let host = 0;
   const get = (headers: Record<string, string>) => {
     host += 1;
-    return service.request('GET', '/notes', { headers: { ...headers, 'x-forwarded-for': `192.0.2.${host}` } });
+    return service.request('GET', '/notes', {
+      headers: { ...headers, 'x-forwarded-for': `192.0.2.${host}` },
+    });
   };
   // Requests without a key are refused before they use up any quota.
   for (let round = 0; round < 4; round += 1) assert.equal((await get({})).status, 401);
-  for (let round = 0; round < 3; round += 1) assert.equal((await get({ 'x-api-key': 'one' })).status, 200);
+  for (let round = 0; round < 3; round += 1)
+    assert.equal((await get({ 'x-api-key': 'one' })).status, 200);
   assertLimited(await get({ 'x-api-key': 'one' }), 3);
   assertLimited(await get({ authorization: 'Bearer one' }), 3);
   assert.equal((await get({ 'x-api-key': 'two' })).status, 200);
@@ -88,7 +107,9 @@ for (const [trustProxy, expected] of [
     const service = await startService(t, { rateLimit: 2, trustProxy });
     const statuses: number[] = [];
     for (const address of ['9.9.9.9, 192.0.2.1', '192.0.2.1', '192.0.2.2', '8.8.8.8, 192.0.2.1']) {
-      const { status } = await service.request('GET', '/notes', { headers: { 'x-forwarded-for': address } });
+      const { status } = await service.request('GET', '/notes', {
+        headers: { 'x-forwarded-for': address },
+      });
       statuses.push(status);
     }
     assert.deepEqual(statuses, expected);

@@ -1,5 +1,5 @@
-// The client scripts that the README shows, as their users run them: with and without a key, refused for a while, and
-// behind a proxy whose service is not there.
+// The client scripts that the README shows, as their users run them: with and without a key,
+// refused for a while, and behind a proxy whose service is not there.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,14 +27,27 @@ const BODY = 'Milk 🥛\nBread "and butter"\nC:\\apples';
 const REPORT = `refused: title must not be blank\n4 notes: ${TITLES.join(', ')}; tag errands\n`;
 
 /** Runs a script to its end; rejects with its output if its exit status is not 0. */
-function runClient({ command, script }: (typeof CLIENTS)[number], { url }: Pick<Service, 'url'>, key = '') {
+function runClient(
+  { command, script }: (typeof CLIENTS)[number],
+  { url }: Pick<Service, 'url'>,
+  key = '',
+) {
   const path = fileURLToPath(new URL(`test/service/clients/${script}`, root));
-  const env = { ...process.env, NOTES_URL: url, NOTES_KEY: key, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' };
+  const env = {
+    ...process.env,
+    NOTES_URL: url,
+    NOTES_KEY: key,
+    NODE_OPTIONS: '',
+    NODE_V8_COVERAGE: '',
+  };
   return promisify(execFile)(command, [path], { env, timeout: 60_000 });
 }
 
 /** Asserts that the service has the records that a script creates. */
-async function assertStored({ request }: Service, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+async function assertStored(
+  { request }: Service,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const itemsOf = async (path: string) => (await request('GET', path, { headers })).json.items;
   const notes: { id: number; title: string; body: string }[] = await itemsOf('/notes');
   assert.deepEqual(
@@ -63,7 +76,9 @@ async function startProxy(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, arrivals };
 }
 
-/** Asserts that the second request came a second after the first; a timer may end a little early. */
+/**
+ * Asserts that the second request came a second after the first; a timer may end a little early.
+ */
 function assertSecondLater([first = 0, second = 0]: readonly number[]): void {
   assert.ok(second - first > 900, `${second - first} ms`);
 }
@@ -81,7 +96,10 @@ describe('clients', { concurrency: true }, () => {
         if (refusal) return void response.writeHead(refusal, { 'retry-after': '1' }).end();
         const { method = '', url = '', headers } = request;
         const body = Buffer.concat(await request.toArray());
-        const answer = await send(service.url, method, url, { body, headers: headers as Record<string, string> });
+        const answer = await send(service.url, method, url, {
+          body,
+          headers: headers as Record<string, string>,
+        });
         response.writeHead(answer.status, answer.headers).end(answer.bytes);
       });
       assert.deepEqual(await runClient(client, proxy), { stdout: REPORT, stderr: '' });
@@ -106,9 +124,14 @@ describe('clients', { concurrency: true }, () => {
     for (const status of [502, 200]) {
       test(`clients: ${client.script} reports ${status} of a proxy in a line`, async (t) => {
         if (!client.isThere) return skipLoudly(t, `there is no ${client.needs} here`);
-        const headers = { 'content-type': 'text/html', 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' };
+        const headers = {
+          'content-type': 'text/html',
+          'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT',
+        };
         const proxy = await startProxy(t, (count, _request, response) => {
-          response.writeHead(count === 1 ? 503 : status, headers).end('<h1>\nnot from the service\n</h1>');
+          response
+            .writeHead(count === 1 ? 503 : status, headers)
+            .end('<h1>\nnot from the service\n</h1>');
         });
         await assert.rejects(runClient(client, proxy), ({ code, stdout, stderr }) => {
           assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });

@@ -1,13 +1,15 @@
 #!/usr/bin/env node
-// A client of the kind that is written in an hour, on the fetch of Node (18 or later) or a browser. Take from it what you need.
-// It asks the service at NOTES_URL, with the key in NOTES_KEY if there is one.
+// A client of the kind that is written in an hour, on the fetch of Node (18 or later) or a browser.
+// Take from it what you need. It asks the service at NOTES_URL, with the key in NOTES_KEY if there
+// is one.
 const url = process.env.NOTES_URL ?? 'http://127.0.0.1:3000';
 const key = process.env.NOTES_KEY;
 const ATTEMPTS = 6;
 
 /**
- * What the service says when something is wrong. `slug` is the end of its type, by which programs tell problems apart. Of an
- * answer that is not the service's, but a proxy's on the way, only the status is known.
+ * What the service says when something is wrong. `slug` is the end of its type, by which programs
+ * tell problems apart. Of an answer that is not the service's, but a proxy's on the way, only the
+ * status is known.
  */
 class Problem extends Error {
   constructor(status, said) {
@@ -32,17 +34,25 @@ async function jsonOf(answer) {
   }
 }
 
-/** Sends a request and resolves with the record of the answer, if it has one. Rejects with a Problem. */
+/**
+ * Sends a request and resolves with the record of the answer, if it has one. Rejects with a
+ * Problem.
+ */
 async function call(method, path, record) {
   const headers = {};
   if (key) headers.authorization = `Bearer ${key}`;
   if (record) headers['content-type'] = 'application/json';
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await fetch(`${url}${path}`, { method, headers, body: record && JSON.stringify(record) });
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers,
+      body: record && JSON.stringify(record),
+    });
     if (answer.status === 204) return undefined;
     const said = await jsonOf(answer);
     if (answer.ok && said !== undefined) return said;
-    // Asked too often, or too much is going on: the service says for how many seconds to stay away. A proxy may send a date.
+    // Asked too often, or too much is going on: the service says for how many seconds to stay away.
+    // A proxy may send a date.
     const later = answer.status === 429 || answer.status === 503;
     if (!later || attempt === ATTEMPTS) throw new Problem(answer.status, said);
     const seconds = Number(answer.headers.get('retry-after')) || 1;
@@ -77,7 +87,8 @@ async function main() {
   const read = await call('GET', `/notes/${first.id}`);
   if (read.body !== text) throw new Error('the text has changed on its way');
 
-  // What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
+  // What was read goes back as a whole; members that the service does not take, such as the id, are
+  // no harm.
   read.title = `${read.title} ✅`;
   await call('PUT', `/notes/${first.id}`, read);
 

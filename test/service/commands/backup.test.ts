@@ -76,7 +76,10 @@ test('backup: the target appears only when it is complete', async (t) => {
 
 test('backup: nothing is left after a break', async (t) => {
   const [file, target] = [await filledFile(t, 10), newFile(t)];
-  await assert.rejects(backup(target, file, breakAt('backed up 100 %')), /cannot write \S+: broken off$/);
+  await assert.rejects(
+    backup(target, file, breakAt('backed up 100 %')),
+    /cannot write \S+: broken off$/,
+  );
   assert.deepEqual(readdirSync(dirname(target)), []);
 });
 
@@ -126,7 +129,8 @@ test('backup: leftovers of an ended process are removed', async (t) => {
   const [file, target] = [await filledFile(t, 1), newFile(t)];
   await startService(t, { db: file });
   const left = `${target}.unfinished-${endedProcess()}`;
-  // A process that was killed between the link and the removal of the first name leaves a file in use.
+  // A process that was killed between the link and the removal of the first name leaves a file in
+  // use.
   linkSync(file, left);
   writeFileSync(`${left}-journal`, '');
   const running = `${target}.unfinished-${process.ppid}`;
@@ -139,7 +143,10 @@ test('backup: nothing is left on a full disk', async (t) => {
   const folder = smallDisk(t);
   if (!folder) return skipLoudly(t, NO_MOUNT);
   const target = join(folder, 'backup.db');
-  await assert.rejects(backup(target, await filledFile(t, 3_000)), /cannot write \S+backup\.db: [^\n]*full$/);
+  await assert.rejects(
+    backup(target, await filledFile(t, 3_000)),
+    /cannot write \S+backup\.db: [^\n]*full$/,
+  );
   assert.deepEqual(readdirSync(folder), []);
   await backup(target, await filledFile(t, 10));
 });
@@ -176,7 +183,9 @@ test('backup: refuses what is no sound database of this program', async (t) => {
   const [foreign, half, damaged] = [newFile(t), newFile(t), await filledFile(t, 300)];
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
   const database = await openDatabase(t, half);
-  await database.transact('half', [{ sql: 'CREATE TABLE notes_server_import (begun INTEGER) STRICT' }]);
+  await database.transact('half', [
+    { sql: 'CREATE TABLE notes_server_import (begun INTEGER) STRICT' },
+  ]);
   await database.close();
   writeFileSync(damaged, readFileSync(damaged).fill(0xff, 40_960, 81_920));
   const target = newFile(t);

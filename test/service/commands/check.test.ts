@@ -26,9 +26,12 @@ test('check: ok beside a service that writes', { skip: needsFile }, async (t) =>
 
   async function write(): Promise<void> {
     while (isChecking) {
-      const { status, json } = await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+      const { status, json } = await service.request('POST', '/notes', {
+        json: { title: 'a', body: 'b' },
+      });
       assert.equal(status, 201);
-      if (json.id % 3 === 0) assert.equal((await service.request('DELETE', `/notes/${json.id}`)).status, 204);
+      if (json.id % 3 === 0)
+        assert.equal((await service.request('DELETE', `/notes/${json.id}`)).status, 204);
       writes += 1;
       // Leaves CPU time to the check.
       await sleep(PAUSE_MS);
@@ -51,22 +54,39 @@ test('check: ok beside a service that writes', { skip: needsFile }, async (t) =>
 
 test('check: one line for each fault, status 1', async (t) => {
   const path = await writeGoodFile(t);
-  await writeForeignFile(path, 'INSERT INTO tag_blocks VALUES (0, 3); INSERT INTO comment_blocks VALUES (4, 1, 2)');
+  await writeForeignFile(
+    path,
+    'INSERT INTO tag_blocks VALUES (0, 3); INSERT INTO comment_blocks VALUES (4, 1, 2)',
+  );
   const stdout =
     `${path}: tag_blocks: block 0 says 3 records, there are 0\n` +
     `${path}: comment_blocks: block 1 of note 4 says 2 records, there are 0\n`;
-  assert.deepEqual(await runCommand(t, ['check', path]), { status: 1, signal: null, stdout, stderr: '' });
+  assert.deepEqual(await runCommand(t, ['check', path]), {
+    status: 1,
+    signal: null,
+    stdout,
+    stderr: '',
+  });
 });
 
 test('check: a missing file is one line on standard error, status 1', async (t) => {
-  assertRefused(await runCommand(t, ['check', newFile(t)]), 1, /cannot open .*notes\.db: there is no such file$/m);
+  assertRefused(
+    await runCommand(t, ['check', newFile(t)]),
+    1,
+    /cannot open .*notes\.db: there is no such file$/m,
+  );
 });
 
-/** Files that cannot be checked. A function makes each at a free path; it may return another path. */
+/**
+ * Files that cannot be checked. A function makes each at a free path; it may return another path.
+ */
 const UNREADABLE: Record<string, [make: (path: string, t: TestContext) => unknown, RegExp]> = {
   'a missing folder': [(path) => join(path, 'notes.db'), /there is no such file$/],
   'a folder': [(path) => join(path, '..'), /there is no such file$/],
-  'a text file': [(path) => writeFileSync(path, 'a shopping list\n'.repeat(100)), /it is not a SQLite database$/],
+  'a text file': [
+    (path) => writeFileSync(path, 'a shopping list\n'.repeat(100)),
+    /it is not a SQLite database$/,
+  ],
   'an empty file': [(path) => writeFileSync(path, ''), /it is empty$/],
   'a newer version': [
     async (path, t) => {
@@ -76,7 +96,11 @@ const UNREADABLE: Record<string, [make: (path: string, t: TestContext) => unknow
     /it has version 2, made by a newer notes-server; this one knows 1$/,
   ],
   'overwritten tables': [
-    (path) => writeFileSync(path, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8_000, 0xff)])),
+    (path) =>
+      writeFileSync(
+        path,
+        Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8_000, 0xff)]),
+      ),
     /it is (?:damaged|not a SQLite database)$/,
   ],
 };

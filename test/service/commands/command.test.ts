@@ -36,8 +36,16 @@ test('command: the ready line is all it prints on standard output', async (t) =>
 });
 
 test('command: options come from the environment too', async (t) => {
-  const env = { NOTES_PORT: '0', NOTES_DB: 'other.db', HOST: '127.0.0.2', NOTES_BODY_LIMIT: '20', PORT: 'ignored' };
-  const command = startCommand(t, ['--log-level', 'silent'], { env: { ...env, NOTES_LOG_LEVEL: 'debug' } });
+  const env = {
+    NOTES_PORT: '0',
+    NOTES_DB: 'other.db',
+    HOST: '127.0.0.2',
+    NOTES_BODY_LIMIT: '20',
+    PORT: 'ignored',
+  };
+  const command = startCommand(t, ['--log-level', 'silent'], {
+    env: { ...env, NOTES_LOG_LEVEL: 'debug' },
+  });
   const url = await command.ready();
   assert.equal(new URL(url).hostname, '127.0.0.2');
   assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 413);
@@ -48,7 +56,10 @@ test('command: options come from the environment too', async (t) => {
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
-  for (const [flag, stdout] of Object.entries({ '--help': helpText(), '--version': `${version}\n` })) {
+  for (const [flag, stdout] of Object.entries({
+    '--help': helpText(),
+    '--version': `${version}\n`,
+  })) {
     const folder = temporaryFolder(t);
     assert.deepEqual(await runCommand(t, [flag], { folder, coverage: true }), {
       status: 0,
@@ -61,7 +72,11 @@ test('command: --help and --version', async (t) => {
 });
 
 const USAGE_ERRORS: readonly (readonly [what: string, args: string[], reason: RegExp])[] = [
-  ['an argument with control characters', ['a\r\n\n b\u001b[31mred\u009b'], /'a b\\x1b\[31mred\\x9b'/],
+  [
+    'an argument with control characters',
+    ['a\r\n\n b\u001b[31mred\u009b'],
+    /'a b\\x1b\[31mred\\x9b'/,
+  ],
   ['a command without its words', ['backup'], /backup takes one TARGET \(see --help\)$/m],
 ];
 
@@ -79,8 +94,14 @@ test('command: a wrong variable is one line, status 2', async (t) => {
 });
 
 const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
-  'an unknown host': [['--allow-anonymous', '--host', 'no-such-host.invalid'], /host name is unknown$/m],
-  'an address of another machine': [['--allow-anonymous', '--host', '192.0.2.1'], /has no address 192\.0\.2\.1$/m],
+  'an unknown host': [
+    ['--allow-anonymous', '--host', 'no-such-host.invalid'],
+    /host name is unknown$/m,
+  ],
+  'an address of another machine': [
+    ['--allow-anonymous', '--host', '192.0.2.1'],
+    /has no address 192\.0\.2\.1$/m,
+  ],
 };
 
 for (const [what, [args, reason]] of Object.entries(FAILURES)) {
@@ -98,10 +119,15 @@ test('command: a port in use is one line, status 1', async (t) => {
 test('command: listens on every address', async (t) => {
   const { url, port } = await startService(t, { host: '0.0.0.0' });
   assert.equal(new URL(url).hostname, '0.0.0.0');
-  assert.equal((await request(`http://127.0.0.1:${port}`, 'GET', '/health')).text, '{"status":"ok","db":"ok"}');
+  assert.equal(
+    (await request(`http://127.0.0.1:${port}`, 'GET', '/health')).text,
+    '{"status":"ok","db":"ok"}',
+  );
 });
 
-const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
+const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
+  list?.some(({ address }) => address === '::1'),
+);
 
 test('command: listens on ::1, and its problems link there', async (t) => {
   if (!hasIpv6) return skipLoudly(t, 'this machine has no ::1');
@@ -132,7 +158,10 @@ test('command: serves without a reader of its ready line', async (t) => {
   assert.equal((await stop(command)).status, 0);
 });
 
-/** Whether something accepts connections at the port; looks after a pause that leaves CPU time to others. */
+/**
+ * Whether something accepts connections at the port; looks after a pause that leaves CPU time to
+ * others.
+ */
 async function isAccepting(service: { readonly port: number }): Promise<boolean> {
   await sleep(PAUSE_MS);
   return openSocket(service).then(

@@ -14,7 +14,8 @@ import { assertSound } from '../../support/stored-data.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
-const copy = (from: string, to: string, parts?: PerformParts) => perform(['copy', '--from', from, '--to', to], parts);
+const copy = (from: string, to: string, parts?: PerformParts) =>
+  perform(['copy', '--from', from, '--to', to], parts);
 
 test('copy: from a file to a cluster and back to a file', async (t) => {
   const file = await filledFile(t, 1_100);
@@ -46,7 +47,10 @@ for (const engine of ['file', 'cluster']) {
   test(`copy: to a ${engine}, finished after a break`, async (t) => {
     const from = await filledFile(t, 1_100);
     const to = engine === 'file' ? newFile(t) : clusterAddress((await startStandIn(t)).nodes);
-    await assert.rejects(copy(from, to, { onProgress: breakAt('copied') }), /cannot copy to \S+: broken off$/);
+    await assert.rejects(
+      copy(from, to, { onProgress: breakAt('copied') }),
+      /cannot copy to \S+: broken off$/,
+    );
     const half = /cannot open the database \S+: a copy into it was not finished: run it again$/;
     await assert.rejects(startService(t, { db: to }), half);
     await assert.rejects(copy(to, newFile(t)), half);
@@ -61,7 +65,8 @@ for (const engine of ['file', 'cluster']) {
 }
 
 const EXPORT =
-  '{"type":"notes-server","version":1,"counts":{},"last_ids":{"notes":1}}\n' + '{"type":"end","records":0}\n';
+  '{"type":"notes-server","version":1,"counts":{},"last_ids":{"notes":1}}\n' +
+  '{"type":"end","records":0}\n';
 
 test('copy: a file that a service uses is refused', async (t) => {
   const [other, used, to] = [await filledFile(t, 1), newFile(t), newFile(t)];

@@ -22,8 +22,13 @@ const NOTE = { title: 'a', body: 'b' };
 const QUIET = { isTerminal: false, write() {} };
 
 const exported = async (db: string) => (await perform(['export', '--db', db])).output;
-const exportTo = (file: string, db: string, parts?: PerformParts) => perform(['export', file, '--db', db], parts);
-const storageAt = (db: string) => ({ db: locationOf(db), dbPassword: undefined, dbPasswordFile: undefined });
+const exportTo = (file: string, db: string, parts?: PerformParts) =>
+  perform(['export', file, '--db', db], parts);
+const storageAt = (db: string) => ({
+  db: locationOf(db),
+  dbPassword: undefined,
+  dbPasswordFile: undefined,
+});
 
 async function emptyCluster(t: TestContext): Promise<string> {
   return clusterAddress((await startStandIn(t)).nodes);
@@ -34,7 +39,10 @@ test('export: import and another export give the same bytes', async (t) => {
   const service = await startService(t, { db: from });
   const file = newFile(t);
   const out = await runCommand(t, ['export', file, '--db', from]);
-  assert.deepEqual([out.status, out.stdout], [0, `${file} holds 1,106 notes, 2 tags, 1 comments\n`]);
+  assert.deepEqual(
+    [out.status, out.stdout],
+    [0, `${file} holds 1,106 notes, 2 tags, 1 comments\n`],
+  );
   assert.match(out.stderr, /^exported [\s\S]*\nexported 100 % of 1,109, [\d,]+\/s\n$/);
   assert.equal((await service.request('GET', '/health')).status, 200);
   assert.equal(statSync(file).mode, statSync(from).mode);
@@ -46,7 +54,8 @@ test('export: import and another export give the same bytes', async (t) => {
 
   const db = newFile(t);
   const first = await runCommand(t, ['import', file, '--db', db]);
-  const line = (added: string) => `${db} holds the 1,109 records of ${file}; ${added} were not there before`;
+  const line = (added: string) =>
+    `${db} holds the 1,109 records of ${file}; ${added} were not there before`;
   assert.deepEqual([first.status, first.stdout], [0, `${line('1,109')}\n`]);
   assert.match(first.stderr, /\nimported 100 % of 1,109, [\d,]+\/s\n$/);
   assert.equal(await exported(db), text);
@@ -100,7 +109,8 @@ test('export: fails if a cluster changes meanwhile', async (t) => {
   const parts: string[] = [];
   const write = async (text: string) => {
     parts.push(text);
-    if (parts.length === 1) assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
+    if (parts.length === 1)
+      assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
   };
   const changed = exportLines(storageAt(db), undefined, write, QUIET);
   await assert.rejects(changed, /records came or went meanwhile: run it again$/);
@@ -126,7 +136,9 @@ test('import: a cluster takes no writes meanwhile', async (t) => {
 
 test('export: a closed pipe ends it without a message', async (t) => {
   const from = await filledFile(t, 1_100);
-  const reader = spawn(process.execPath, [LAUNCHER, 'export', '--db', from], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const reader = spawn(process.execPath, [LAUNCHER, 'export', '--db', from], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stderr = '';
   reader.stderr.setEncoding('utf8').on('data', (text) => {
     stderr += text;

@@ -15,8 +15,10 @@ import { skipLoudly } from '../../support/skip.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 const NOTE = { title: 'a', body: 'b' };
-const HEAD = '{"type":"notes-server","version":1,"counts":{"notes":2,"tags":0,"comments":1},"last_ids":{"notes":9}}\n';
-const NOTES = '{"type":"note","id":1,"title":"a","body":"b"}\n{"type":"note","id":3,"title":"c","body":"d"}\n';
+const HEAD =
+  '{"type":"notes-server","version":1,"counts":{"notes":2,"tags":0,"comments":1},"last_ids":{"notes":9}}\n';
+const NOTES =
+  '{"type":"note","id":1,"title":"a","body":"b"}\n{"type":"note","id":3,"title":"c","body":"d"}\n';
 const COMMENT = '{"type":"comment","id":2,"note_id":3,"body":"e"}\n';
 const END = '{"type":"end","records":3}\n';
 const WHOLE = HEAD + NOTES + COMMENT + END;
@@ -26,15 +28,23 @@ const TAGS = '{"type":"tag","id":1,"name":"t"}\n{"type":"tag","id":2,"name":" "}
 
 /** Returns an export that holds notes with these ids, with the last ids in its first line. */
 function linesOf(ids: readonly number[], lastIds = {}): string {
-  const head = { type: 'notes-server', version: 1, counts: { notes: ids.length }, last_ids: lastIds };
+  const head = {
+    type: 'notes-server',
+    version: 1,
+    counts: { notes: ids.length },
+    last_ids: lastIds,
+  };
   const notes = ids.map((id) => ({ type: 'note', id, title: `title ${id}`, body: 'b' }));
-  return [head, ...notes, { type: 'end', records: ids.length }].map((line) => `${JSON.stringify(line)}\n`).join('');
+  return [head, ...notes, { type: 'end', records: ids.length }]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
 }
 
 /** Returns the lines without the last one, so that an import of them is not finished. */
 const withoutEnd = (lines: string): string => lines.replace(/.*\n$/, '');
 
-const imported = (db: string, input: NonNullable<PerformParts['input']>) => perform(['import', '--db', db], { input });
+const imported = (db: string, input: NonNullable<PerformParts['input']>) =>
+  perform(['import', '--db', db], { input });
 const exported = async (db: string) => (await perform(['export', '--db', db])).output;
 
 function fileWith(t: TestContext, text: string): string {
@@ -47,7 +57,10 @@ function fileWith(t: TestContext, text: string): string {
 const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'an empty input': ['', /there is nothing in it$/],
   'another file': ['{"a":1}\n', /line 1: it is not an export of notes-server$/],
-  'a newer version': [WHOLE.replace('"version":1', '"version":2'), /line 1: it has version 2; .* knows 1$/],
+  'a newer version': [
+    WHOLE.replace('"version":1', '"version":2'),
+    /line 1: it has version 2; .* knows 1$/,
+  ],
   'wrong counts': [
     WHOLE.replace('"notes":2', '"notes":-2'),
     /line 1: counts must be whole numbers from 0 to \d+ by notes, tags, /,
@@ -64,7 +77,10 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
     Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'),
     /line 2: it is not JSON in UTF-8$/,
   ],
-  'an unknown type': [`${HEAD}{"type":"user"}\n`, /line 2: its type must be note, tag, comment or end$/],
+  'an unknown type': [
+    `${HEAD}{"type":"user"}\n`,
+    /line 2: its type must be note, tag, comment or end$/,
+  ],
   'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
   'a text that is too long': [
     WHOLE.replace('"c"', `"${'c'.repeat(501)}"`),
@@ -72,9 +88,18 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'half a character': [WHOLE.replace('"d"', '"\\ud800"'), /line 3: body must be valid Unicode/],
   'no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1 to \d+$/],
-  'an id of zero': [WHOLE.replace('"id":1,', '"id":0,'), /line 2: id must be a whole number from 1 to \d+$/],
-  'an id twice': [WHOLE.replace('"id":3', '"id":1'), /line 3: the ids of each type must rise, and 1 does not$/],
-  'a comment without its note': [WHOLE.replace('"note_id":3', '"note_id":4'), /line 4: note_id names nothing$/],
+  'an id of zero': [
+    WHOLE.replace('"id":1,', '"id":0,'),
+    /line 2: id must be a whole number from 1 to \d+$/,
+  ],
+  'an id twice': [
+    WHOLE.replace('"id":3', '"id":1'),
+    /line 3: the ids of each type must rise, and 1 does not$/,
+  ],
+  'a comment without its note': [
+    WHOLE.replace('"note_id":3', '"note_id":4'),
+    /line 4: note_id names nothing$/,
+  ],
 };
 
 for (const [what, [input, reason]] of Object.entries(WRONG)) {
@@ -92,8 +117,13 @@ for (const [what, [input, reason]] of Object.entries(WRONG)) {
 }
 
 test('import: a wrong line on standard input, status 1', async (t) => {
-  const { status, stdout, stderr } = await runCommand(t, ['import', '--db', newFile(t)], { input: withoutEnd(WHOLE) });
-  assert.match(stderr, /\nnotes-server: cannot import the input: the last line is missing: [^\n]+\n$/);
+  const { status, stdout, stderr } = await runCommand(t, ['import', '--db', newFile(t)], {
+    input: withoutEnd(WHOLE),
+  });
+  assert.match(
+    stderr,
+    /\nnotes-server: cannot import the input: the last line is missing: [^\n]+\n$/,
+  );
   assert.deepEqual([status, stdout], [1, '']);
 });
 
@@ -109,7 +139,8 @@ test('import: another record with the same id stays', async (t) => {
 test('import: adds to what is there, and keeps the larger last ids', async (t) => {
   const db = newFile(t);
   const service = await startService(t, { db });
-  for (const json of [NOTE, { title: 'own', body: 'b' }]) await service.request('POST', '/notes', { json });
+  for (const json of [NOTE, { title: 'own', body: 'b' }])
+    await service.request('POST', '/notes', { json });
   await assert.rejects(imported(db, WHOLE), /another process holds a lock on it$/);
   await service.close();
   assert.match(String((await imported(db, WHOLE)).line), /; 2 were not there before$/);
@@ -183,7 +214,8 @@ test('import: after a break only the same lines finish it', async (t) => {
 test('import: a file with a wrong line adds nothing to existing data', async (t) => {
   const db = newFile(t);
   const service = await startService(t, { db });
-  for (let count = 0; count < 3; count += 1) await service.request('POST', '/notes', { json: NOTE });
+  for (let count = 0; count < 3; count += 1)
+    await service.request('POST', '/notes', { json: NOTE });
   await service.request('DELETE', '/notes/1');
   await service.request('DELETE', '/notes/2');
   await service.close();
@@ -217,7 +249,10 @@ test('import: ids up to 2 ** 52', async (t) => {
   const [largest, beyond] = [2 ** 52, 2 ** 52 + 1];
   for (const [lines, reason] of [
     [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/],
-    [linesOf([], { tags: beyond }), /line 1: last_ids must be whole numbers from 0 to 4503599627370496 by /],
+    [
+      linesOf([], { tags: beyond }),
+      /line 1: last_ids must be whole numbers from 0 to 4503599627370496 by /,
+    ],
   ] as const) {
     await assert.rejects(imported(newFile(t), lines), reason);
   }
@@ -245,8 +280,14 @@ test('import: messages do not quote long values', async (t) => {
   for (const [input, reason] of [
     [lines.replace('"title 1"', '{"toString":1}'), /line 2: title must be string\.$/],
     [lines.replace('"title 1"', '[[[]]]'), /line 2: title must be string\.$/],
-    [lines.replace('"version":1', `"version":${long}`), /line 1: it has no version that is a number; /],
-    [lines.replace('"records":1', `"records":${long}`), /line 3: .* the last no number, and there are 1$/],
+    [
+      lines.replace('"version":1', `"version":${long}`),
+      /line 1: it has no version that is a number; /,
+    ],
+    [
+      lines.replace('"records":1', `"records":${long}`),
+      /line 3: .* the last no number, and there are 1$/,
+    ],
   ] as const) {
     await assert.rejects(imported(newFile(t), input), (error: Error) => {
       assert.match(error.message, reason);
@@ -258,7 +299,8 @@ test('import: messages do not quote long values', async (t) => {
 const SCRIPT = '/usr/bin/script';
 
 test('import: on a terminal the reason replaces the bar', (t) => {
-  if (!existsSync(SCRIPT)) return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
+  if (!existsSync(SCRIPT))
+    return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
   const line = `${process.execPath} ${LAUNCHER} import ${fileWith(t, linesOf([1, 1]))} --db ${newFile(t)}`;
   const { stdout, status } = spawnSync(SCRIPT, ['-qfec', line, '/dev/null'], { encoding: 'utf8' });
   assert.equal(status, 1);

@@ -1,4 +1,5 @@
-// bin/notes-server itself: it works from any place, and says how to repair an incomplete installation.
+// bin/notes-server itself: it works from any place, and says how to repair an incomplete
+// installation.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -31,7 +32,8 @@ const launcherOf = (tree: string) => ({ launcher: join(tree, 'bin/notes-server')
 /** Asserts that the command of the tree fails, and that its one line ends with `remedy`. */
 async function assertRemedy(t: TestContext, tree: string, remedy: string): Promise<void> {
   const ending = await runCommand(t, [], launcherOf(tree));
-  const reason = remedy === 'ci' ? /: the installation is incomplete\. / : /: sqlite3 has no working binding /;
+  const reason =
+    remedy === 'ci' ? /: the installation is incomplete\. / : /: sqlite3 has no working binding /;
   assertRefused(ending, 1, reason);
   assert.ok(ending.stderr.endsWith(` Run: npm --prefix "${tree}/" ${remedy}\n`), ending.stderr);
 }
@@ -51,7 +53,13 @@ test('launcher: runs with only the dependencies of package.json', async (t) => {
   }
   const command = startCommand(t, ['--port', '0'], launcherOf(tree));
   const url = await command.ready();
-  for (const path of ['/notes', '/docs', '/docs/swagger-ui.css', '/openapi.json', '/problems/not-found']) {
+  for (const path of [
+    '/notes',
+    '/docs',
+    '/docs/swagger-ui.css',
+    '/openapi.json',
+    '/problems/not-found',
+  ]) {
     assert.equal((await request(url, 'GET', path)).status, 200, path);
   }
   assert.equal((await stop(command)).status, 0);

@@ -1,4 +1,5 @@
-// The command line and the environment, without a process: every option in every way, and every wrong value.
+// The command line and the environment, without a process: every option in every way, and every
+// wrong value.
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
@@ -20,7 +21,13 @@ interface Sample {
 }
 
 const SAMPLES: readonly Sample[] = [
-  { flag: 'host', key: 'host', byDefault: '127.0.0.1', first: ['127.0.0.2', '127.0.0.2'], second: ['::1', '::1'] },
+  {
+    flag: 'host',
+    key: 'host',
+    byDefault: '127.0.0.1',
+    first: ['127.0.0.2', '127.0.0.2'],
+    second: ['::1', '::1'],
+  },
   { flag: 'port', key: 'port', byDefault: 3000, first: ['0', 0], second: ['65535', 65_535] },
   {
     flag: 'db',
@@ -29,7 +36,13 @@ const SAMPLES: readonly Sample[] = [
     first: [':memory:', { kind: 'memory', name: ':memory:' }],
     second: ['a b.db', { kind: 'file', name: 'a b.db' }],
   },
-  { flag: 'db-password-file', key: 'dbPasswordFile', byDefault: undefined, first: ['a', 'a'], second: ['b', 'b'] },
+  {
+    flag: 'db-password-file',
+    key: 'dbPasswordFile',
+    byDefault: undefined,
+    first: ['a', 'a'],
+    second: ['b', 'b'],
+  },
   {
     flag: 'base-url',
     key: 'baseUrl',
@@ -66,7 +79,13 @@ const SAMPLES: readonly Sample[] = [
     second: ['0', false],
     isSwitch: true,
   },
-  { flag: 'rate-limit', key: 'rateLimit', byDefault: undefined, first: ['1', 1], second: ['1000000', 1_000_000] },
+  {
+    flag: 'rate-limit',
+    key: 'rateLimit',
+    byDefault: undefined,
+    first: ['1', 1],
+    second: ['1000000', 1_000_000],
+  },
   {
     flag: 'trust-proxy',
     key: 'trustProxy',
@@ -86,7 +105,13 @@ const SAMPLES: readonly Sample[] = [
     ],
   },
   { flag: 'processes', key: 'processes', byDefault: 1, first: ['2', 2], second: ['64', 64] },
-  { flag: 'max-threads', key: 'maxThreads', byDefault: 64, first: ['16', 16], second: ['1024', 1_024] },
+  {
+    flag: 'max-threads',
+    key: 'maxThreads',
+    byDefault: 64,
+    first: ['16', 16],
+    second: ['1024', 1_024],
+  },
   {
     flag: 'no-metrics',
     key: 'noMetrics',
@@ -95,13 +120,28 @@ const SAMPLES: readonly Sample[] = [
     second: ['0', false],
     isSwitch: true,
   },
-  { flag: 'log-level', key: 'logLevel', byDefault: 'info', first: ['silent', 'silent'], second: ['debug', 'debug'] },
-  { flag: 'log-format', key: 'logFormat', byDefault: 'auto', first: ['json', 'json'], second: ['pretty', 'pretty'] },
+  {
+    flag: 'log-level',
+    key: 'logLevel',
+    byDefault: 'info',
+    first: ['silent', 'silent'],
+    second: ['debug', 'debug'],
+  },
+  {
+    flag: 'log-format',
+    key: 'logFormat',
+    byDefault: 'auto',
+    first: ['json', 'json'],
+    second: ['pretty', 'pretty'],
+  },
 ];
 
 const variable = (flag: string) => `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
 
-function options(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Options {
+function options(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Options {
   const command = parseCommand(args, environment);
   assert.equal(command.kind, 'serve');
   return command.kind === 'serve' ? command.options : assert.fail();
@@ -134,7 +174,8 @@ for (const { flag, key, first, second, isSwitch } of SAMPLES) {
   });
 
   test(`options: ${variable(flag)} sets ${key} without --${flag}`, () => {
-    for (const [text, value] of [first, second]) assert.deepEqual(options([], { [variable(flag)]: text })[key], value);
+    for (const [text, value] of [first, second])
+      assert.deepEqual(options([], { [variable(flag)]: text })[key], value);
     assert.deepEqual(options(given(first), { [variable(flag)]: second[0] })[key], first[1]);
     // An empty variable counts as not set.
     assert.deepEqual(options([], { [variable(flag)]: '' }), options([]));
@@ -156,16 +197,30 @@ test('options: PORT and HOST where ours are not set or empty', () => {
 });
 
 test('options: no other variable sets anything', () => {
-  const others = Object.fromEntries(SAMPLES.map(({ flag }) => [flag.toUpperCase().replaceAll('-', '_'), 'nonsense']));
+  const others = Object.fromEntries(
+    SAMPLES.map(({ flag }) => [flag.toUpperCase().replaceAll('-', '_'), 'nonsense']),
+  );
   const { HOST: _host, PORT: _port, ...rest } = others;
   const lowerCase = Object.fromEntries(SAMPLES.map(({ flag }) => [`notes_${flag}`, 'nonsense']));
-  assert.deepEqual(options([], { ...rest, ...lowerCase, NOTES_HELP: '1', NOTES_VERSION: '1' }), options([]));
+  assert.deepEqual(
+    options([], { ...rest, ...lowerCase, NOTES_HELP: '1', NOTES_VERSION: '1' }),
+    options([]),
+  );
 });
 
 const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
   ['host', ''],
   ['port', '', 'http', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '٣'],
-  ['db', '', 'http://127.0.0.1:4001', 'postgres://db', 'rqlite:', 'rqlite://', 'rqlite://host', 'rqlite://host:4001,'],
+  [
+    'db',
+    '',
+    'http://127.0.0.1:4001',
+    'postgres://db',
+    'rqlite:',
+    'rqlite://',
+    'rqlite://host',
+    'rqlite://host:4001,',
+  ],
   [
     'db',
     'rqlite://me:secret@host:4001',
@@ -173,18 +228,51 @@ const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
     'rqlite://host:4001?level=strong',
     'rqlite://a:1?x=y',
   ],
-  ['db', 'rqlite://host:99999', 'rqlite://host:4001#a', 'rqlite://ho st:4001', 'RQLITE://host:4001'],
+  [
+    'db',
+    'rqlite://host:99999',
+    'rqlite://host:4001#a',
+    'rqlite://ho st:4001',
+    'RQLITE://host:4001',
+  ],
   ['body-limit', '0', '268435457', '1MB', '1.5', '-1'],
   ['processes', '', '0', '-1', '65', '1.5', 'two', 'AUTO'],
   ['log-level', '', 'loud', 'INFO', 'info,debug'],
   ['api-keys-file', ''],
   ['rate-limit', '', '0', '1000001', 'OFF', '1.5', '-1', '600/min'],
-  ['cors-origin', '*', 'null', 'example.org', 'https://example.org/', 'https://EXAMPLE.org', 'https://example.org:443'],
-  ['cors-origin', 'ftp://example.org', 'https://me@example.org', 'https://example.org,*', 'file:///tmp'],
+  [
+    'cors-origin',
+    '*',
+    'null',
+    'example.org',
+    'https://example.org/',
+    'https://EXAMPLE.org',
+    'https://example.org:443',
+  ],
+  [
+    'cors-origin',
+    'ftp://example.org',
+    'https://me@example.org',
+    'https://example.org,*',
+    'file:///tmp',
+  ],
   ...['base-url', 'problem-base'].map((flag): [string, ...string[]] => [
     flag,
-    ...['', 'example.org', '/api', 'ftp://example.org', 'http://', 'http://example.org/?a=b', 'http://example.org/#a'],
-    ...['http://example.org?', 'http://example.org/#', 'http://me@example.org', 'http://:pw@example.org'],
+    ...[
+      '',
+      'example.org',
+      '/api',
+      'ftp://example.org',
+      'http://',
+      'http://example.org/?a=b',
+      'http://example.org/#a',
+    ],
+    ...[
+      'http://example.org?',
+      'http://example.org/#',
+      'http://me@example.org',
+      'http://:pw@example.org',
+    ],
     ...[
       'http://example.org//evil.example',
       'http://example.org/\\\\evil.example',
@@ -195,10 +283,12 @@ const WRONG: readonly (readonly [flag: string, ...texts: string[]])[] = [
 
 for (const flag of new Set(WRONG.map(([flag]) => flag))) {
   test(`options: wrong values of --${flag}`, () => {
-    const namesFlag = (error: unknown) => error instanceof UsageError && error.message.includes(`--${flag} `);
+    const namesFlag = (error: unknown) =>
+      error instanceof UsageError && error.message.includes(`--${flag} `);
     for (const text of WRONG.flatMap(([name, ...texts]) => (name === flag ? texts : []))) {
       assert.throws(() => parseCommand([`--${flag}=${text}`], {}), namesFlag, text);
-      if (text !== '') assert.throws(() => parseCommand([], { [variable(flag)]: text }), namesFlag, text);
+      if (text !== '')
+        assert.throws(() => parseCommand([], { [variable(flag)]: text }), namesFlag, text);
     }
   });
 }
@@ -227,7 +317,8 @@ test('options: unknown flags, stray words and missing values', () => {
     [['--allow-anonymous=true'], "'--allow-anonymous'"],
     [['--Port', '1'], "'--Port'"],
   ] as const) {
-    const namesWord = (error: unknown) => error instanceof UsageError && error.message.includes(word);
+    const namesWord = (error: unknown) =>
+      error instanceof UsageError && error.message.includes(word);
     assert.throws(() => parseCommand(args, {}), namesWord, args.join(' '));
   }
 });
@@ -257,13 +348,17 @@ test('options: the rate limit is off on loopback, else 600', () => {
 
 test('options: --processes auto, and its shares of the threads', () => {
   assert.equal(options(['--processes', 'auto']).processes, availableParallelism());
-  const threads = (processes: string) => options(['--processes', processes, '--max-threads', '64']).maxThreads;
+  const threads = (processes: string) =>
+    options(['--processes', processes, '--max-threads', '64']).maxThreads;
   assert.deepEqual(['1', '2', '3', '4', '5', '64'].map(threads), [64, 32, 21, 16, 16, 16]);
 });
 
 test('options: the address of a cluster', () => {
   const others = { level: 'linearizable', user: undefined };
-  assert.deepEqual(parseCluster('rqlite://127.0.0.1:4001'), { nodes: ['http://127.0.0.1:4001'], ...others });
+  assert.deepEqual(parseCluster('rqlite://127.0.0.1:4001'), {
+    nodes: ['http://127.0.0.1:4001'],
+    ...others,
+  });
   assert.deepEqual(parseCluster('rqlites://a.example:4001,[::1]:4003/'), {
     nodes: ['https://a.example:4001', 'https://[::1]:4003'],
     ...others,
@@ -276,7 +371,8 @@ test('options: the address of a cluster', () => {
   const name = 'rqlite://a:1?level=weak';
   const location = { kind: 'cluster', name, nodes: ['http://a:1'], level: 'weak', user: undefined };
   assert.deepEqual(options(['--db', name]).db, location);
-  for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:']) assert.equal(parseCluster(file), undefined, file);
+  for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:'])
+    assert.equal(parseCluster(file), undefined, file);
 });
 
 test('options: no message quotes the password of a cluster', () => {
@@ -292,8 +388,17 @@ test('options: no message quotes the password of a cluster', () => {
       (error: Error) => error instanceof UsageError && !error.message.includes('secret'),
     );
   }
-  for (const db of ['rqlite://me:secret@host:4001', 'RQLITE://me:secret@host:4001', 'http://me:secret@host:4001']) {
-    for (const args of [['--db', db], [db], ['copy', '--from', 'a', db], ['copy', '--from', 'a', '--to', db]]) {
+  for (const db of [
+    'rqlite://me:secret@host:4001',
+    'RQLITE://me:secret@host:4001',
+    'http://me:secret@host:4001',
+  ]) {
+    for (const args of [
+      ['--db', db],
+      [db],
+      ['copy', '--from', 'a', db],
+      ['copy', '--from', 'a', '--to', db],
+    ]) {
       assert.throws(
         () => parseCommand(args, {}),
         (error: Error) => error instanceof UsageError && !error.message.includes('secret'),
@@ -303,18 +408,33 @@ test('options: no message quotes the password of a cluster', () => {
 });
 
 test('options: several processes need a file', () => {
-  assert.throws(() => options(['--processes', '2', '--db', ':memory:']), /^UsageError: --processes needs a file/);
+  assert.throws(
+    () => options(['--processes', '2', '--db', ':memory:']),
+    /^UsageError: --processes needs a file/,
+  );
   assert.equal(options(['--processes', '1', '--db', ':memory:']).db.kind, 'memory');
 });
 
 test('options: a public address needs keys or --allow-anonymous', () => {
-  const reachable = ['0.0.0.0', '::', '192.0.2.1', '2001:db8::1', 'example.org', '127.0.0.1.example.org', 'localhost.'];
+  const reachable = [
+    '0.0.0.0',
+    '::',
+    '192.0.2.1',
+    '2001:db8::1',
+    'example.org',
+    '127.0.0.1.example.org',
+    'localhost.',
+  ];
   for (const host of reachable) {
     assert.equal(isLoopback(host), false, host);
     assert.throws(() => parseCommand(['--host', host], {}), /--allow-anonymous/, host);
     assert.equal(options(['--host', host], { NOTES_API_KEYS: 'key' }).host, host);
     assert.equal(options(['--host', host, '--api-keys-file', 'keys']).host, host);
-    assert.throws(() => parseCommand([], { NOTES_HOST: host, NOTES_ALLOW_ANONYMOUS: 'false' }), UsageError, host);
+    assert.throws(
+      () => parseCommand([], { NOTES_HOST: host, NOTES_ALLOW_ANONYMOUS: 'false' }),
+      UsageError,
+      host,
+    );
     assert.equal(options(['--host', host, '--allow-anonymous']).host, host);
     assert.equal(options([], { HOST: host, NOTES_ALLOW_ANONYMOUS: '1' }).host, host);
   }
@@ -323,12 +443,16 @@ test('options: a public address needs keys or --allow-anonymous', () => {
 });
 
 test('options: --help and --version come before wrong values', () => {
-  for (const flag of ['--help', '-h']) assert.deepEqual(parseCommand([flag, '--port', 'x'], {}), { kind: 'help' });
+  for (const flag of ['--help', '-h'])
+    assert.deepEqual(parseCommand([flag, '--port', 'x'], {}), { kind: 'help' });
   assert.deepEqual(parseCommand(['--version'], { NOTES_PORT: 'x' }), { kind: 'version' });
 });
 
 test('options: check takes one file and no environment', () => {
-  assert.deepEqual(parseCommand(['check', 'a b.db'], { NOTES_PORT: 'x' }), { kind: 'check', file: 'a b.db' });
+  assert.deepEqual(parseCommand(['check', 'a b.db'], { NOTES_PORT: 'x' }), {
+    kind: 'check',
+    file: 'a b.db',
+  });
 });
 
 for (const kind of ['backup', 'restore', 'export', 'import']) {
@@ -386,10 +510,12 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
 
 for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
   test(`options: the words of ${kind}`, () => {
-    for (const flag of ['--help', '-h']) assert.deepEqual(parseCommand([kind, flag], {}), { kind: 'help' });
+    for (const flag of ['--help', '-h'])
+      assert.deepEqual(parseCommand([kind, flag], {}), { kind: 'help' });
     assert.ok(helpText().includes(`notes-server ${usage}`));
     for (const words of wrong) {
-      const isReason = (error: unknown) => error instanceof UsageError && reason.test(error.message);
+      const isReason = (error: unknown) =>
+        error instanceof UsageError && reason.test(error.message);
       assert.throws(() => parseCommand([kind, ...words], {}), isReason, words.join(' '));
     }
     for (const args of [['--port', '1', kind], [`${kind}s`], [kind.toUpperCase()]]) {
@@ -403,7 +529,10 @@ test('options: nothing but usage errors is thrown', () => {
     fc.constantFrom(...SAMPLES.map(({ flag }) => `--${flag}`), '--help', '--', 'check'),
     fc.string(),
   );
-  const environment = fc.dictionary(fc.constantFrom(...SAMPLES.map(({ flag }) => variable(flag)), 'HOST'), fc.string());
+  const environment = fc.dictionary(
+    fc.constantFrom(...SAMPLES.map(({ flag }) => variable(flag)), 'HOST'),
+    fc.string(),
+  );
   fc.assert(
     fc.property(fc.array(word, { maxLength: 4 }), environment, (args, variables) => {
       try {

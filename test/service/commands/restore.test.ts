@@ -227,14 +227,22 @@ test('restore: relative names, and one that looks like a URI', async (t) => {
   }
   assert.equal(readFileSync(join(folder, 'notes.db.replaced-1-wal'), 'utf8'), 'a log');
   const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
-  assert.deepEqual(names, ['file:x.db', 'notes.db', 'notes.db.replaced-1', 'notes.db.replaced-1-wal']);
+  assert.deepEqual(names, [
+    'file:x.db',
+    'notes.db',
+    'notes.db.replaced-1',
+    'notes.db.replaced-1-wal',
+  ]);
 });
 
 test('restore: a backup with the name of a leftover stays', async (t) => {
   const [backup, db] = [await backupOf(t, 10), newFile(t)];
   const [free, taken] = [`${db}.unfinished`, `${db}.unfinished-${endedProcess()}`];
   copyFileSync(backup, taken);
-  await assert.rejects(restore(taken, db), /has a name of what is made on the way: give it another$/);
+  await assert.rejects(
+    restore(taken, db),
+    /has a name of what is made on the way: give it another$/,
+  );
   assert.deepEqual(readdirSync(dirname(db)), [basename(taken)]);
   assert.equal(await notesIn(taken), 16);
   copyFileSync(backup, free);

@@ -59,7 +59,10 @@ for (const [what, fault] of Object.entries({ thrown: 'throw', rejected: 'Promise
     const { status, stderr } = await stop(command, 'SIGUSR2');
     assert.equal(status, 1);
     const line = JSON.parse(stderr);
-    assert.deepEqual([line.level, line.message, line.error.message], ['error', 'uncaught', 'nobody caught this']);
+    assert.deepEqual(
+      [line.level, line.message, line.error.message],
+      ['error', 'uncaught', 'nobody caught this'],
+    );
     assert.match(line.error.stack, /at process\.<anonymous>/);
   });
 }

@@ -1,4 +1,5 @@
-// The docs page in a real browser, as a smoke test. The other tests of the pages are test/endurance/browser-*.test.ts.
+// The docs page in a real browser, as a smoke test. The other tests of the pages are
+// test/endurance/browser-*.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { execute, OPERATIONS, open, skip } from '../../support/browser.ts';

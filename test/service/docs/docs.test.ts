@@ -1,5 +1,6 @@
-// The documentation over HTTP: the docs page with its files, and the description. guides.test.ts has more about the
-// guides; tests in a browser are in docs-page.test.ts and in test/endurance/browser-*.test.ts.
+// The documentation over HTTP: the docs page with its files, and the description. guides.test.ts
+// has more about the guides; tests in a browser are in docs-page.test.ts and in
+// test/endurance/browser-*.test.ts.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
@@ -39,7 +40,10 @@ const service = await startService({ after });
 test('docs: the root leads there, below the base URL too', async (t) => {
   const root = await service.request('GET', '/');
   assert.deepEqual([root.status, root.headers.location], [307, '/docs']);
-  const below = await (await startService(t, { baseUrl: 'https://example.org/api' })).request('GET', '/');
+  const below = await (await startService(t, { baseUrl: 'https://example.org/api' })).request(
+    'GET',
+    '/',
+  );
   assert.equal(below.headers.location, '/api/docs');
 });
 
@@ -62,7 +66,11 @@ test('docs: compressed forms have their own etags', async () => {
     for (const coding of ['br', 'gzip']) {
       const answer = await service.request('GET', path, { headers: { 'accept-encoding': coding } });
       const isThere = codings.includes(coding);
-      assert.equal(answer.headers['content-encoding'], isThere ? coding : undefined, `${path} ${coding}`);
+      assert.equal(
+        answer.headers['content-encoding'],
+        isThere ? coding : undefined,
+        `${path} ${coding}`,
+      );
       assert.equal(answer.text, plain.text, `${path} ${coding}`);
       assert.equal(answer.bytes.length < plain.bytes.length, isThere, `${path} ${coding}`);
       if (isThere) etags.push(answer.headers.etag);
@@ -83,7 +91,9 @@ test('docs: the coding is the best that the client accepts', async () => {
     ['identity', undefined],
     ['', undefined],
   ] as const) {
-    const { headers } = await service.request('GET', '/docs/page.css', { headers: { 'accept-encoding': accepted } });
+    const { headers } = await service.request('GET', '/docs/page.css', {
+      headers: { 'accept-encoding': accepted },
+    });
     assert.equal(headers['content-encoding'], coding, accepted);
   }
 });
@@ -92,7 +102,9 @@ test('docs: 304 for a client with the current etag', async () => {
   for (const path of ['/docs', '/docs/swagger-ui.css', '/openapi.json']) {
     for (const coding of ['identity', 'gzip']) {
       const requestWith = (known: string) =>
-        service.request('GET', path, { headers: { 'accept-encoding': coding, 'if-none-match': known } });
+        service.request('GET', path, {
+          headers: { 'accept-encoding': coding, 'if-none-match': known },
+        });
       const etag = String((await requestWith('"none"')).headers.etag);
       for (const known of [etag, `W/${etag}`, `"one", ${etag}`, '*']) {
         const answer = await requestWith(known);
@@ -111,7 +123,10 @@ test('docs: 304 for a client with the current etag', async () => {
 test('docs: HEAD is GET without the body', async () => {
   for (const path of ['/', ...DOCUMENTS.map((document) => document.path), '/problems/not-found']) {
     const parts = { headers: { 'accept-encoding': 'gzip' } };
-    const [get, head] = [await service.request('GET', path, parts), await service.request('HEAD', path, parts)];
+    const [get, head] = [
+      await service.request('GET', path, parts),
+      await service.request('HEAD', path, parts),
+    ];
     assert.equal(head.status, get.status, path);
     assert.equal(head.bytes.length, 0, path);
     assert.deepEqual(withoutPerRequest(head), withoutPerRequest(get), path);
@@ -123,7 +138,9 @@ function withoutPerRequest({ headers }: Answer): unknown {
 }
 
 test('docs: the security policy allows only this server', async () => {
-  const files = DOCUMENTS.map((document) => document.path).filter((path) => path.startsWith('/docs'));
+  const files = DOCUMENTS.map((document) => document.path).filter((path) =>
+    path.startsWith('/docs'),
+  );
   for (const path of [...files, ...SLUGS.map((slug) => `/problems/${slug}`)]) {
     const { headers } = await service.request('GET', path);
     assert.deepEqual(
@@ -147,26 +164,38 @@ test('docs: the security policy allows only this server', async () => {
 test('docs: pages refer to what exists, by relative paths', async () => {
   const problems = SLUGS.map((slug) => `/problems/${slug}`);
   const shared = ['/docs/favicon.svg', '/docs/page.css', '/docs', '/openapi.json', ...problems];
-  const ofDocs = ['docs.css', 'operations.css', 'operation.css', 'swagger-ui-bundle.js', 'initializer.js'].map(
-    (name) => `/docs/${name}`,
-  );
+  const ofDocs = [
+    'docs.css',
+    'operations.css',
+    'operation.css',
+    'swagger-ui-bundle.js',
+    'initializer.js',
+  ].map((name) => `/docs/${name}`);
   for (const [path, expected] of [
     ['/docs', [...shared, ...GUIDE_PAGES, ...ofDocs]],
     ['/problems/not-found', shared],
   ] as const) {
     const { text } = await service.request('GET', path);
-    const references = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference]) => String(reference));
+    const references = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference]) =>
+      String(reference),
+    );
     assert.deepEqual(
       references.filter((reference) => /^\/|:/.test(reference)),
       [],
       'absolute references',
     );
     const urls = references.map((reference) => new URL(reference, `http://host${path}`));
-    assert.deepEqual([...new Set(urls.map(({ pathname }) => pathname))].sort(), [...expected].sort());
+    assert.deepEqual(
+      [...new Set(urls.map(({ pathname }) => pathname))].sort(),
+      [...expected].sort(),
+    );
     for (const { pathname, hash } of urls) {
       const target = await service.request('GET', pathname);
       assert.equal(target.status, 200, pathname);
-      assert.ok(hash === '' || target.text.includes(` id="${hash.slice(1)}"`), `${pathname}${hash}`);
+      assert.ok(
+        hash === '' || target.text.includes(` id="${hash.slice(1)}"`),
+        `${pathname}${hash}`,
+      );
     }
   }
 });
@@ -229,7 +258,9 @@ test('docs: the description has the addresses of the service', async (t) => {
 test('docs: the first call creates a note when pasted into a shell', async () => {
   const { text } = await service.request('GET', '/docs');
   const html = /<div class="command">\n<pre><code>(.*?)<\/code>/s.exec(text)?.[1] ?? '';
-  const command = html.replace(/<[^>]*>/g, '').replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(code));
+  const command = html
+    .replace(/<[^>]*>/g, '')
+    .replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(code));
   const { stdout } = await promisify(execFile)('sh', ['-c', command]);
   const note = { id: 1, title: 'Shopping list', body: 'Milk, bread, apples' };
   assert.deepEqual(JSON.parse(stdout), note);

@@ -26,7 +26,9 @@ function shownBy(html: string): string {
 
 /** Returns the URLs to which a page at `path` refers; `part` is the page or a part of it. */
 function referencesIn(part: string, path: string): URL[] {
-  const found = [...part.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference = '']) => shownBy(reference));
+  const found = [...part.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference = '']) =>
+    shownBy(reference),
+  );
   const inside = found.filter((reference) => !/^https?:/.test(reference));
   assert.deepEqual(
     inside.filter((reference) => reference.startsWith('/')),
@@ -46,7 +48,11 @@ test('guides: pages with the title, headings and security headers', async () => 
     const { status, headers, text } = await service.request('GET', `/docs/guides/${name}`);
     assert.equal(status, 200, name);
     assert.equal(headers['content-type'], 'text/html; charset=utf-8', name);
-    assert.match(String(headers['content-security-policy']), /^default-src 'none'; script-src 'self';/, name);
+    assert.match(
+      String(headers['content-security-policy']),
+      /^default-src 'none'; script-src 'self';/,
+      name,
+    );
     assert.equal(headers['referrer-policy'], 'no-referrer', name);
     assert.ok(text.startsWith('<!doctype html>\n<html lang="en">'), name);
     assert.ok(text.includes(`<title>${title} - notes-server</title>`), name);
@@ -55,7 +61,9 @@ test('guides: pages with the title, headings and security headers', async () => 
       .filter(([, marks = '', heading = '']) => marks.length > 1 || heading === title)
       .map(([, , heading = '']) => heading.replaceAll('`', ''));
     const [, article = ''] = /<article class="guide">\n(.*)<\/article>/s.exec(text) ?? [];
-    const shown = [...article.matchAll(/<h(\d) id="[^"]+">(.*)<\/h\1>/g)].map(([, , inner = '']) => shownBy(inner));
+    const shown = [...article.matchAll(/<h(\d) id="[^"]+">(.*)<\/h\1>/g)].map(([, , inner = '']) =>
+      shownBy(inner),
+    );
     assert.deepEqual(shown, headings, name);
     assert.doesNotMatch(text, /<script|style=|\son\w+=/, name);
   }
@@ -64,7 +72,9 @@ test('guides: pages with the title, headings and security headers', async () => 
 test('guides: code appears exactly as it is written', async () => {
   for (const name of NAMES) {
     const { text } = await service.request('GET', `/docs/guides/${name}`);
-    const written = [...markdownOf(name).matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
+    const written = [...markdownOf(name).matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(
+      ([, code]) => code,
+    );
     const blocks = [...text.matchAll(/<pre tabindex="0"><code[^>]*>([\s\S]*?)<\/code><\/pre>/g)];
     const shown = blocks.map(([, html = '']) => {
       assert.doesNotMatch(html, /[<>]/, name);
@@ -87,7 +97,9 @@ test('guides: the docs page and each guide list all of them', async () => {
       NAMES.map((name) => `/docs/guides/${name}`),
       path,
     );
-    const marked = [...list.matchAll(/guides\/([\w-]+)" aria-current="page"/g)].map(([, name]) => name);
+    const marked = [...list.matchAll(/guides\/([\w-]+)" aria-current="page"/g)].map(
+      ([, name]) => name,
+    );
     assert.deepEqual(marked, current === undefined ? [] : [current], path);
   }
 });
@@ -105,7 +117,10 @@ test('guides: their links lead to pages and headings', async () => {
         pages.set(pathname, target.text);
       }
       const heading = ` id="${hash.slice(1)}"`;
-      assert.ok(hash === '' || pages.get(pathname)?.includes(heading), `${path}: ${pathname}${hash}`);
+      assert.ok(
+        hash === '' || pages.get(pathname)?.includes(heading),
+        `${path}: ${pathname}${hash}`,
+      );
       if (hash !== '' && pathname.startsWith('/docs/guides/')) between.add(`${pathname}${hash}`);
     }
   }
@@ -113,7 +128,16 @@ test('guides: their links lead to pages and headings', async () => {
 });
 
 test('guides: an unknown one is 404', async () => {
-  const paths = ['nothing', '', 'Options', 'options.md', 'options.html', 'options/', '__proto__', '..%2fpage.css'];
+  const paths = [
+    'nothing',
+    '',
+    'Options',
+    'options.md',
+    'options.html',
+    'options/',
+    '__proto__',
+    '..%2fpage.css',
+  ];
   for (const path of paths) {
     const { status, json } = await service.request('GET', `/docs/guides/${path}`);
     assert.equal(status, 404, path);

@@ -1,5 +1,5 @@
-// The pages that problem types name, and the examples of problems in the contract: the service answers with exactly
-// those problems.
+// The pages that problem types name, and the examples of problems in the contract: the service
+// answers with exactly those problems.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type ProblemSlug, problemTitle, problemTypes } from '../../../src/http/problem.ts';
@@ -24,10 +24,16 @@ test('problem pages: each has meaning, remedy and example', async (t) => {
     const text = page.text.replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code));
     assert.ok(text.includes(`<title>${status} ${title} - notes-server</title>`), slug);
     assert.ok(text.includes(`<h1><span class="status">${status}</span> ${title}</h1>`), slug);
-    for (const paragraph of [meaning, remedy]) assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
+    for (const paragraph of [meaning, remedy])
+      assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
     const example = JSON.parse(/<pre><code>(\{.*\})<\/code>/s.exec(text)?.[1] ?? '');
-    assert.deepEqual([example.type, example.status], [`https://errors.example/kinds/${slug}`, status]);
-    const json = await request('GET', `/problems/${slug}`, { headers: { accept: 'application/json' } });
+    assert.deepEqual(
+      [example.type, example.status],
+      [`https://errors.example/kinds/${slug}`, status],
+    );
+    const json = await request('GET', `/problems/${slug}`, {
+      headers: { accept: 'application/json' },
+    });
     assert.deepEqual(json.json, { slug, status, title, description: `${meaning} ${remedy}` });
   }
 });
@@ -99,7 +105,9 @@ test('problem pages: the type of an error leads to its page', async () => {
 async function follow({ json: problem }: Pick<Answer, 'json'>): Promise<string> {
   assert.ok(problem.type.startsWith(`${service.url}/problems/`), problem.type);
   const path = problem.type.slice(service.url.length);
-  const { status, json } = await service.request('GET', path, { headers: { accept: 'application/json' } });
+  const { status, json } = await service.request('GET', path, {
+    headers: { accept: 'application/json' },
+  });
   assert.equal(status, 200, path);
   assert.deepEqual([json.status, json.title], [problem.status, problem.title], path);
   return json.slug;
@@ -121,14 +129,19 @@ const REQUESTS: Record<string, string> = {
   'NotFound path': last('GET /nowhere'),
   'MethodNotAllowed patch': last('PATCH /notes'),
   'PayloadTooLarge tooLarge': last('POST /notes', '', 'content-length: 1048577'),
-  'UnsupportedMediaType form': last('POST /notes', 'a=b', 'content-type: application/x-www-form-urlencoded'),
+  'UnsupportedMediaType form': last(
+    'POST /notes',
+    'a=b',
+    'content-type: application/x-www-form-urlencoded',
+  ),
   'ExpectationFailed unknown': last('GET /notes', '', 'expect: a miracle'),
   'ValidationFailed body': last('POST /notes', '{"title":"a"}'),
   'ValidationFailed query': last('GET /notes?limit=a'),
   'ValidationFailed path': last('GET /notes/a'),
   'RequestHeaderFieldsTooLarge tooLarge': last('GET /notes', '', `x: ${'x'.repeat(20_000)}`),
   'NotImplemented transferCoding': last('POST /notes', '', 'transfer-encoding: gzip, chunked'),
-  'HttpVersionNotSupported two': 'GET /notes HTTP/2.0\r\nhost: localhost\r\nconnection: close\r\n\r\n',
+  'HttpVersionNotSupported two':
+    'GET /notes HTTP/2.0\r\nhost: localhost\r\nconnection: close\r\n\r\n',
 };
 
 /** Examples that no single request causes; their text is in the code. */
@@ -141,7 +154,10 @@ interface Media {
   readonly examples?: Readonly<Record<string, { readonly value: { readonly detail: string } }>>;
 }
 
-const responses = contract.components.responses as Record<string, { content?: Record<string, Media> }>;
+const responses = contract.components.responses as Record<
+  string,
+  { content?: Record<string, Media> }
+>;
 const examples = Object.entries(responses).flatMap(([response, { content = {} }]) =>
   Object.entries(content['application/problem+json']?.examples ?? {}).map(
     ([name, { value }]) => [`${response} ${name}`, value] as const,
@@ -162,7 +178,11 @@ test('problem examples: each request gets the problem of the contract', async (t
       continue;
     }
     const { body } = await exchange(service, text);
-    assert.deepEqual(JSON.parse(body.replaceAll(service.url, 'http://127.0.0.1:3000')), value, name);
+    assert.deepEqual(
+      JSON.parse(body.replaceAll(service.url, 'http://127.0.0.1:3000')),
+      value,
+      name,
+    );
     caused += 1;
   }
   assert.equal(caused, Object.keys(REQUESTS).length);
@@ -176,7 +196,8 @@ test('problem examples: keys and rates', async (t) => {
   for (const count of [1, 2]) {
     const { body } = await exchange(service, last('GET /notes', '', 'x-api-key: key'));
     const untimed = (detail = '') => detail.replace(/\d+ seconds?/, 'N seconds');
-    if (count === 2) assert.equal(untimed(JSON.parse(body).detail), untimed(shown(/^TooManyRequests /)));
+    if (count === 2)
+      assert.equal(untimed(JSON.parse(body).detail), untimed(shown(/^TooManyRequests /)));
   }
 });
 

@@ -1,4 +1,5 @@
-// The limit on bodies, to the byte. A client that sends too much can always read why, even while it is sending.
+// The limit on bodies, to the byte. A client that sends too much can always read why, even while it
+// is sending.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import {
@@ -33,8 +34,14 @@ test('body limit: exactly the limit is accepted, a byte more is 413', async () =
   assert.equal(refused.status, 413);
   assert.equal(refused.json.detail, 'The body is larger than 1000 bytes.');
   assert.equal(refused.headers.connection, 'close');
-  assert.equal((await limited.request('PUT', `${headers.location}`, { body: note(LIMIT) })).status, 200);
-  assert.equal((await limited.request('PUT', `${headers.location}`, { body: note(LIMIT + 1) })).status, 413);
+  assert.equal(
+    (await limited.request('PUT', `${headers.location}`, { body: note(LIMIT) })).status,
+    200,
+  );
+  assert.equal(
+    (await limited.request('PUT', `${headers.location}`, { body: note(LIMIT + 1) })).status,
+    413,
+  );
   assert.equal(await totalOf(limited), total + 1);
 });
 
@@ -55,8 +62,14 @@ test('body limit: the same for chunked bodies', async () => {
 });
 
 test('body limit: a mebibyte by default', async () => {
-  assert.equal((await service.request('POST', '/notes', { body: NOTE.padEnd(1_048_576) })).status, 201);
-  assert.equal((await service.request('POST', '/notes', { body: NOTE.padEnd(1_048_577) })).status, 413);
+  assert.equal(
+    (await service.request('POST', '/notes', { body: NOTE.padEnd(1_048_576) })).status,
+    201,
+  );
+  assert.equal(
+    (await service.request('POST', '/notes', { body: NOTE.padEnd(1_048_577) })).status,
+    413,
+  );
 });
 
 test('body limit: thousands of chunks of one byte are accepted', async () => {
@@ -66,7 +79,13 @@ test('body limit: thousands of chunks of one byte are accepted', async () => {
 });
 
 test('body limit: a declared length is refused before the body', async () => {
-  for (const line of ['POST /notes', 'PUT /notes/1', 'DELETE /notes/1', 'GET /notes', 'POST /counter/increment']) {
+  for (const line of [
+    'POST /notes',
+    'PUT /notes/1',
+    'DELETE /notes/1',
+    'GET /notes',
+    'POST /counter/increment',
+  ]) {
     const { socket, answer } = await converse(limited, requestText(line, ['content-length: 1001']));
     assertProblem(await answer(), 'payload-too-large');
     socket.destroy();

@@ -1,7 +1,13 @@
 // A write whose connection ends at any of its bytes stores nothing.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertProblem, type Conversation, chunkedText, converse, requestText } from '../../support/raw.ts';
+import {
+  assertProblem,
+  type Conversation,
+  chunkedText,
+  converse,
+  requestText,
+} from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -10,24 +16,31 @@ const BODY = '{"title":"Ünïted","body":"a\\u0000b"}';
 /** A note written with a length and in chunks. */
 const WRITES = {
   'with a length': requestText('POST /notes', ['content-type: application/json'], BODY),
-  'in chunks': chunkedText('POST /notes', ['content-type: application/json'], BODY.slice(0, 12), BODY.slice(12)),
+  'in chunks': chunkedText(
+    'POST /notes',
+    ['content-type: application/json'],
+    BODY.slice(0, 12),
+    BODY.slice(12),
+  ),
 };
 
 /** The ways in which a client leaves, and what it sees then. */
-const ENDS: Readonly<Record<string, (conversation: Conversation, sent: number) => Promise<void>>> = {
-  async ended({ socket, answer, closed }, sent) {
-    socket.end();
-    // Without a request there is no answer.
-    if (sent > 0) assertProblem(await answer(), 'bad-request');
-    await closed();
-  },
-  async reset({ socket }) {
-    socket.resetAndDestroy();
-  },
-};
+const ENDS: Readonly<Record<string, (conversation: Conversation, sent: number) => Promise<void>>> =
+  {
+    async ended({ socket, answer, closed }, sent) {
+      socket.end();
+      // Without a request there is no answer.
+      if (sent > 0) assertProblem(await answer(), 'bad-request');
+      await closed();
+    },
+    async reset({ socket }) {
+      socket.resetAndDestroy();
+    },
+  };
 
 /** The connections of this process, which holds both ends of each. */
-const openEnds = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+const openEnds = () =>
+  process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
 const service = await startService({ after });
 const total = async () => (await service.request('GET', '/notes')).json.total;
@@ -40,7 +53,9 @@ for (const [how, text] of Object.entries(WRITES)) {
       const bytes = Buffer.from(text);
       for (let length = 0; length < bytes.length; length += 1) {
         const conversation = await converse(service);
-        await new Promise((resolve) => conversation.socket.write(bytes.subarray(0, length), resolve));
+        await new Promise((resolve) =>
+          conversation.socket.write(bytes.subarray(0, length), resolve),
+        );
         await leave(conversation, length);
       }
       await until(() => openEnds() <= before);

@@ -6,7 +6,8 @@ import { startService } from '../../support/service.ts';
 
 const LENGTH = `content-length: ${NOTE.length}`;
 
-const asking = (line: string, ...headers: string[]) => requestText(line, ['expect: 100-continue', ...headers]);
+const asking = (line: string, ...headers: string[]) =>
+  requestText(line, ['expect: 100-continue', ...headers]);
 
 const service = await startService({ after });
 
@@ -24,7 +25,10 @@ test('100-continue: sent before a body is read', async () => {
 });
 
 test('100-continue: letters of either case', async () => {
-  const { socket, answer } = await converse(service, requestText('POST /notes', ['Expect: 100-Continue', LENGTH]));
+  const { socket, answer } = await converse(
+    service,
+    requestText('POST /notes', ['Expect: 100-Continue', LENGTH]),
+  );
   assert.equal((await answer()).status, 100);
   socket.destroy();
 });
@@ -48,7 +52,10 @@ test('100-continue: a refusal comes before the body', async () => {
 });
 
 test('100-continue: a chunked body over the limit is 413', async () => {
-  const { socket, answer, closed } = await converse(service, asking('POST /notes', 'transfer-encoding: chunked'));
+  const { socket, answer, closed } = await converse(
+    service,
+    asking('POST /notes', 'transfer-encoding: chunked'),
+  );
   assert.equal((await answer()).status, 100);
   socket.write(chunk('x'.repeat(1_048_577)));
   assertProblem(await answer(), 'payload-too-large');
@@ -68,7 +75,10 @@ test('100-continue: not sent for an unused body', async () => {
 });
 
 test('100-continue: clients may send without waiting', async () => {
-  const { answer, closed } = await converse(service, asking('POST /notes', LENGTH, 'connection: close') + NOTE);
+  const { answer, closed } = await converse(
+    service,
+    asking('POST /notes', LENGTH, 'connection: close') + NOTE,
+  );
   assert.equal((await answer()).status, 100);
   assert.equal((await answer()).status, 201);
   await closed();
@@ -83,7 +93,11 @@ test('100-continue: clients that do not wait can read a refusal', async (t) => {
     ['POST /notes', 'application/json', size + 1, 'payload-too-large'],
   ] as const) {
     const headers = [`content-type: ${type}`, `content-length: ${length}`];
-    const { answer, closed } = await converse(large, asking(line, ...headers), Buffer.alloc(length, 'x'));
+    const { answer, closed } = await converse(
+      large,
+      asking(line, ...headers),
+      Buffer.alloc(length, 'x'),
+    );
     assertProblem(await answer(), slug);
     await closed();
   }

@@ -1,12 +1,24 @@
-// Each path of the contract with each method: declared ones work, HEAD works like GET, OPTIONS lists them, the rest is
-// 405.
+// Each path of the contract with each method: declared ones work, HEAD works like GET, OPTIONS
+// lists them, the rest is 405.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { contract } from '../../support/contract.ts';
 import { exchange, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY', 'LINK'];
+const METHODS = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'DELETE',
+  'OPTIONS',
+  'PATCH',
+  'TRACE',
+  'PROPFIND',
+  'QUERY',
+  'LINK',
+];
 
 const EXAMPLES: Readonly<Record<string, string>> = {
   note_id: '1',
@@ -21,7 +33,10 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 const places = Object.entries(contract.paths).map(([template, item]) => {
   const declared = METHODS.filter((method) => method.toLowerCase() in item);
   const methods = new Set([...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS']);
-  return { path: template.replace(/\{(\w+)\}/g, (_, name: string) => EXAMPLES[name] ?? ''), methods };
+  return {
+    path: template.replace(/\{(\w+)\}/g, (_, name: string) => EXAMPLES[name] ?? ''),
+    methods,
+  };
 });
 
 const service = await startService({ after });
@@ -48,7 +63,11 @@ test('methods: an undeclared one is 405, and allow lists the others', async () =
 test('methods: a declared one is never 405', async () => {
   for (const { path, methods } of places) {
     for (const method of methods) {
-      const { status } = await service.request(method, path, method === 'PUT' || method === 'POST' ? { json: {} } : {});
+      const { status } = await service.request(
+        method,
+        path,
+        method === 'PUT' || method === 'POST' ? { json: {} } : {},
+      );
       assert.notEqual(status, 405, `${method} ${path}`);
     }
   }
@@ -68,7 +87,10 @@ test('methods: OPTIONS is 204 with the methods of the path', async () => {
 });
 
 test('methods: OPTIONS * lists those of the whole server', async () => {
-  const { status, headers, body } = await exchange(service, requestText('OPTIONS *', ['connection: close']));
+  const { status, headers, body } = await exchange(
+    service,
+    requestText('OPTIONS *', ['connection: close']),
+  );
   assert.deepEqual([status, body], [204, '']);
   assert.deepEqual(listed(headers.allow), ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 });
@@ -76,7 +98,14 @@ test('methods: OPTIONS * lists those of the whole server', async () => {
 test('methods: HEAD has the status and the headers of GET', async () => {
   const paths = [
     ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
-    ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7', '/docs/nothing'],
+    ...[
+      '/notes?limit=1',
+      '/notes?limit=0',
+      '/notes/7',
+      '/notes/abc',
+      '/notes/1/comments/7',
+      '/docs/nothing',
+    ],
     ...['/nothing'],
   ];
   const etag = (await service.request('GET', '/openapi.json')).headers.etag;
@@ -90,13 +119,20 @@ test('methods: HEAD has the status and the headers of GET', async () => {
   }
 });
 
-async function assertSameHeaders(path: string, headers: Record<string, string> = {}): Promise<void> {
+async function assertSameHeaders(
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
   const get = await service.request('GET', path, { headers });
   const head = await service.request('HEAD', path, { headers });
   assert.equal(head.bytes.length, 0, path);
   assert.equal(head.status, get.status, path);
   // Metrics change from one moment to the next.
-  const varying = { date: '', 'x-request-id': '', ...(path === '/metrics' && { 'content-length': '' }) };
+  const varying = {
+    date: '',
+    'x-request-id': '',
+    ...(path === '/metrics' && { 'content-length': '' }),
+  };
   assert.deepEqual({ ...head.headers, ...varying }, { ...get.headers, ...varying }, path);
 }
 
@@ -115,14 +151,33 @@ test('methods: a refused HEAD has the headers of the problem', async () => {
 
 test('paths: similar ones are 404', async () => {
   const paths = places.flatMap(({ path }) =>
-    path === '/' ? ['//'] : [`${path}/`, `/${path}`, `${path}//`, path.toUpperCase(), `${path}/x/y/z`, `${path}x/`],
+    path === '/'
+      ? ['//']
+      : [`${path}/`, `/${path}`, `${path}//`, path.toUpperCase(), `${path}/x/y/z`, `${path}x/`],
   );
   const others = [
-    ...['/nothing', '/notes/1/tags', '/notes//comments', '/notes/1/comments/', '/notes/./1', '/../notes', '/problems'],
-    ...['/problems/', '/docs/', '/favicon.ico', '/robots.txt', '/.well-known/x', '/notes;x=1', '/notes%2F1'],
+    ...[
+      '/nothing',
+      '/notes/1/tags',
+      '/notes//comments',
+      '/notes/1/comments/',
+      '/notes/./1',
+      '/../notes',
+      '/problems',
+    ],
+    ...[
+      '/problems/',
+      '/docs/',
+      '/favicon.ico',
+      '/robots.txt',
+      '/.well-known/x',
+      '/notes;x=1',
+      '/notes%2F1',
+    ],
     ...['/notes%3Flimit=1'],
   ];
-  for (const path of [...paths, ...others]) assert.equal((await service.request('GET', path)).status, 404, path);
+  for (const path of [...paths, ...others])
+    assert.equal((await service.request('GET', path)).status, 404, path);
   for (const path of others) {
     for (const method of ['PUT', 'OPTIONS', 'PATCH']) {
       assert.equal((await service.request(method, path)).status, 404, `${method} ${path}`);

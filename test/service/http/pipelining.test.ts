@@ -1,8 +1,17 @@
-// Several requests on one connection without waiting for answers: they are handled one after the other.
+// Several requests on one connection without waiting for answers: they are handled one after the
+// other.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
-import { assertProblem, chunkedText, converse, NOTE, openSocket, readAll, requestText } from '../../support/raw.ts';
+import {
+  assertProblem,
+  chunkedText,
+  converse,
+  NOTE,
+  openSocket,
+  readAll,
+  requestText,
+} from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -14,9 +23,22 @@ const service = await startService({ after });
 const totalOf = async () => (await service.request('GET', '/notes')).json.total;
 
 test('pipelining: answers in the order of the requests', async () => {
-  const targets = ['/notes', '/tags', '/nothing', '/health', '/docs', '/notes/1', '/openapi.json', '/notes?limit=0'];
+  const targets = [
+    '/notes',
+    '/tags',
+    '/nothing',
+    '/health',
+    '/docs',
+    '/notes/1',
+    '/openapi.json',
+    '/notes?limit=0',
+  ];
   const last = requestText('GET /notes', LAST);
-  const { answer, closed } = await converse(service, ...targets.map((target) => requestText(`GET ${target}`)), last);
+  const { answer, closed } = await converse(
+    service,
+    ...targets.map((target) => requestText(`GET ${target}`)),
+    last,
+  );
   for (const target of targets) {
     const alone = await service.request('GET', target);
     const { status, body } = await answer();
@@ -28,7 +50,9 @@ test('pipelining: answers in the order of the requests', async () => {
 
 test('pipelining: hundreds of requests in one packet are answered', async () => {
   const count = 300;
-  const texts = Array.from({ length: count }, (_, index) => requestText('GET /health', [`x-request-id: ${index}`]));
+  const texts = Array.from({ length: count }, (_, index) =>
+    requestText('GET /health', [`x-request-id: ${index}`]),
+  );
   const { rest } = await converse(service, texts.join(''), requestText('GET /health', LAST));
   const answers = await rest();
   assert.deepEqual(
@@ -40,13 +64,28 @@ test('pipelining: hundreds of requests in one packet are answered', async () => 
 
 test('pipelining: a request sees the writes before it, not those after', async (t) => {
   const fresh = await startService(t);
-  const put = (title: string) => requestText('PUT /notes/1', [], JSON.stringify({ title, body: 'b' }));
+  const put = (title: string) =>
+    requestText('PUT /notes/1', [], JSON.stringify({ title, body: 'b' }));
   const read = requestText('GET /notes/1');
   const remove = requestText('DELETE /notes/1');
   const [c, d, e] = ['c', 'd', 'e'].map(put);
-  const requests = [read, CREATE, read, c, read, d, e, read, remove, read, requestText('GET /notes', LAST)];
+  const requests = [
+    read,
+    CREATE,
+    read,
+    c,
+    read,
+    d,
+    e,
+    read,
+    remove,
+    read,
+    requestText('GET /notes', LAST),
+  ];
   const { rest } = await converse(fresh, requests.join(''));
-  const seen = (await rest()).map(({ status, body }) => (body === '' ? [status] : [status, JSON.parse(body).title]));
+  const seen = (await rest()).map(({ status, body }) =>
+    body === '' ? [status] : [status, JSON.parse(body).title],
+  );
   assert.deepEqual(seen, [
     [404, 'Not Found'],
     [201, 'a'],
@@ -88,16 +127,25 @@ test('pipelining: answers before that to a malformed request', async () => {
     'nonsense\r\n\r\n',
     `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
   ]) {
-    const { answer, closed } = await converse(service, requestText('GET /notes') + requestText('GET /tags') + bad);
+    const { answer, closed } = await converse(
+      service,
+      requestText('GET /notes') + requestText('GET /tags') + bad,
+    );
     assert.equal((await answer()).status, 200);
     assert.equal((await answer()).status, 200);
-    assertProblem(await answer(), bad.length > 16_384 ? 'request-header-fields-too-large' : 'bad-request');
+    assertProblem(
+      await answer(),
+      bad.length > 16_384 ? 'request-header-fields-too-large' : 'bad-request',
+    );
     await closed();
   }
 });
 
 test('pipelining: answers before that to CONNECT', async () => {
-  const { answer, closed } = await converse(service, requestText('GET /notes') + requestText('CONNECT b:443'));
+  const { answer, closed } = await converse(
+    service,
+    requestText('GET /notes') + requestText('CONNECT b:443'),
+  );
   assert.equal((await answer()).status, 200);
   assertProblem(await answer(), 'method-not-allowed');
   await closed();
@@ -105,8 +153,14 @@ test('pipelining: answers before that to CONNECT', async () => {
 
 test('pipelining: a malformed request waits for a slow answer', async (t) => {
   const gate = createGate();
-  const server = await startBareServer(t, [textRoute('GET', '/slow', () => gate.passed.then(() => 'done'))]);
-  const { socket, answer, closed } = await converse(server, requestText('GET /slow'), 'nonsense\r\n\r\n');
+  const server = await startBareServer(t, [
+    textRoute('GET', '/slow', () => gate.passed.then(() => 'done')),
+  ]);
+  const { socket, answer, closed } = await converse(
+    server,
+    requestText('GET /slow'),
+    'nonsense\r\n\r\n',
+  );
   for (let round = 0; round < 3; round += 1) {
     await new Promise<void>((resolve) => socket.write('more nonsense', () => resolve()));
   }
@@ -184,7 +238,10 @@ test('pipelining: a waiting request is dropped after a reset', async (t) => {
     calls += 1;
     return 'next';
   };
-  const server = await startBareServer(t, [textRoute('GET', '/slow', slow), textRoute('GET', '/next', next)]);
+  const server = await startBareServer(t, [
+    textRoute('GET', '/slow', slow),
+    textRoute('GET', '/next', next),
+  ]);
   const { socket } = await converse(server, requestText('GET /slow') + requestText('GET /next'));
   await started.passed;
   socket.resetAndDestroy();
@@ -202,12 +259,16 @@ test('pipelining: a flood after a slow request is not read', async (t) => {
   ]);
   const count = 1_000;
   const quick = requestText('GET /quick', [`x: ${'y'.repeat(16_000)}`]);
-  const { socket, rest } = await converse(server, requestText('GET /slow') + requestText('GET /slow'));
+  const { socket, rest } = await converse(
+    server,
+    requestText('GET /slow') + requestText('GET /slow'),
+  );
   socket.write(quick.repeat(count));
   socket.write(requestText('GET /quick', LAST));
   let quiet = 0;
   let unsent = Number.NaN;
-  // The buffers of the system fill quickly: if nothing has moved for many turns, the server does not read.
+  // The buffers of the system fill quickly: if nothing has moved for many turns, the server does
+  // not read.
   await until(() => {
     quiet = socket.writableLength === unsent ? quiet + 1 : 0;
     unsent = socket.writableLength;
@@ -246,5 +307,8 @@ test('pipelining: a malformed body does not affect earlier requests', async () =
     assert.equal(await totalOf(), total + index + 1);
   }
   const refused = service.log.filter(({ message }) => message === 'refused');
-  assert.equal(refused.filter(({ fields }) => fields.request_id === 'broken').length, brokenOnes.length);
+  assert.equal(
+    refused.filter(({ fields }) => fields.request_id === 'broken').length,
+    brokenOnes.length,
+  );
 });

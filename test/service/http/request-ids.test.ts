@@ -9,7 +9,17 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 test('request ids: a valid one is kept', async (t) => {
   const service = await startService(t);
-  for (const id of ['a', '0', '-', '.', '_', 'aZ0.9_-', 'x'.repeat(128), 'constructor', '__proto__']) {
+  for (const id of [
+    'a',
+    '0',
+    '-',
+    '.',
+    '_',
+    'aZ0.9_-',
+    'x'.repeat(128),
+    'constructor',
+    '__proto__',
+  ]) {
     const { headers } = await service.request('GET', '/notes', { headers: { 'x-request-id': id } });
     assert.equal(headers['x-request-id'], id);
   }
@@ -68,7 +78,11 @@ test('request ids: in every kind of answer and in its log line', async (t) => {
     const id = `request-${index}`;
     const headers = { ...('headers' in parts ? parts.headers : {}), 'x-request-id': id };
     const answer = await service.request(method, path, { ...parts, headers });
-    assert.deepEqual([answer.status, answer.headers['x-request-id']], [status, id], `${method} ${path}`);
+    assert.deepEqual(
+      [answer.status, answer.headers['x-request-id']],
+      [status, id],
+      `${method} ${path}`,
+    );
     const lines = service.log.filter(({ fields }) => fields.request_id === id);
     assert.deepEqual(
       lines.map(({ fields }) => [fields.method, fields.status]),

@@ -1,4 +1,5 @@
-// Clients that read slowly or leave before they have read: both cost a bounded amount of memory and work.
+// Clients that read slowly or leave before they have read: both cost a bounded amount of memory and
+// work.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,7 +12,14 @@ import { createWriter } from '../../../src/storage/writer.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';
-import { assertProblem, converse, exchange, openSocket, readAll, requestText } from '../../support/raw.ts';
+import {
+  assertProblem,
+  converse,
+  exchange,
+  openSocket,
+  readAll,
+  requestText,
+} from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
 const REAL_BYTES = DISPATCH_LIMITS.repliesBytes;
@@ -25,7 +33,10 @@ test('slow readers: 256 MiB of answers may wait for them', () => {
 });
 
 test('slow readers: further large answers are 503, small ones are not', async (t) => {
-  const routes = [textRoute('GET', '/large', () => LARGE), textRoute('GET', '/small', () => 'small')];
+  const routes = [
+    textRoute('GET', '/large', () => LARGE),
+    textRoute('GET', '/small', () => 'small'),
+  ];
   const server = await startBareServer(t, routes);
   const slow = await Promise.all(Array.from({ length: 4 }, () => openSocket(server)));
   for (const socket of slow) socket.pause().write(requestText('GET /large', ['connection: close']));
@@ -33,7 +44,10 @@ test('slow readers: further large answers are 503, small ones are not', async (t
   const refused = await exchange(server, requestText('GET /large', ['connection: close']));
   assert.equal(assertProblem(refused, 'service-unavailable').detail.includes('read slowly'), true);
   assert.equal(refused.headers['retry-after'], '1');
-  assert.equal((await exchange(server, requestText('GET /small', ['connection: close']))).body, 'small');
+  assert.equal(
+    (await exchange(server, requestText('GET /small', ['connection: close']))).body,
+    'small',
+  );
 
   slow[0]?.destroy();
   for (const socket of slow.slice(1)) {
@@ -55,7 +69,10 @@ test('clients that leave: a handler can tell', async (t) => {
     }),
   ];
   const server = await startBareServer(t, routes);
-  assert.equal((await exchange(server, requestText('GET /quick', ['connection: close']))).body, 'undefined');
+  assert.equal(
+    (await exchange(server, requestText('GET /quick', ['connection: close']))).body,
+    'undefined',
+  );
   const { socket } = await converse(server, requestText('GET /endless'));
   socket.destroy();
   await until(() => server.outcomes.length === 2);
@@ -83,7 +100,9 @@ test('clients that leave: their large answers take no room', async (t) => {
       }
     }),
   ]);
-  const leaving = await Promise.all(Array.from({ length: 4 }, () => converse(server, requestText('GET /gone'))));
+  const leaving = await Promise.all(
+    Array.from({ length: 4 }, () => converse(server, requestText('GET /gone'))),
+  );
   const staying = await openSocket(server);
   staying.write(requestText('GET /large', ['connection: close']));
   await until(() => waiting === 1);
@@ -115,7 +134,9 @@ test('idle connections: keep nothing of their last request', async (t) => {
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
   const routes = recordRoutes(notes, createTable(notes, database, createWriter(database)));
-  const list = routes.find(({ method, template }) => method === 'GET' && template === '/notes') ?? assert.fail();
+  const list =
+    routes.find(({ method, template }) => method === 'GET' && template === '/notes') ??
+    assert.fail();
   const ensureWanted = () => {
     throw new ClientGone('gone');
   };

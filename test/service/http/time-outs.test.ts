@@ -1,4 +1,5 @@
-// A client that does not send in time gets a 408; one that waits for an answer may wait. The limits are short here.
+// A client that does not send in time gets a 408; one that waits for an answer may wait. The limits
+// are short here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HTTP_LIMITS } from '../../../src/http/limits.ts';
@@ -6,7 +7,12 @@ import { createGate, startBareServer, textRoute } from '../../support/bare-serve
 import { assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
-const LIMITS = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 100, checkIntervalMs: 25 };
+const LIMITS = {
+  headersTimeoutMs: 150,
+  requestTimeoutMs: 300,
+  keepAliveTimeoutMs: 100,
+  checkIntervalMs: 25,
+};
 const LENGTH = 'content-length: 100';
 
 const quick = textRoute('GET', '/quick', () => 'quick');
@@ -14,7 +20,10 @@ const echo = textRoute('POST', '/echo', () => 'echo');
 
 test('time-outs: the real limits', () => {
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, checkIntervalMs } = HTTP_LIMITS;
-  assert.deepEqual([headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs], [10_000, 30_000, 5_000]);
+  assert.deepEqual(
+    [headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs],
+    [10_000, 30_000, 5_000],
+  );
   assert.deepEqual([HTTP_LIMITS.headerBytes, HTTP_LIMITS.headerCount], [16_384, 100]);
   assert.ok(checkIntervalMs <= 1_000, 'time-outs would come late');
 });
@@ -28,7 +37,8 @@ test('time-outs: an incomplete request is 408, wherever it stopped', async (t) =
     'headers without their end': 'GET /quick HTTP/1.1\r\nhost: a\r\n',
     'half a body': `${requestText('POST /echo', [LENGTH])}{`,
     'half a chunk': `${requestText('POST /echo', ['transfer-encoding: chunked'])}5\r\nhe`,
-    'chunks without their end': requestText('POST /echo', ['transfer-encoding: chunked']) + chunk('{}'),
+    'chunks without their end':
+      requestText('POST /echo', ['transfer-encoding: chunked']) + chunk('{}'),
     'a body that was asked for': requestText('POST /echo', ['expect: 100-continue', LENGTH]),
   };
   const timedOut = Object.entries(starts).map(async ([name, start]) => {
@@ -78,7 +88,11 @@ test('time-outs: a second request has its own time', async (t) => {
 
 test('time-outs: an answer may take longer than a request', async (t) => {
   const gate = createGate();
-  const server = await startBareServer(t, [textRoute('GET', '/slow', () => gate.passed.then(() => 'slow'))], LIMITS);
+  const server = await startBareServer(
+    t,
+    [textRoute('GET', '/slow', () => gate.passed.then(() => 'slow'))],
+    LIMITS,
+  );
   const alone = await converse(server, requestText('GET /slow'));
   const before = await converse(server, `${requestText('GET /slow')}GET /sl`);
   // Sent after these, and out of time: they would have been so too.
@@ -132,7 +146,8 @@ test('time-outs: a client that does not read loses its connection', async (t) =>
   const large = textRoute('GET', '/large', () => 'x'.repeat(64 * 1_048_576));
   const server = await startBareServer(t, [large], { ...LIMITS, stalledMs: 300 });
   // This process holds both ends. That of the client, which does not read, stays open.
-  const ends = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  const ends = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
   const { socket } = await converse(server, requestText('GET /large'));
   socket.pause();
   await until(() => server.outcomes.length === 1);

@@ -11,7 +11,11 @@ import { whileLocked } from '../../support/stored-data.ts';
 import { until } from '../../support/until.ts';
 
 /** Calls the route at `path` of a service whose database answers as `ping` does. */
-async function replyAt(path: string, ping: () => Promise<void>, isStopping = false): Promise<Reply> {
+async function replyAt(
+  path: string,
+  ping: () => Promise<void>,
+  isStopping = false,
+): Promise<Reply> {
   const route = healthRoutes({ ping }, () => isStopping).find(({ template }) => template === path);
   assert.ok(route, path);
   return route.handle(EMPTY_CALL);
@@ -27,14 +31,18 @@ test('health: a healthy service is ok', async () => {
   assert.equal((await service.request('HEAD', '/health')).status, 200);
 });
 
-test('health: 503 while the database hangs, and ok again afterwards', { skip: needsFile }, async () => {
+test('health: 503 while the database hangs, and ok again afterwards', {
+  skip: needsFile,
+}, async () => {
   const note = await whileLocked(service.file, async () => {
     // The writing connection waits for the lock, and so does every query on it.
     const note = service.request('POST', '/notes', { json: { title: 'patient', body: 'x' } });
     let answers: Answer[] = [];
     // The first queries may reach the connection before the note does.
     await until(async () => {
-      answers = await Promise.all(['GET', 'HEAD'].map((method) => service.request(method, '/health')));
+      answers = await Promise.all(
+        ['GET', 'HEAD'].map((method) => service.request(method, '/health')),
+      );
       return answers.every(({ status }) => status === 503);
     });
     const [answer, head] = answers;
@@ -49,9 +57,12 @@ test('health: 503 while the database hangs, and ok again afterwards', { skip: ne
   assert.equal((await service.request('GET', '/health')).text, '{"status":"ok","db":"ok"}');
 });
 
-test('health: a lock alone leaves an idle service healthy and ready', { skip: needsFile }, async () => {
+test('health: a lock alone leaves an idle service healthy and ready', {
+  skip: needsFile,
+}, async () => {
   await whileLocked(service.file, async () => {
-    for (const path of ['/health', '/readyz']) assert.equal((await service.request('GET', path)).status, 200, path);
+    for (const path of ['/health', '/readyz'])
+      assert.equal((await service.request('GET', path)).status, 200, path);
   });
 });
 
@@ -69,7 +80,11 @@ for (const [name, ping] of [
       assert.ok(replies[index]?.headers?.includes(type ?? ''));
       assert.ok(replies[index]?.headers?.includes('retry-after'));
     }
-    assert.equal((await replyAt('/livez', ping)).status, 200, 'a restart would not repair the database');
+    assert.equal(
+      (await replyAt('/livez', ping)).status,
+      200,
+      'a restart would not repair the database',
+    );
   });
 }
 
@@ -104,7 +119,11 @@ test('health: the probes are ok and list their checks on request', async () => {
     }
     for (const query of ['?verbose=no', '?verbose=2', '?verbose&verbose', '?verbose=TRUE']) {
       const { status, json } = await service.request('GET', `${path}${query}`);
-      assert.deepEqual([status, json.errors.length, json.errors[0].field], [422, 1, 'verbose'], query);
+      assert.deepEqual(
+        [status, json.errors.length, json.errors[0].field],
+        [422, 1, 'verbose'],
+        query,
+      );
     }
     assert.equal((await service.request('POST', path)).status, 405);
     assert.equal((await service.request('GET', `${path}/shutdown`)).status, 404);
@@ -115,5 +134,8 @@ test('health: a stopping service is alive, not ready', async () => {
   const ping = () => Promise.resolve();
   assert.equal((await replyAt('/livez', ping, true)).status, 200);
   const { status, body } = await replyAt('/readyz', ping, true);
-  assert.deepEqual([status, body], [503, '[-]shutdown failed\n[+]database ok\nreadyz check failed\n']);
+  assert.deepEqual(
+    [status, body],
+    [503, '[-]shutdown failed\n[+]database ok\nreadyz check failed\n'],
+  );
 });

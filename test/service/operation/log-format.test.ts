@@ -28,9 +28,14 @@ test('log format: a request in words, other fields by name', () => {
     route: '/notes',
     ms: 1.2,
   };
-  assert.match(plain({ ...request, status: 200 }), /^\d\d:53:11\.042 INFO {2}GET \/notes 200 1\.2 ms request_id=abc$/);
+  assert.match(
+    plain({ ...request, status: 200 }),
+    /^\d\d:53:11\.042 INFO {2}GET \/notes 200 1\.2 ms request_id=abc$/,
+  );
   assert.equal(
-    withoutTime(plain({ ...request, level: 'warn', route: undefined, status: undefined, reason: 'so' })),
+    withoutTime(
+      plain({ ...request, level: 'warn', route: undefined, status: undefined, reason: 'so' }),
+    ),
     'WARN  GET - gone 1.2 ms request_id=abc reason=so',
   );
   assert.equal(
@@ -40,8 +45,15 @@ test('log format: a request in words, other fields by name', () => {
 });
 
 test('log format: an error with its stack and causes, indented', () => {
-  const error = new TypeError('outer', { cause: Object.assign(new Error('the disk is full'), { code: 'ENOSPC' }) });
-  const [first, second, ...rest] = plain({ time, level: 'error', message: 'uncaught', error }).split('\n');
+  const error = new TypeError('outer', {
+    cause: Object.assign(new Error('the disk is full'), { code: 'ENOSPC' }),
+  });
+  const [first, second, ...rest] = plain({
+    time,
+    level: 'error',
+    message: 'uncaught',
+    error,
+  }).split('\n');
   assert.equal(withoutTime(first ?? ''), 'ERROR uncaught');
   assert.equal(second, '    TypeError: outer');
   assert.ok(rest.every((line) => line.startsWith('    ')));
@@ -52,19 +64,29 @@ test('log format: any thrown value', () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   for (const error of [cycle, 10n, null, 'text', Symbol('x'), () => {}, new Proxy({}, {})])
-    assert.match(plain({ time, level: 'error', message: 'x', error, nested: cycle }), /ERROR x nested=<ref/);
+    assert.match(
+      plain({ time, level: 'error', message: 'x', error, nested: cycle }),
+      /ERROR x nested=<ref/,
+    );
 });
 
 test('log format: control characters are escaped', () => {
   const evil = 'a\u001b[2Jb\nc\rd\u009b31me\u0000\u007f';
   const line = plain({ time, level: 'warn', message: evil, x: evil, error: new Error(evil) });
   assert.doesNotMatch(line.replaceAll('\n    ', ''), /\p{Cc}/u);
-  assert.ok(withoutTime(line).startsWith('WARN  a\\x1b[2Jb\\x0ac\\x0dd\\x9b31me\\x00\\x7f x=a\\x1b[2Jb\\x0ac'));
+  assert.ok(
+    withoutTime(line).startsWith(
+      'WARN  a\\x1b[2Jb\\x0ac\\x0dd\\x9b31me\\x00\\x7f x=a\\x1b[2Jb\\x0ac',
+    ),
+  );
 });
 
 test('log format: colours', () => {
   const line = prettyLine(true)({ time, level: 'error', message: 'x' });
-  assert.match(line.replaceAll('\u001b', '^'), /^\^\[2m\d\d:53:11\.042\^\[0m \^\[31mERROR\^\[0m x$/);
+  assert.match(
+    line.replaceAll('\u001b', '^'),
+    /^\^\[2m\d\d:53:11\.042\^\[0m \^\[31mERROR\^\[0m x$/,
+  );
 });
 
 test('log format: pretty on request, where there is no terminal', async (t) => {
@@ -77,7 +99,11 @@ test('log format: pretty on request, where there is no terminal', async (t) => {
 const SCRIPT = '/usr/bin/script';
 
 /** Creates a note with the command on a terminal; resolves with what the command writes there. */
-async function onTerminal(t: TestContext, args: string, env: Record<string, string> = {}): Promise<string> {
+async function onTerminal(
+  t: TestContext,
+  args: string,
+  env: Record<string, string> = {},
+): Promise<string> {
   const { PATH = '' } = process.env;
   const line = `exec ${process.execPath} ${LAUNCHER} --port 0 ${args}`;
   const script = spawn(SCRIPT, ['-qfec', line, '/dev/null'], {
@@ -94,15 +120,24 @@ async function onTerminal(t: TestContext, args: string, env: Record<string, stri
   const url = () => /listening on (\S+)\r\n/.exec(text)?.[1];
   await until(() => url() !== undefined);
   await request(url() ?? '', 'POST', '/notes', { json: NOTE });
-  const [service] = readFileSync(`/proc/${script.pid}/task/${script.pid}/children`, 'utf8').split(' ');
+  const [service] = readFileSync(`/proc/${script.pid}/task/${script.pid}/children`, 'utf8').split(
+    ' ',
+  );
   process.kill(Number(service));
   assert.deepEqual(await ended, [0, null], text);
   return text;
 }
 
 test('log format: on a terminal pretty, with colours or NO_COLOR', async (t) => {
-  if (!existsSync(SCRIPT)) return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
-  assert.match((await onTerminal(t, '')).replaceAll('\u001b', '^'), /\^\[32mINFO \^\[0m POST \/notes 201 /);
-  assert.match(await onTerminal(t, '', { NO_COLOR: '1' }), /^[\d:.]{12} INFO {2}POST \/notes 201 /m);
+  if (!existsSync(SCRIPT))
+    return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
+  assert.match(
+    (await onTerminal(t, '')).replaceAll('\u001b', '^'),
+    /\^\[32mINFO \^\[0m POST \/notes 201 /,
+  );
+  assert.match(
+    await onTerminal(t, '', { NO_COLOR: '1' }),
+    /^[\d:.]{12} INFO {2}POST \/notes 201 /m,
+  );
   assert.match(await onTerminal(t, '--log-format json'), /^\{"time":.*"status":201/m);
 });

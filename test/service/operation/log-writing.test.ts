@@ -3,7 +3,16 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, createReadStream, openSync, readFileSync, readSync, write, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  openSync,
+  readFileSync,
+  readSync,
+  write,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -43,7 +52,8 @@ function pipeTarget(test: TestContext) {
 /** Writes numbered lines of a thousand characters, four times what a pipe holds. */
 function writeMany(log: Log): number {
   const count = (4 * PIPE_BYTES) / 1_024;
-  for (let number = 0; number < count; number += 1) log.write('info', 'x'.repeat(1_000), { number });
+  for (let number = 0; number < count; number += 1)
+    log.write('info', 'x'.repeat(1_000), { number });
   return count;
 }
 
@@ -57,7 +67,12 @@ test('log: a line has time, level, message, fields, and is not awaited', async (
   assert.deepEqual(lines(), []);
   await until(() => lines().length > 0);
   const [{ time, ...rest }] = lines();
-  assert.deepEqual(rest, { level: 'warn', message: 'a "message"\n', number: 1, nested: { text: 'ü' } });
+  assert.deepEqual(rest, {
+    level: 'warn',
+    message: 'a "message"\n',
+    number: 1,
+    nested: { text: 'ü' },
+  });
   assert.ok(Math.abs(Date.now() - Date.parse(time)) < 60_000);
 });
 
@@ -76,13 +91,18 @@ test('log: an error with its message, code, stack and causes', async (t) => {
   const { target, lines } = fileTarget(t);
   const cause = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
   const log = new LineLog('error', { target });
-  log.write('error', 'x', { error: new TypeError('outer', { cause: new Error('middle', { cause }) }) });
+  log.write('error', 'x', {
+    error: new TypeError('outer', { cause: new Error('middle', { cause }) }),
+  });
   log.flush();
   const { error } = lines()[0];
   assert.equal(error.message, 'outer');
   assert.match(error.stack, /^TypeError: outer\n {4}at .*log-writing\.test/);
   assert.equal(error.cause.message, 'middle');
-  assert.deepEqual([error.cause.cause.message, error.cause.cause.code], ['the disk is full', 'ENOSPC']);
+  assert.deepEqual(
+    [error.cause.cause.message, error.cause.cause.code],
+    ['the disk is full', 'ENOSPC'],
+  );
 });
 
 test('log: any thrown value, such as a cycle, a BigInt, undefined', async (t) => {
@@ -111,7 +131,8 @@ test('log: a level includes the more severe ones', (t) => {
     return lines().map((line) => line.level);
   };
   assert.deepEqual(written('silent'), []);
-  for (const [index, level] of severities.entries()) assert.deepEqual(written(level), severities.slice(0, index + 1));
+  for (const [index, level] of severities.entries())
+    assert.deepEqual(written(level), severities.slice(0, index + 1));
 });
 
 test('log: flush writes at once what waits, and later lines follow', async (t) => {
@@ -249,8 +270,15 @@ for (const [state, requests] of [
     if (state === 'closed') command.process.stderr?.destroy();
     else command.process.stderr?.pause();
     const get = requestText('GET /livez', [`x-request-id: ${'x'.repeat(128)}`]);
-    const { rest } = await converse({ port }, get.repeat(requests), requestText('GET /livez', ['connection: close']));
-    assert.equal((await rest()).filter(({ status, body }) => status === 200 && body === 'ok\n').length, requests + 1);
+    const { rest } = await converse(
+      { port },
+      get.repeat(requests),
+      requestText('GET /livez', ['connection: close']),
+    );
+    assert.equal(
+      (await rest()).filter(({ status, body }) => status === 200 && body === 'ok\n').length,
+      requests + 1,
+    );
     assert.equal((await request(url, 'GET', '/health')).text, '{"status":"ok","db":"ok"}');
     const exit = once(command.process, 'exit');
     command.process.kill('SIGTERM');
@@ -274,7 +302,9 @@ function readNow(reader: number, into: Buffer): number {
 async function untilFull(target: number): Promise<void> {
   let refused = 0;
   while (refused < 10) {
-    const code = await new Promise((resolve) => write(target, '\n', (error) => resolve(error?.code)));
+    const code = await new Promise((resolve) =>
+      write(target, '\n', (error) => resolve(error?.code)),
+    );
     if (code !== undefined) refused += 1;
   }
 }
@@ -287,6 +317,8 @@ test('log: in a thread it writes to standard error of the process', async () => 
       log.flush();
     });`;
   const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(thread)}, { eval: true })`;
-  const { stderr } = await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 30_000 });
+  const { stderr } = await promisify(execFile)(process.execPath, ['--eval', program], {
+    timeout: 30_000,
+  });
   assert.equal(JSON.parse(stderr).message, 'written');
 });

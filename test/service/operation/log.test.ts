@@ -19,7 +19,9 @@ function breakNotes({ file }: Pick<Service, 'file'>): Promise<unknown> {
 
 /** The lines of the service's log as the process would write them. */
 function linesOf({ log }: Service): string {
-  return log.map(({ level, message, fields }) => jsonLine({ level, message, ...fields })).join('\n');
+  return log
+    .map(({ level, message, fields }) => jsonLine({ level, message, ...fields }))
+    .join('\n');
 }
 
 test('log: one line per request with id, method, route and status', async (t) => {
@@ -127,8 +129,15 @@ test('log: only the log describes a failure, by the id of the answer', async (t)
     status: 500,
     detail: 'Something unexpected happened.',
   });
-  const names = Object.keys(answer.headers).filter((name) => !/^(x-request-id|connection|keep-alive|date)$/.test(name));
-  assert.deepEqual(names.sort(), ['cache-control', 'content-length', 'content-type', 'x-content-type-options']);
+  const names = Object.keys(answer.headers).filter(
+    (name) => !/^(x-request-id|connection|keep-alive|date)$/.test(name),
+  );
+  assert.deepEqual(names.sort(), [
+    'cache-control',
+    'content-length',
+    'content-type',
+    'x-content-type-options',
+  ]);
 
   const line = JSON.parse(linesOf(service));
   assert.deepEqual([line.level, line.route, line.status], ['error', '/notes/{note_id}', 500]);

@@ -27,8 +27,17 @@ async function metricsOf(service: Service): Promise<Map<string, Family>> {
 }
 
 /** Returns how many requests were counted under these labels. */
-function counted(families: Map<string, Family>, method: string, route: string, status: number | ''): number {
-  const labels = { http_request_method: method, http_route: route, http_response_status_code: String(status) };
+function counted(
+  families: Map<string, Family>,
+  method: string,
+  route: string,
+  status: number | '',
+): number {
+  const labels = {
+    http_request_method: method,
+    http_route: route,
+    http_response_status_code: String(status),
+  };
   return sampleOf(families, `${REQUESTS}_count`, labels);
 }
 
@@ -63,11 +72,29 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
       'process_open_fds gauge',
       'v8js_memory_heap_used_bytes gauge',
       'nodejs_eventloop_utilization_ratio gauge',
-      ...['mean', 'p50', 'p90', 'p99', 'max'].map((name) => `nodejs_eventloop_delay_${name}_seconds gauge`),
+      ...['mean', 'p50', 'p90', 'p99', 'max'].map(
+        (name) => `nodejs_eventloop_delay_${name}_seconds gauge`,
+      ),
     ],
   );
   // The buckets of OpenTelemetry's semantic conventions for HTTP metrics.
-  const seconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, '+Inf'].map(String);
+  const seconds = [
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.075,
+    0.1,
+    0.25,
+    0.5,
+    0.75,
+    1,
+    2.5,
+    5,
+    7.5,
+    10,
+    '+Inf',
+  ].map(String);
   assert.deepEqual(bounds(families, REQUESTS), seconds);
   const head = await service.request('HEAD', '/metrics');
   assert.deepEqual([head.status, head.text], [200, '']);
@@ -97,15 +124,22 @@ test('metrics: requests count once, by method, route and status', async (t) => {
   ] as const) {
     assert.equal(counted(families, method, route, status), count, `${method} ${route} ${status}`);
   }
-  const all = families.get(REQUESTS)?.samples.filter(({ name }) => name === `${REQUESTS}_count`) ?? [];
+  const all =
+    families.get(REQUESTS)?.samples.filter(({ name }) => name === `${REQUESTS}_count`) ?? [];
   assert.equal(
     all.reduce((sum, { value }) => sum + value, 0),
     8,
   );
-  assert.equal(sampleOf(families, 'notes_http_refused_total', { http_response_status_code: '400' }), 1);
+  assert.equal(
+    sampleOf(families, 'notes_http_refused_total', { http_response_status_code: '400' }),
+    1,
+  );
   const createdS = sampleOf(families, `${REQUESTS}_sum`, { http_response_status_code: '201' });
   const writtenS = sampleOf(families, 'notes_batch_duration_seconds_sum', { batch: 'write' });
-  assert.ok(0 < writtenS && writtenS <= createdS && createdS <= tookS, `${writtenS} ${createdS} ${tookS}`);
+  assert.ok(
+    0 < writtenS && writtenS <= createdS && createdS <= tookS,
+    `${writtenS} ${createdS} ${tookS}`,
+  );
 });
 
 test('metrics: active requests, and clients gone before the answer', async (t) => {
@@ -122,8 +156,16 @@ test('metrics: no text of clients becomes a label', async (t) => {
   const service = await startService(t);
   const series = (families: Map<string, Family>) => families.get(REQUESTS)?.samples.length;
   const sendAll = async (name: string) => {
-    for (const path of [`/${name}`, `/notes/${name}`, `/docs/${name}`, `/problems/${name}`, `/notes?${name}=1`])
-      await service.request('GET', path, { headers: { host: `${name}.localhost`, 'x-request-id': name } });
+    for (const path of [
+      `/${name}`,
+      `/notes/${name}`,
+      `/docs/${name}`,
+      `/problems/${name}`,
+      `/notes?${name}=1`,
+    ])
+      await service.request('GET', path, {
+        headers: { host: `${name}.localhost`, 'x-request-id': name },
+      });
   };
   await sendAll('first');
   await metricsOf(service);
@@ -136,9 +178,16 @@ test('metrics: no text of clients becomes a label', async (t) => {
 
 test('metrics: batches with their sizes and times', async (t) => {
   const service = await startService(t);
-  await Promise.all(Array.from({ length: 30 }, () => service.request('POST', '/notes', { json: NOTE })));
-  await Promise.all(Array.from({ length: 20 }, (_, index) => service.request('GET', `/notes/${index + 1}`)));
-  await Promise.all([service.request('GET', '/notes'), service.request('GET', '/tags?offset=5000')]);
+  await Promise.all(
+    Array.from({ length: 30 }, () => service.request('POST', '/notes', { json: NOTE })),
+  );
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) => service.request('GET', `/notes/${index + 1}`)),
+  );
+  await Promise.all([
+    service.request('GET', '/notes'),
+    service.request('GET', '/tags?offset=5000'),
+  ]);
   const families = await metricsOf(service);
   for (const [batch, items] of [
     ['write', 30],
@@ -152,14 +201,21 @@ test('metrics: batches with their sizes and times', async (t) => {
     assert.ok(sampleOf(families, 'notes_batch_duration_seconds_sum', { batch }) > 0);
     assert.equal(sampleOf(families, 'notes_batch_waiting', { batch }), 0);
   }
-  assert.ok(sampleOf(families, 'notes_batch_items_count', { batch: 'write' }) < 30, 'no batch had two items');
+  assert.ok(
+    sampleOf(families, 'notes_batch_items_count', { batch: 'write' }) < 30,
+    'no batch had two items',
+  );
 });
 
 test('metrics: writes that wait for the database', { skip: needsFile }, async (t) => {
   const service = await startService(t);
   const waited = await whileLocked(service.file, async () => {
-    const notes = Array.from({ length: 6 }, () => service.request('POST', '/notes', { json: NOTE }));
-    await until(async () => sampleOf(await metricsOf(service), 'notes_batch_waiting', { batch: 'write' }) > 0);
+    const notes = Array.from({ length: 6 }, () =>
+      service.request('POST', '/notes', { json: NOTE }),
+    );
+    await until(
+      async () => sampleOf(await metricsOf(service), 'notes_batch_waiting', { batch: 'write' }) > 0,
+    );
     return { notes };
   });
   await Promise.all(waited.notes);
@@ -170,8 +226,8 @@ test('metrics: threads, and demonstrations that wait for them', async (t) => {
   const service = await startService(t, { maxThreads: 2 });
   const threads = async () => {
     const families = await metricsOf(service);
-    return ['notes_threads_live', 'notes_threads_standby', 'notes_demonstrations_waiting'].map((name) =>
-      sampleOf(families, name),
+    return ['notes_threads_live', 'notes_threads_standby', 'notes_demonstrations_waiting'].map(
+      (name) => sampleOf(families, name),
     );
   };
   assert.deepEqual(await threads(), [0, 0, 0]);
@@ -190,7 +246,8 @@ test('metrics: file sizes, of a file alone', { skip: needsFile }, async (t) => {
   const [file, memory] = [await startService(t), await startService(t, { db: ':memory:' })];
   await file.request('POST', '/notes', { json: NOTE });
   const families = await metricsOf(file);
-  for (const name of ['main', 'wal']) assert.ok(sampleOf(families, 'notes_database_file_bytes', { file: name }) > 0);
+  for (const name of ['main', 'wal'])
+    assert.ok(sampleOf(families, 'notes_database_file_bytes', { file: name }) > 0);
   assert.deepEqual((await metricsOf(memory)).get('notes_database_file_bytes')?.samples, []);
 });
 
@@ -203,7 +260,8 @@ test('metrics: the process', async (t) => {
   assert.ok(value('process_resident_memory_bytes') > value('v8js_memory_heap_used_bytes'));
   assert.ok(value('process_open_fds') > 0);
   assert.ok(value('nodejs_eventloop_utilization_ratio') <= 1);
-  const longest = async () => sampleOf(await metricsOf(service), 'nodejs_eventloop_delay_max_seconds');
+  const longest = async () =>
+    sampleOf(await metricsOf(service), 'nodejs_eventloop_delay_max_seconds');
   await until(async () => {
     // A reading resets the measurement, which resumes at the next tick of its timer.
     for (let count = 0; count < 3; count += 1) {

@@ -9,7 +9,12 @@ import { createTable } from '../../../src/storage/table.ts';
 import { createWriter } from '../../../src/storage/writer.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
-import { assertOverloaded, DATABASE_REQUESTS, overfillWithBodies, setLimits } from '../../support/overload.ts';
+import {
+  assertOverloaded,
+  DATABASE_REQUESTS,
+  overfillWithBodies,
+  setLimits,
+} from '../../support/overload.ts';
 import { converse, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
@@ -32,7 +37,9 @@ test('overload: waiting lists are bounded and delay no short read', async (t) =>
   assert.notEqual(await table.read(id ?? 0), undefined);
   await database.ping();
   assert.ok(done < lists.length / 2, String(done));
-  const refused = (await outcomes).flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  const refused = (await outcomes).flatMap((each) =>
+    each.status === 'rejected' ? [each.reason] : [],
+  );
   assert.equal(refused.length, 10);
   assert.ok(refused.every((error) => error instanceof QueueFull));
   assert.equal((await table.page(20, 0))?.total, 1, 'the queue has room again');
@@ -40,7 +47,9 @@ test('overload: waiting lists are bounded and delay no short read', async (t) =>
 
 test('overload: 100 simultaneous clients are all answered', async (t) => {
   const service = await startService(t);
-  const answers = await Promise.all(Array.from({ length: 100 }, () => service.request('GET', '/notes')));
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => service.request('GET', '/notes')),
+  );
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
 });
 
@@ -65,7 +74,9 @@ test('overload: writes beyond those that may wait are refused', { skip: needsFil
   const service = await startService(t);
   const post = requestText('POST /notes', [], JSON.stringify(NOTE));
   const conversations = await whileLocked(service.file, async () => {
-    const conversations = await Promise.all(Array.from({ length: 8 }, () => converse(service, post)));
+    const conversations = await Promise.all(
+      Array.from({ length: 8 }, () => converse(service, post)),
+    );
     // At least two may wait behind those that the lock holds.
     await until(() => service.log.length > 0);
     assert.equal((await service.request('GET', '/notes')).status, 200);

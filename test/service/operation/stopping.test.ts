@@ -25,8 +25,13 @@ const SOON = { timeout: 30_000 };
 const LARGE = 8_000_000;
 const LENGTH = 'content-length: 2';
 
-/** Starts a server with a quick, a reading and a large route, and a slow one that waits for `gate`. */
-async function startGated(test: Parameters<typeof startBareServer>[0], limits: Partial<typeof HTTP_LIMITS> = {}) {
+/**
+ * Starts a server with a quick, a reading and a large route, and a slow one that waits for `gate`.
+ */
+async function startGated(
+  test: Parameters<typeof startBareServer>[0],
+  limits: Partial<typeof HTTP_LIMITS> = {},
+) {
   const gate = createGate();
   let waiting = 0;
   const slow = () => {
@@ -259,7 +264,10 @@ test('stop: from then on the health check is 503', SOON, async (t) => {
   for (const { socket, answer } of checks) {
     socket.write(requestText('GET /health'));
     const refused = await answer();
-    assert.equal(assertProblem(refused, 'service-unavailable').detail, 'The service is shutting down.');
+    assert.equal(
+      assertProblem(refused, 'service-unavailable').detail,
+      'The service is shutting down.',
+    );
     assert.deepEqual([refused.headers['retry-after'], refused.headers.connection], ['1', 'close']);
   }
   probe.socket.write(requestText('GET /readyz'));
@@ -284,9 +292,14 @@ test('stop: afterwards no connection is open or accepted', SOON, async (t) => {
 test('stop: confirmed writes are there at the next start', SOON, async (t) => {
   const service = await startService(t);
   const note = requestText('POST /notes', [], '{"title":"a","body":"b"}');
-  const conversations = await Promise.all(Array.from({ length: 50 }, () => converse(service, note)));
+  const conversations = await Promise.all(
+    Array.from({ length: 50 }, () => converse(service, note)),
+  );
   await conversations[0]?.answer();
-  const [answers] = await Promise.all([Promise.all(conversations.slice(1).map(({ rest }) => rest())), service.close()]);
+  const [answers] = await Promise.all([
+    Promise.all(conversations.slice(1).map(({ rest }) => rest())),
+    service.close(),
+  ]);
   const confirmed = answers.flat().filter(({ status }) => status === 201).length + 1;
   assert.equal(confirmed, answers.flat().length + 1, 'some answers were not 201');
   const again = await startService(t, { db: service.file });

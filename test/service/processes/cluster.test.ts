@@ -26,7 +26,9 @@ test('cluster: notes, tags and comments as in a file', async (t) => {
   assert.equal((await request('POST', '/tags', { json: { name: 'n' } })).status, 201);
   assert.equal((await request('POST', '/notes/1/comments', { json: { body: 'd' } })).status, 201);
   assert.equal((await request('POST', '/notes/2/comments', { json: { body: 'd' } })).status, 404);
-  assert.deepEqual((await request('GET', '/notes/1/comments')).json.items, [{ id: 1, note_id: 1, body: 'd' }]);
+  assert.deepEqual((await request('GET', '/notes/1/comments')).json.items, [
+    { id: 1, note_id: 1, body: 'd' },
+  ]);
   assert.equal((await request('DELETE', '/notes/1')).status, 204);
   assert.equal((await request('GET', '/notes/1/comments')).status, 404);
   assert.equal((await request('GET', '/health')).status, 200);
@@ -35,7 +37,10 @@ test('cluster: notes, tags and comments as in a file', async (t) => {
 test('cluster: a write whose answer was lost is made once', async (t) => {
   const { nodes, faults } = await startStandIn(t, 2);
   const { request } = await startService(t, { db: clusterAddress(nodes) });
-  faults.push({ fault: 'lost answer', of: 'execute' }, { fault: 'leadership lost, done', of: 'execute' });
+  faults.push(
+    { fault: 'lost answer', of: 'execute' },
+    { fault: 'leadership lost, done', of: 'execute' },
+  );
   assert.deepEqual((await request('POST', '/notes', { json: note })).json, { id: 1, ...note });
   assert.equal((await request('GET', '/notes')).json.total, 1);
 });
@@ -59,17 +64,24 @@ test('cluster: without a leader requests wait and health is 503', async (t) => {
 });
 
 test('cluster: a node needs a trusted certificate', async (t) => {
-  if (spawnSync('openssl', ['version']).error) return skipLoudly(t, 'no openssl to make a certificate');
+  if (spawnSync('openssl', ['version']).error)
+    return skipLoudly(t, 'no openssl to make a certificate');
   const folder = temporaryFolder(t);
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const certificate = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ');
+  const certificate =
+    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ');
   const subject = ['-subj', '/CN=node', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  execFileSync('openssl', [...certificate, ...subject, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
+  execFileSync('openssl', [...certificate, ...subject, '-keyout', keyFile, '-out', certFile], {
+    stdio: 'ignore',
+  });
   const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') };
   const { nodes, requests } = await startStandIn(t, 1, undefined, tls);
   const args = ['--port', '0', '--db', clusterAddress(nodes)];
   limitCluster(t, { clusterMs: 100 });
-  await assert.rejects(startService(t, { db: clusterAddress(nodes) }), /^DatabaseUnusable: .*certificate/);
+  await assert.rejects(
+    startService(t, { db: clusterAddress(nodes) }),
+    /^DatabaseUnusable: .*certificate/,
+  );
   assert.deepEqual(requests, { execute: 0, query: 0 });
   const url = await startCommand(t, args, { env: { NODE_EXTRA_CA_CERTS: certFile } }).ready();
   assert.equal((await request(url, 'POST', '/notes', { json: note })).status, 201);
@@ -95,14 +107,20 @@ test('cluster: several services and processes on one', async (t) => {
   const services = [both, await startService(t, { db: clusterAddress(nodes) })];
   const made = await Promise.all(
     Array.from({ length: 30 }, (_, count) =>
-      request(services[count % 2]?.url ?? '', 'POST', '/notes', { json: { title: `${count}`, body: 'b' } }),
+      request(services[count % 2]?.url ?? '', 'POST', '/notes', {
+        json: { title: `${count}`, body: 'b' },
+      }),
     ),
   );
   assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
   assert.equal(new Set(made.map(({ headers }) => headers.location)).size, 30);
   for (const [count, { headers }] of made.entries()) {
     // The other service must see it.
-    const { text } = await request(services[(count + 1) % 2]?.url ?? '', 'GET', String(headers.location));
+    const { text } = await request(
+      services[(count + 1) % 2]?.url ?? '',
+      'GET',
+      String(headers.location),
+    );
     assert.equal(JSON.parse(text).title, `${count}`);
   }
   const { status, stderr } = await stop(both);

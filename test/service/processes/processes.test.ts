@@ -1,5 +1,5 @@
-// Several processes look like one service from outside: one port, one file, one ready line, one log, one stop. The tests share a
-// service, which the last of them stops.
+// Several processes look like one service from outside: one port, one file, one ready line, one
+// log, one stop. The tests share a service, which the last of them stops.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -21,10 +21,21 @@ test('processes: a failed start is reported once, and nothing remains', async (t
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  assertRefused(await runCommand(t, ['--processes', '2', '--port', String(port)]), 1, /in use by another process/);
+  assertRefused(
+    await runCommand(t, ['--processes', '2', '--port', String(port)]),
+    1,
+    /in use by another process/,
+  );
   const folder = temporaryFolder(t);
-  writeFileSync(join(folder, 'notes.db'), 'no database, but long enough to be taken for one'.repeat(50));
-  assertRefused(await runCommand(t, ['--processes', '2', '--port', '0'], { folder }), 1, /it is not a SQLite database/);
+  writeFileSync(
+    join(folder, 'notes.db'),
+    'no database, but long enough to be taken for one'.repeat(50),
+  );
+  assertRefused(
+    await runCommand(t, ['--processes', '2', '--port', '0'], { folder }),
+    1,
+    /it is not a SQLite database/,
+  );
 });
 
 test('processes: one numbering, and writes are visible in all at once', async () => {
@@ -41,7 +52,12 @@ test('processes: concurrent writes wait for each other', async () => {
   const writes = Array.from({ length: 32 }, async (_, client) => {
     const locations: string[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
-      const { status, headers } = await request(service.url, 'POST', '/notes', note(`${client}.${turn}`));
+      const { status, headers } = await request(
+        service.url,
+        'POST',
+        '/notes',
+        note(`${client}.${turn}`),
+      );
       assert.equal(status, 201);
       locations.push(String(headers.location));
     }
@@ -67,13 +83,17 @@ test('processes: health covers all of them', async (t) => {
   await until(async () => (await request(service.url, 'GET', '/health')).status === 200);
 });
 
-test('processes: one that hangs with the turn at writing loses it', { timeout: 30_000 }, async () => {
+test('processes: one that hangs with the turn at writing loses it', {
+  timeout: 30_000,
+}, async () => {
   // The process that wrote last keeps the turn.
   const logged = service.nextLine((line) => line.method === 'POST');
   await request(service.url, 'POST', '/notes', note('before'));
   const { process: holder } = await logged;
   process.kill(holder, 'SIGSTOP');
-  const answers = Array.from({ length: 6 }, () => request(service.url, 'POST', '/notes', note('meanwhile')));
+  const answers = Array.from({ length: 6 }, () =>
+    request(service.url, 'POST', '/notes', note('meanwhile')),
+  );
   assert.equal((await Promise.race(answers)).status, 201);
   process.kill(holder, 'SIGCONT');
   for (const { status } of await Promise.all(answers)) assert.equal(status, 201);

@@ -1,4 +1,5 @@
-// Quotas and wrong keys count for all processes together. The tests share a service, whose first process the last test kills.
+// Quotas and wrong keys count for all processes together. The tests share a service, whose first
+// process the last test kills.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -41,7 +42,10 @@ test('processes: a quota holds for concurrent requests', async () => {
 
 test('processes: a body may arrive while its request is counted', async () => {
   const json = { title: 't', body: 'b'.repeat(100_000) };
-  assert.equal((await request(service.url, 'POST', '/notes', { json, ...withKey('three') })).status, 201);
+  assert.equal(
+    (await request(service.url, 'POST', '/notes', { json, ...withKey('three') })).status,
+    201,
+  );
   const headers = { expect: '100-continue', 'x-api-key': 'three' };
   const expecting = await request(service.url, 'POST', '/tags', { json: { name: 'n' }, headers });
   assert.equal(expecting.status, 201);
@@ -57,7 +61,12 @@ test('processes: a client that leaves while it is counted', async () => {
   const logged = Promise.all([ofGone('refused'), ofGone('request')]);
   // The stopped process counts nothing.
   service.process.kill('SIGSTOP');
-  const lines = ['POST /tags HTTP/1.1', 'host: 127.0.0.1', 'x-api-key: three', 'x-request-id: gone'];
+  const lines = [
+    'POST /tags HTTP/1.1',
+    'host: 127.0.0.1',
+    'x-api-key: three',
+    'x-request-id: gone',
+  ];
   socket.end(`${lines.join('\r\n')}\r\ncontent-length: 9\r\n\r\n`);
   await once(socket, 'close');
   service.process.kill('SIGCONT');
@@ -66,7 +75,8 @@ test('processes: a client that leaves while it is counted', async () => {
 });
 
 test('processes: wrong keys count for all together', async () => {
-  for (let count = 0; count < 10; count += 1) assert.equal((await get(`wrong${count}`)).status, 401);
+  for (let count = 0; count < 10; count += 1)
+    assert.equal((await get(`wrong${count}`)).status, 401);
   for (const key of ['wrong', 'three', 'three']) assert.equal((await get(key)).status, 429);
 });
 

@@ -1,4 +1,5 @@
-// A process that ends is replaced, and the service goes on. The tests share a service, which the last of them stops.
+// A process that ends is replaced, and the service goes on. The tests share a service, which the
+// last of them stops.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +20,8 @@ const service = await startProcesses({ after }, 2, ['--api-keys-file', keys, '--
 });
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 const message = (text: string) => service.nextLine((line) => line.message.includes(text));
-const statusOf = async (key: string) => (await request(service.url, 'GET', '/notes', withKey(key))).status;
+const statusOf = async (key: string) =>
+  (await request(service.url, 'GET', '/notes', withKey(key))).status;
 
 /** Whether a process has that file open. */
 function opens(pid: number, file: string): boolean {

@@ -1,4 +1,5 @@
-// Chunked bodies: sizes, extensions, line ends and trailers. RFC 9112, section 7.1; RFC 9110, section 6.5.
+// Chunked bodies: sizes, extensions, line ends and trailers. RFC 9112, section 7.1; RFC 9110,
+// section 6.5.
 import { call, chunked, get, NOTE } from '../../support/raw.ts';
 import type { RawTable } from '../../support/raw-table.ts';
 
@@ -25,7 +26,10 @@ const SIZES: RawTable = {
   'a size that is too small': [chunked('2\r\nhello\r\n0\r\n\r\n'), 'bad-request'],
   'a size that is too large': [chunked('7\r\nhello\r\n0\r\n\r\n'), 'bad-request'],
   'an extension without a size': [sized(';a=b\r\n'), 'bad-request'],
-  'an invalid size in a body that is not read': [`${get('Transfer-Encoding: chunked\r\n')}zz\r\n`, 'bad-request'],
+  'an invalid size in a body that is not read': [
+    `${get('Transfer-Encoding: chunked\r\n')}zz\r\n`,
+    'bad-request',
+  ],
   'a body of no chunks': [chunked('0\r\n\r\n'), 'bad-request'],
   'a size of a terabyte': [chunked(`10000000000\r\n${'x'.repeat(1_100_000)}`), 'payload-too-large'],
   'chunks that together exceed the limit': [
@@ -36,9 +40,15 @@ const SIZES: RawTable = {
   'a size in lower case': [chunked(`18\r\n${NOTE}\r\na\r\n${' '.repeat(10)}\r\n0\r\n\r\n`), 201],
   'a size in upper case': [chunked(`18\r\n${NOTE}\r\nA\r\n${' '.repeat(10)}\r\n0\r\n\r\n`), 201],
   'a last size of several zeros': [chunked(`18\r\n${NOTE}\r\n0000\r\n\r\n`), 201],
-  'chunks of one byte': [chunked(`${[...NOTE].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`), 201],
+  'chunks of one byte': [
+    chunked(`${[...NOTE].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`),
+    201,
+  ],
   'a GET in chunks': [`${get('Transfer-Encoding: chunked\r\n')}5\r\nhello\r\n0\r\n\r\n`, 200],
-  'a DELETE in chunks': [`${call('DELETE', 'Transfer-Encoding: chunked\r\n', '/notes/0')}0\r\n\r\n`, 'not-found'],
+  'a DELETE in chunks': [
+    `${call('DELETE', 'Transfer-Encoding: chunked\r\n', '/notes/0')}0\r\n\r\n`,
+    'not-found',
+  ],
 };
 
 const ENDS: RawTable = {
@@ -47,9 +57,15 @@ const ENDS: RawTable = {
   'a size that ends with a bare carriage return': [sized('13\r'), 'bad-request'],
   'a size that ends with two carriage returns': [sized('13\r\r\n'), 'bad-request'],
   'a chunk that ends with a bare line feed': [chunked(`18\r\n${NOTE}\n0\r\n\r\n`), 'bad-request'],
-  'a chunk that ends with a bare carriage return': [chunked(`18\r\n${NOTE}\r0\r\n\r\n`), 'bad-request'],
+  'a chunk that ends with a bare carriage return': [
+    chunked(`18\r\n${NOTE}\r0\r\n\r\n`),
+    'bad-request',
+  ],
   'a chunk without an end': [chunked(`18\r\n${NOTE}0\r\n\r\n`), 'bad-request'],
-  'an empty line between chunks': [chunked(`5\r\n${HEAD}\r\n\r\n13\r\n${REST}\r\n0\r\n\r\n`), 'bad-request'],
+  'an empty line between chunks': [
+    chunked(`5\r\n${HEAD}\r\n\r\n13\r\n${REST}\r\n0\r\n\r\n`),
+    'bad-request',
+  ],
   'a body that ends with a bare line feed': [chunked(`18\r\n${NOTE}\r\n0\r\n\n`), 'bad-request'],
 };
 

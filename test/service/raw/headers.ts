@@ -8,7 +8,8 @@ const TOO_LARGE = 'request-header-fields-too-large';
 const { headerCount } = HTTP_LIMITS;
 
 /** A GET with `count` headers, including the two that every request has. */
-const counted = (count: number, line = 'x: y\r\n', version?: string) => get(line.repeat(count - 2), '/notes', version);
+const counted = (count: number, line = 'x: y\r\n', version?: string) =>
+  get(line.repeat(count - 2), '/notes', version);
 const json = (headers: string) => post(`${headers}Content-Length: ${NOTE.length}\r\n`, NOTE);
 
 const FORMS: RawTable = {
@@ -67,15 +68,30 @@ const SIZES: RawTable = {
   'one too many': [counted(headerCount + 1), TOO_LARGE],
   'one too many in HTTP/1.0': [counted(headerCount + 1, 'x: y\r\n', 'HTTP/1.0'), TOO_LARGE],
   'one cookie too many': [counted(headerCount + 1, 'Cookie: a=b\r\n'), TOO_LARGE],
-  'one too many, each of a name that Node keeps once': [counted(headerCount + 1, 'Referer: a\r\n'), TOO_LARGE],
-  'one too many, the last of them a second host': [counted(headerCount).replace(/\r\n$/, `${HOST}\r\n`), TOO_LARGE],
-  'one too many for a path that is not there': [get('x: y\r\n'.repeat(headerCount), '/nothing'), TOO_LARGE],
-  'one too many for a target that is malformed': [get('x: y\r\n'.repeat(headerCount), '/%zz'), TOO_LARGE],
+  'one too many, each of a name that Node keeps once': [
+    counted(headerCount + 1, 'Referer: a\r\n'),
+    TOO_LARGE,
+  ],
+  'one too many, the last of them a second host': [
+    counted(headerCount).replace(/\r\n$/, `${HOST}\r\n`),
+    TOO_LARGE,
+  ],
+  'one too many for a path that is not there': [
+    get('x: y\r\n'.repeat(headerCount), '/nothing'),
+    TOO_LARGE,
+  ],
+  'one too many for a target that is malformed': [
+    get('x: y\r\n'.repeat(headerCount), '/%zz'),
+    TOO_LARGE,
+  ],
   'one too many for HEAD': [call('HEAD', 'x: y\r\n'.repeat(headerCount)), TOO_LARGE],
   'one too many for OPTIONS *': [call('OPTIONS', 'x: y\r\n'.repeat(headerCount), '*'), TOO_LARGE],
   'one too many with a body': [json('x: y\r\n'.repeat(headerCount)), TOO_LARGE],
   'thousands of empty ones': [get('x:\r\n'.repeat(3_500)), TOO_LARGE],
-  'two host lines, thousands of lines apart': [bare(`${HOST}${'x:\r\n'.repeat(2_500)}${HOST}${CLOSE}`), TOO_LARGE],
+  'two host lines, thousands of lines apart': [
+    bare(`${HOST}${'x:\r\n'.repeat(2_500)}${HOST}${CLOSE}`),
+    TOO_LARGE,
+  ],
   'thousands of different ones': [
     get(Array.from({ length: 1_500 }, (_, index) => `x${index}: y\r\n`).join('')),
     TOO_LARGE,
@@ -95,27 +111,45 @@ const EXPECTATIONS: RawTable = {
     post('Expect: 100-continue\r\nExpect: foo\r\nContent-Length: 5\r\n'),
     'expectation-failed',
   ],
-  '100-continue with a parameter': [post('Expect: 100-continue;a=b\r\nContent-Length: 5\r\n'), 'expectation-failed'],
-  '100-continue in quotes': [post('Expect: "100-continue"\r\nContent-Length: 5\r\n'), 'expectation-failed'],
+  '100-continue with a parameter': [
+    post('Expect: 100-continue;a=b\r\nContent-Length: 5\r\n'),
+    'expectation-failed',
+  ],
+  '100-continue in quotes': [
+    post('Expect: "100-continue"\r\nContent-Length: 5\r\n'),
+    'expectation-failed',
+  ],
   '101-continue': [post('Expect: 101-continue\r\nContent-Length: 5\r\n'), 'expectation-failed'],
   'an empty expectation': [get('Expect:\r\n'), 200],
   'an unknown expectation in HTTP/1.0': [get('Expect: foo\r\n', '/notes', 'HTTP/1.0'), 200],
 };
 
 const ASKING: RawTable = {
-  'an upgrade to a WebSocket': [get('Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'), 200],
-  'an upgrade to HTTP/2': [get('Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n'), 200],
+  'an upgrade to a WebSocket': [
+    get('Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'),
+    200,
+  ],
+  'an upgrade to HTTP/2': [
+    get('Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n'),
+    200,
+  ],
   'an upgrade to nothing': [get('Connection: Upgrade\r\nUpgrade:\r\n'), 200],
   'Connection: close in upper case': [bare(`${HOST}CONNECTION: CLOSE\r\n`), 200],
   'keep-alive and close': [bare(`${HOST}Connection: keep-alive, close\r\n`), 200],
-  'keep-alive and close on two lines': [bare(`${HOST}Connection: keep-alive\r\nConnection: close\r\n`), 200],
+  'keep-alive and close on two lines': [
+    bare(`${HOST}Connection: keep-alive\r\nConnection: close\r\n`),
+    200,
+  ],
   'a Connection header that names Host': [get('Connection: Host\r\n'), 200],
   'a very long keep-alive': [get('Keep-Alive: timeout=999999999, max=999999999\r\n'), 200],
   'a Range header': [get('Range: bytes=0-5\r\n'), 200],
   'If-Match and If-None-Match without an ETag': [get('If-None-Match: *\r\nIf-Match: "x"\r\n'), 200],
   'an invalid If-Modified-Since': [get('If-Modified-Since: yesterday\r\n'), 200],
   'an invalid Accept': [get('Accept: image/png;q=x, ;;;\r\n'), 200],
-  'an Accept-Encoding that excludes everything': [get('Accept-Encoding: identity;q=0, *;q=0\r\n'), 200],
+  'an Accept-Encoding that excludes everything': [
+    get('Accept-Encoding: identity;q=0, *;q=0\r\n'),
+    200,
+  ],
   'another method in a header': [get('X-HTTP-Method-Override: DELETE\r\n'), 200],
   'another address in a header': [get('X-Forwarded-For: , nonsense\r\nForwarded: for=\r\n'), 200],
   'trailers and codings of the answer': [get('TE: trailers, gzip;q=2\r\n'), 200],

@@ -1,19 +1,30 @@
-// Hosts: a request has exactly one, and it is valid. RFC 9112, section 3.2; RFC 9110, section 7.2; RFC 3986, 3.2.2.
+// Hosts: a request has exactly one, and it is valid. RFC 9112, section 3.2; RFC 9110, section 7.2;
+// RFC 3986, 3.2.2.
 import { bare, bytes, CLOSE, chunked, get, HOST, NOTE } from '../../support/raw.ts';
 import type { RawTable } from '../../support/raw-table.ts';
 
-const host = (value: string, version?: string) => bare(`Host: ${value}\r\n${CLOSE}`, '/notes', version);
+const host = (value: string, version?: string) =>
+  bare(`Host: ${value}\r\n${CLOSE}`, '/notes', version);
 
 const MALFORMED: RawTable = {
   'two host lines': [bare(`${HOST}${HOST}${CLOSE}`), 'bad-request'],
   'two different host lines': [bare(`${HOST}hOST: b\r\n${CLOSE}`), 'bad-request'],
   'two host lines, the first of them empty': [bare(`Host:\r\n${HOST}${CLOSE}`), 'bad-request'],
-  'two host lines with 90 lines between': [bare(`${HOST}${'x:\r\n'.repeat(90)}${HOST}${CLOSE}`), 'bad-request'],
+  'two host lines with 90 lines between': [
+    bare(`${HOST}${'x:\r\n'.repeat(90)}${HOST}${CLOSE}`),
+    'bad-request',
+  ],
   'two host lines in HTTP/1.0': [bare(HOST + HOST, '/notes', 'HTTP/1.0'), 'bad-request'],
-  'two host lines beside an absolute target': [bare(HOST + HOST + CLOSE, 'http://localhost/notes'), 'bad-request'],
+  'two host lines beside an absolute target': [
+    bare(HOST + HOST + CLOSE, 'http://localhost/notes'),
+    'bad-request',
+  ],
   'no host': [bare(CLOSE), 'bad-request'],
   'no host beside an absolute target': [bare(CLOSE, 'http://localhost/notes'), 'bad-request'],
-  'names similar to Host': [bare(`Host_: localhost\r\nX-Host: localhost\r\n${CLOSE}`), 'bad-request'],
+  'names similar to Host': [
+    bare(`Host_: localhost\r\nX-Host: localhost\r\n${CLOSE}`),
+    'bad-request',
+  ],
   'a path': [host('a/b'), 'bad-request'],
   'a query': [host('a?b'), 'bad-request'],
   'a fragment': [host('a#b'), 'bad-request'],
@@ -38,7 +49,10 @@ const MALFORMED: RawTable = {
   'a name in brackets': [host('[localhost]'), 'bad-request'],
   'a zone in brackets': [host('[fe80::1%25eth0]'), 'bad-request'],
   'a malformed one in HTTP/1.0': [host('a b', 'HTTP/1.0'), 'bad-request'],
-  'a malformed one beside an absolute target': [bare(`Host: a b\r\n${CLOSE}`, 'http://localhost/notes'), 'bad-request'],
+  'a malformed one beside an absolute target': [
+    bare(`Host: a b\r\n${CLOSE}`, 'http://localhost/notes'),
+    'bad-request',
+  ],
 };
 
 const ODD: RawTable = {

@@ -1,4 +1,5 @@
-// Malformed requests: which fault is answered, what follows them, and whether the service keeps working.
+// Malformed requests: which fault is answered, what follows them, and whether the service keeps
+// working.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { ProblemSlug } from '../../../src/http/problem.ts';
@@ -72,7 +73,12 @@ test('malformed bodies: the answer to HEAD is not lost', async () => {
 });
 
 test('incomplete requests: 400 when the client ends the connection', async () => {
-  for (const start of ['GET /no', bare(HOST).slice(0, -2), post('Content-Length: 9\r\n', '{'), chunked('5\r\nhe')]) {
+  for (const start of [
+    'GET /no',
+    bare(HOST).slice(0, -2),
+    post('Content-Length: 9\r\n', '{'),
+    chunked('5\r\nhe'),
+  ]) {
     const conversation = await converse(service, start);
     conversation.socket.end();
     assertProblem(await conversation.answer(), 'bad-request');
@@ -125,7 +131,12 @@ test('connections: kept open when client and service agree', async () => {
 
 test('fault order: each correction reveals the next fault', async (t) => {
   const strict = await startService(t, { bodyLimitBytes: 1_000 });
-  const [long, noJson, wrong, right] = ['x'.repeat(1_001), '{', '{"title":1}', '{"title":"a","body":"b"}'];
+  const [long, noJson, wrong, right] = [
+    'x'.repeat(1_001),
+    '{',
+    '{"title":1}',
+    '{"title":"a","body":"b"}',
+  ];
   const text = ['content-type: text/plain'];
   const steps = [
     {
@@ -148,6 +159,7 @@ test('fault order: each correction reveals the next fault', async (t) => {
     const { socket, answer } = await converse(strict, sent);
     const { detail } = assertProblem(await answer(), slug);
     socket.destroy();
-    if (sent.includes('/notes/1 ') && slug === 'not-found') assert.equal(detail, 'Note with ID 1 was not found.');
+    if (sent.includes('/notes/1 ') && slug === 'not-found')
+      assert.equal(detail, 'Note with ID 1 was not found.');
   }
 });

@@ -1,4 +1,5 @@
-// A few hundred mutated requests, the same at each run. test/endurance/mutations.test.ts sends thousands at random.
+// A few hundred mutated requests, the same at each run. test/endurance/mutations.test.ts sends
+// thousands at random.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sendMutations } from '../../support/fuzz.ts';
@@ -15,7 +16,9 @@ test('mutations: the samples cover every operation of the contract', () => {
   const { bare, withBodies, demonstrations } = samples;
   assert.ok(bare.length > 50 && withBodies.length >= 12 && demonstrations.length >= 12);
   assert.deepEqual(
-    [...bare, ...withBodies, ...demonstrations].filter((text) => text.includes('undefined') || /\{\w+\}/.test(text)),
+    [...bare, ...withBodies, ...demonstrations].filter(
+      (text) => text.includes('undefined') || /\{\w+\}/.test(text),
+    ),
     [],
   );
 });
@@ -27,10 +30,17 @@ test(`mutations: ${REQUESTS} requests get complete answers`, async (t) => {
   const tally = createTally();
   // The demonstrations take a thousand times as long.
   const cheap = { ...samples, demonstrations: samples.bare };
-  await sendMutations(service.port, { samples: cheap, seed: 1, first: 0, last: REQUESTS, lanes: 8 }, tally);
+  await sendMutations(
+    service.port,
+    { samples: cheap, seed: 1, first: 0, last: REQUESTS, lanes: 8 },
+    tally,
+  );
   t.diagnostic(JSON.stringify({ ...tally, statuses: Object.fromEntries(tally.statuses) }));
   const accepted = (tally.statuses.get(200) ?? 0) + (tally.statuses.get(201) ?? 0);
-  assert.ok(accepted > REQUESTS / 20, `only ${accepted} were accepted: the mutations are too rough`);
+  assert.ok(
+    accepted > REQUESTS / 20,
+    `only ${accepted} were accepted: the mutations are too rough`,
+  );
   assert.equal((await service.request('POST', '/notes', { json: note })).status, 201);
   assert.deepEqual(
     service.log.filter(({ level }) => level === 'error'),

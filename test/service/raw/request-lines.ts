@@ -27,7 +27,10 @@ const METHODS: RawTable = {
   'M-SEARCH': [call('M-SEARCH'), 'method-not-allowed'],
   LINK: [call('LINK'), 'method-not-allowed'],
   QUERY: [call('QUERY'), 'method-not-allowed'],
-  'a method that the path does not have': [call('PUT', 'Content-Length: 0\r\n'), 'method-not-allowed'],
+  'a method that the path does not have': [
+    call('PUT', 'Content-Length: 0\r\n'),
+    'method-not-allowed',
+  ],
   'HEAD where there is no GET': [call('HEAD', '', '/counter/increment'), 'method-not-allowed'],
   'HEAD of an unknown path': [call('HEAD', '', '/nothing'), 'not-found'],
   HEAD: [call('HEAD'), 200],
@@ -35,10 +38,22 @@ const METHODS: RawTable = {
 };
 
 const SHAPES: RawTable = {
-  'lines that end with a bare line feed': [`GET /notes HTTP/1.1\nHost: localhost\n${CLOSE}\n`, 'bad-request'],
-  'a request line that ends with a bare line feed': [`GET /notes HTTP/1.1\n${HOST}\r\n`, 'bad-request'],
-  'a request line that ends with a bare carriage return': [`GET /notes HTTP/1.1\r${HOST}\r\n`, 'bad-request'],
-  'a request line that ends with two carriage returns': [`GET /notes HTTP/1.1\r\r\n${HOST}\r\n`, 'bad-request'],
+  'lines that end with a bare line feed': [
+    `GET /notes HTTP/1.1\nHost: localhost\n${CLOSE}\n`,
+    'bad-request',
+  ],
+  'a request line that ends with a bare line feed': [
+    `GET /notes HTTP/1.1\n${HOST}\r\n`,
+    'bad-request',
+  ],
+  'a request line that ends with a bare carriage return': [
+    `GET /notes HTTP/1.1\r${HOST}\r\n`,
+    'bad-request',
+  ],
+  'a request line that ends with two carriage returns': [
+    `GET /notes HTTP/1.1\r\r\n${HOST}\r\n`,
+    'bad-request',
+  ],
   'a request line with a fourth word': [`GET /notes HTTP/1.1 x\r\n${HOST}\r\n`, 'bad-request'],
   'tabs between the words': [`GET\t/notes\tHTTP/1.1\r\n${HOST}\r\n`, 'bad-request'],
   'a vertical tab between the words': [`GET\v/notes HTTP/1.1\r\n${HOST}\r\n`, 'bad-request'],
@@ -89,7 +104,11 @@ const OTHER_PROTOCOLS: RawTable = {
   'the preface of HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad-request'],
   'an answer of HTTP': ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 'bad-request'],
   RTSP: ['OPTIONS rtsp://localhost/notes RTSP/1.0\r\nCSeq: 1\r\n\r\n', 'bad-request'],
-  'RTSP with a path': ['SETUP /notes RTSP/1.0\r\nCSeq: 1\r\n\r\n', 'method-not-allowed', 'bad-request'],
+  'RTSP with a path': [
+    'SETUP /notes RTSP/1.0\r\nCSeq: 1\r\n\r\n',
+    'method-not-allowed',
+    'bad-request',
+  ],
   'the source of Icecast': ['SOURCE /notes ICE/1.0\r\n\r\n', 'method-not-allowed', 'bad-request'],
   SIP: ['INVITE sip:a@localhost SIP/2.0\r\n\r\n', 'bad-request'],
   SMTP: ['EHLO localhost\r\n', 'bad-request'],
@@ -97,7 +116,10 @@ const OTHER_PROTOCOLS: RawTable = {
   Redis: ['*1\r\n$4\r\nPING\r\n', 'bad-request'],
   memcached: ['get notes\r\n', 'bad-request'],
   'a server that speaks first (SSH)': ['SSH-2.0-OpenSSH_9.7\r\n', 'bad-request'],
-  'the header of a proxy': ['PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\nGET / HTTP/1.1\r\n\r\n', 'bad-request'],
+  'the header of a proxy': [
+    'PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\nGET / HTTP/1.1\r\n\r\n',
+    'bad-request',
+  ],
   'the binary header of a proxy': [Buffer.from('0d0a0d0a000d0a515549540a', 'hex'), 'bad-request'],
   'the greeting of TLS': [Buffer.from('16030100ea010000e60303', 'hex'), 'bad-request'],
   'the greeting of SOCKS': [Buffer.from('050100', 'hex'), 'bad-request'],

@@ -31,7 +31,10 @@ const MALFORMED: RawTable = {
   'an absolute target that is only a scheme': [get('', 'http://'), 'bad-request'],
   'an absolute target with one slash': [get('', 'http:/localhost/notes'), 'bad-request'],
   'an absolute target with a user': [get('', 'http://user@localhost/notes'), 'bad-request'],
-  'an absolute target with user and password': [get('', 'http://u:p@localhost/notes'), 'bad-request'],
+  'an absolute target with user and password': [
+    get('', 'http://u:p@localhost/notes'),
+    'bad-request',
+  ],
   'an absolute target with a fragment': [get('', 'http://localhost/notes#top'), 'bad-request'],
   'another scheme': [get('', 'ftp://localhost/notes'), 'bad-request'],
   'an empty scheme': [get('', '://localhost/notes'), 'bad-request'],
@@ -66,7 +69,10 @@ const NOT_THERE: RawTable = {
 const TOO_LARGE: RawTable = {
   '17 KB of path': [get('', `/${'x'.repeat(17_000)}`), 'request-header-fields-too-large'],
   '17 KB of query': [get('', `/notes?${'x'.repeat(17_000)}`), 'request-header-fields-too-large'],
-  'a megabyte of percent-encoding': [get('', `/${'%41'.repeat(350_000)}`), 'request-header-fields-too-large'],
+  'a megabyte of percent-encoding': [
+    get('', `/${'%41'.repeat(350_000)}`),
+    'request-header-fields-too-large',
+  ],
 };
 
 const ODD: RawTable = {
@@ -83,7 +89,10 @@ const ODD: RawTable = {
   'a query of separators': [get('', '/notes?&&=&==&'), 200],
   'a query of 15,000 characters': [get('', `/notes?x=${'y'.repeat(15_000)}`), 200],
   'a query of thousands of parameters': [get('', `/notes?${'a&'.repeat(7_000)}`), 200],
-  'a query with the names of inherited members': [get('', '/notes?__proto__=1&constructor=2&toString'), 200],
+  'a query with the names of inherited members': [
+    get('', '/notes?__proto__=1&constructor=2&toString'),
+    200,
+  ],
   'characters in the query that should be percent-encoded': [get('', '/notes?x="<>{}|\\^`'), 200],
   'bytes beyond ASCII in the query': [bytes(get('', '/notes?x=\xc3\xa9')), 200, 'bad-request'],
   'OPTIONS *': [call('OPTIONS', '', '*'), 204],

@@ -15,7 +15,11 @@ test('bodies', async (t) => {
   const total = async () => (await service.request('GET', '/notes')).json.total;
 
   await t.test('media types: JSON under any of its names, or none', async () => {
-    for (const type of ['application/json', 'Application/JSON;charset="UTF-8"', 'application/a+json']) {
+    for (const type of [
+      'application/json',
+      'Application/JSON;charset="UTF-8"',
+      'application/a+json',
+    ]) {
       const { status, json } = await post(NOTE, { 'content-type': type });
       assert.deepEqual([status, json.title], [201, 'a'], type);
     }
@@ -28,7 +32,10 @@ test('bodies', async (t) => {
       const answer = await post(NOTE, { 'content-type': type });
       assert.equal(answer.status, 415, type);
       assert.match(answer.json.detail, /content-type: application\/json/);
-      assert.match(answer.json.detail, /curl: --json DATA, or -H "content-type: application\/json"/);
+      assert.match(
+        answer.json.detail,
+        /curl: --json DATA, or -H "content-type: application\/json"/,
+      );
       assert.equal(answer.headers.accept, 'application/json');
     }
     assert.equal(await total(), before);
@@ -125,7 +132,9 @@ test('bodies', async (t) => {
     for (const body of ['[]', `[${NOTE}]`, 'null', 'true', '4.0', '"title"']) {
       const { status, json } = await post(body);
       assert.equal(status, 422, body);
-      assert.deepEqual(json.errors, [{ field: '', in: 'body', pointer: '#', code: 'type', detail: 'must be object' }]);
+      assert.deepEqual(json.errors, [
+        { field: '', in: 'body', pointer: '#', code: 'type', detail: 'must be object' },
+      ]);
     }
   });
 

@@ -5,7 +5,9 @@ import { allItems } from '../../support/collections.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
-/** Creates two notes, the first with one comment. Resolves with the paths of the lists and the id. */
+/**
+ * Creates two notes, the first with one comment. Resolves with the paths of the lists and the id.
+ */
 async function createTwo(service: Service): Promise<{ one: string; two: string; id: number }> {
   const lists: string[] = [];
   for (const title of ['one', 'two']) {
@@ -40,7 +42,9 @@ test('comments', async (t) => {
     const calls = [
       ['GET', ''],
       ['POST', ''],
-      ...[`/${id}`, '/999'].flatMap((record) => ['GET', 'PUT', 'DELETE'].map((each) => [each, record])),
+      ...[`/${id}`, '/999'].flatMap((record) =>
+        ['GET', 'PUT', 'DELETE'].map((each) => [each, record]),
+      ),
     ] as [method: string, record: string][];
     for (const noteId of ['999', '0999', '-1', '9007199254740993']) {
       for (const [method, record] of calls) {
@@ -66,8 +70,12 @@ test('comments', async (t) => {
 
   await t.test('comments: kept when their note is replaced', async () => {
     const { one, id } = await createTwo(service);
-    await service.request('PUT', `/notes/${noteIdOf(one)}`, { json: { title: 'new', body: 'new' } });
-    assert.deepEqual(await allItems(service, one), [{ id, note_id: noteIdOf(one), body: 'of one' }]);
+    await service.request('PUT', `/notes/${noteIdOf(one)}`, {
+      json: { title: 'new', body: 'new' },
+    });
+    assert.deepEqual(await allItems(service, one), [
+      { id, note_id: noteIdOf(one), body: 'of one' },
+    ]);
   });
 
   await t.test('comments: deleted with their note, and no others', async () => {

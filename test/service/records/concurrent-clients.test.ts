@@ -30,20 +30,50 @@ test('clients: writes of all kinds in one batch', async (t) => {
   await createNotes(service, 4);
   await service.request('DELETE', '/notes/2');
   await service.request('POST', '/notes/1/comments', { json: { body: 'of one' } });
-  const kinds: ((index: number) => [method: string, path: string, json: object | undefined, answer: unknown[]])[] = [
-    (index) => ['POST', '/notes/1/comments', { body: `${index}` }, [201, { note_id: 1, body: `${index}` }]],
+  const kinds: ((
+    index: number,
+  ) => [method: string, path: string, json: object | undefined, answer: unknown[]])[] = [
+    (index) => [
+      'POST',
+      '/notes/1/comments',
+      { body: `${index}` },
+      [201, { note_id: 1, body: `${index}` }],
+    ],
     (index) => ['POST', '/notes/2/comments', { body: `${index}` }, missing('Note', 2)],
-    (index) => ['POST', '/notes/3/comments', { body: `${index}` }, [201, { note_id: 3, body: `${index}` }]],
+    (index) => [
+      'POST',
+      '/notes/3/comments',
+      { body: `${index}` },
+      [201, { note_id: 3, body: `${index}` }],
+    ],
     (index) => ['POST', '/tags', { name: `${index}` }, [201, { name: `${index}` }]],
-    (index) => ['POST', '/notes', { title: `${index}`, body: 'x' }, [201, { title: `${index}`, body: 'x' }]],
-    (index) => ['PUT', '/notes/4', { title: `${index}`, body: 'x' }, [200, { title: `${index}`, body: 'x' }]],
+    (index) => [
+      'POST',
+      '/notes',
+      { title: `${index}`, body: 'x' },
+      [201, { title: `${index}`, body: 'x' }],
+    ],
+    (index) => [
+      'PUT',
+      '/notes/4',
+      { title: `${index}`, body: 'x' },
+      [200, { title: `${index}`, body: 'x' }],
+    ],
     (index) => ['PUT', '/notes/2', { title: `${index}`, body: 'x' }, missing('Note', 2)],
-    (index) => ['PUT', '/notes/1/comments/1', { body: `${index}` }, [200, { note_id: 1, body: `${index}` }]],
+    (index) => [
+      'PUT',
+      '/notes/1/comments/1',
+      { body: `${index}` },
+      [200, { note_id: 1, body: `${index}` }],
+    ],
     () => ['PUT', '/notes/3/comments/1', { body: 'x' }, missing('Comment', 1)],
     () => ['DELETE', '/notes/3/comments/1', undefined, missing('Comment', 1)],
     () => ['DELETE', '/tags/99', undefined, missing('Tag', 99)],
   ];
-  const calls = Array.from({ length: IN_ONE_BATCH - 1 }, (_, index) => kinds[index % kinds.length]?.(index) ?? []);
+  const calls = Array.from(
+    { length: IN_ONE_BATCH - 1 },
+    (_, index) => kinds[index % kinds.length]?.(index) ?? [],
+  );
   const answers = await together(service, calls.length, (index) => {
     const [method = '', path = '', json] = calls[index] ?? [];
     return service.request(method, path, json ? { json } : {});
@@ -51,10 +81,13 @@ test('clients: writes of all kinds in one batch', async (t) => {
   for (const [index, { status, json, headers }] of answers.entries()) {
     const { id, detail, ...record } = json;
     assert.deepEqual([status, detail ?? record], calls[index]?.[3], `${calls[index]}`);
-    if (status === 201) assert.deepEqual((await service.request('GET', String(headers.location))).json, json);
+    if (status === 201)
+      assert.deepEqual((await service.request('GET', String(headers.location))).json, json);
     if (status === 200) assert.equal(id, Number(calls[index]?.[1]?.split('/').at(-1)));
   }
-  const created = answers.filter(({ status }) => status === 201).map(({ headers }) => headers.location);
+  const created = answers
+    .filter(({ status }) => status === 201)
+    .map(({ headers }) => headers.location);
   assert.equal(new Set(created).size, created.length);
   await assertSound(service.file);
 });
@@ -68,7 +101,9 @@ test('clients: of many deletes of a record one succeeds', async (t) => {
     ['Note', '/notes/1'],
   ] as const) {
     if (label !== 'Note') {
-      await service.request('POST', path.slice(0, path.lastIndexOf('/')), { json: { name: 'x', body: 'x' } });
+      await service.request('POST', path.slice(0, path.lastIndexOf('/')), {
+        json: { name: 'x', body: 'x' },
+      });
     }
     const answers = await together(service, 50, () => service.request('DELETE', path));
     assert.equal(answers.filter(({ status }) => status === 204).length, 1, label);
@@ -84,12 +119,15 @@ test('clients: a record replaced and deleted at once is gone', async (t) => {
   await createNotes(service, 1);
   const json = { title: 'new', body: 'new' };
   const answers = await together(service, 50, (index) =>
-    index === 25 ? service.request('DELETE', '/notes/1') : service.request('PUT', '/notes/1', { json }),
+    index === 25
+      ? service.request('DELETE', '/notes/1')
+      : service.request('PUT', '/notes/1', { json }),
   );
   assert.equal(answers[25]?.status, 204);
   for (const [index, answer] of answers.entries()) {
     if (answer.status === 200) assert.deepEqual(answer.json, { id: 1, ...json });
-    else if (index !== 25) assert.deepEqual([answer.status, answer.json.detail], missing('Note', 1));
+    else if (index !== 25)
+      assert.deepEqual([answer.status, answer.json.detail], missing('Note', 1));
   }
   assert.equal((await service.request('GET', '/notes/1')).status, 404);
 });

@@ -1,7 +1,12 @@
 // Ids: how they are given, and how a path names them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COLLECTIONS, type CollectionUnderTest, inputOf, prepare } from '../../support/collections.ts';
+import {
+  COLLECTIONS,
+  type CollectionUnderTest,
+  inputOf,
+  prepare,
+} from '../../support/collections.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 async function create(service: Service, collection: CollectionUnderTest): Promise<number> {

@@ -153,7 +153,10 @@ for (const collection of COLLECTIONS) {
           for (const method of methods) {
             for (const text of [letter, letter.repeat(maxLength)]) {
               const { status, json } = await send(method, text);
-              assert.deepEqual([status, json[field] === text], [method === 'PUT' ? 200 : 201, true]);
+              assert.deepEqual(
+                [status, json[field] === text],
+                [method === 'PUT' ? 200 : 201, true],
+              );
               const read = await service.request('GET', `${path}/${json.id}`);
               assert.ok(read.json[field] === text, `${field} of ${JSON.stringify(letter)}`);
             }

@@ -7,7 +7,9 @@ import { assertKept, codePoints } from '../../support/texts.ts';
 
 const TEXTS = {
   'NUL inside and at the ends': '\u0000a\u0000b\u0000',
-  'control characters': Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).join('x'),
+  'control characters': Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).join(
+    'x',
+  ),
   'quotes and backslashes': '"\\"\\\\\'`\\u0041\\n',
   'line ends of all kinds': 'a\nb\r\nc\rd\u2028e\u2029f\u0085g',
   'white space around it': '  \t x \u00a0\u3000\n',
@@ -31,7 +33,9 @@ const LONE_SURROGATES = [
   '\\ud83d\\u0041',
 ];
 
-/** A surrogate, a NUL in two bytes, a code point beyond the last, a stray byte, half a character. */
+/**
+ * A surrogate, a NUL in two bytes, a code point beyond the last, a stray byte, half a character.
+ */
 const NO_UTF_8 = ['eda080', 'c080', 'f4908080', 'ff', 'e282'];
 
 for (const collection of COLLECTIONS) {
@@ -68,7 +72,9 @@ for (const collection of COLLECTIONS) {
       }
     }
 
-    const [head = '', tail = ''] = JSON.stringify(inputOf(collection, 'after~')).split(/~(?=[^~]*$)/);
+    const [head = '', tail = ''] = JSON.stringify(inputOf(collection, 'after~')).split(
+      /~(?=[^~]*$)/,
+    );
     for (const bytes of NO_UTF_8) {
       const body = Buffer.concat([Buffer.from(head), Buffer.from(bytes, 'hex'), Buffer.from(tail)]);
       for (const [method, target] of targets) {

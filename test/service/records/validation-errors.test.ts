@@ -55,9 +55,17 @@ const CASES: readonly (readonly [path: string, body: unknown, errors: readonly u
   [
     '/semaphore/run',
     { task_ids: [1, 'x', 2, null], concurrency_limit: 9 },
-    [integer('#/task_ids/1'), integer('#/task_ids/3'), inBody('#/concurrency_limit', 'maximum', 'must be <= 8')],
+    [
+      integer('#/task_ids/1'),
+      integer('#/task_ids/3'),
+      inBody('#/concurrency_limit', 'maximum', 'must be <= 8'),
+    ],
   ],
-  ['/pool/run', { items: Array(101).fill('a') }, [inBody('#/items', 'maxItems', 'must NOT have more than 50 items')]],
+  [
+    '/pool/run',
+    { items: Array(101).fill('a') },
+    [inBody('#/items', 'maxItems', 'must NOT have more than 50 items')],
+  ],
   ['/event/sync', { payload: 'x'.repeat(501) }, [tooLong('#/payload', 500)]],
 ];
 
@@ -78,7 +86,11 @@ test('validation errors', async (t) => {
       return { field, in: 'path', code: 'type', detail: 'must be integer' };
     };
     const written = await service.request('PUT', '/notes/a/comments/1.5', { json: {} });
-    assert.deepEqual(written.json.errors, [inPath('note_id'), inPath('comment_id'), missing('body')]);
+    assert.deepEqual(written.json.errors, [
+      inPath('note_id'),
+      inPath('comment_id'),
+      missing('body'),
+    ]);
     const listed = await service.request('GET', '/notes/a/comments?limit=101&offset=-1');
     assert.deepEqual(listed.json.errors, [
       inPath('note_id'),

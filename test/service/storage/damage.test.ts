@@ -1,5 +1,5 @@
-// Damage in the file of a service: records on a damaged page are 503, all others are served, also in the same batch; when the
-// page is restored, everything works.
+// Damage in the file of a service: records on a damaged page are 503, all others are served, also
+// in the same batch; when the page is restored, everything works.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
@@ -33,7 +33,10 @@ function copyNotes(test: TestContext): string {
   return path;
 }
 
-/** Writes into the file as another program: if this process closed it, its service would lose its locks. */
+/**
+ * Writes into the file as another program: if this process closed it, its service would lose its
+ * locks.
+ */
 function overwrite(path: string, page: number, input: Buffer): void {
   const args = [`of=${path}`, `bs=${PAGE_BYTES}`, `seek=${page}`, 'conv=notrunc,fsync'];
   assert.equal(spawnSync('dd', args, { input }).status, 0);
@@ -59,7 +62,8 @@ function faulty(service: Service): Promise<Answer[]> {
 
 async function assertOthersServed(service: Service): Promise<void> {
   assert.ok(await isHealthy(service));
-  for (const id of [1, 400, 600, TOTAL]) assert.equal((await service.request('GET', `/notes/${id}`)).json.id, id);
+  for (const id of [1, 400, 600, TOTAL])
+    assert.equal((await service.request('GET', `/notes/${id}`)).json.id, id);
   assert.equal((await service.request('GET', '/notes?limit=100')).json.items.length, 100);
   assert.equal((await service.request('PUT', '/notes/600', { json: NOTE })).status, 200);
   const { json } = await service.request('POST', '/notes', { json: NOTE });
@@ -88,7 +92,10 @@ for (const byte of [0xff, 0x00]) {
 
     restore();
     assert.equal((await service.request('GET', '/notes/500')).json.title, 'note 500!');
-    assert.equal((await service.request('GET', '/notes?offset=490')).json.items[9].title, 'note 500!');
+    assert.equal(
+      (await service.request('GET', '/notes?offset=490')).json.items[9].title,
+      'note 500!',
+    );
     assert.equal((await service.request('PUT', '/notes/500', { json: NOTE })).status, 200);
     assert.equal((await service.request('DELETE', '/notes/500')).status, 204);
     await assertSound(path);
@@ -122,9 +129,13 @@ test('damage: other requests of the same batch are served', async (t) => {
   for (let round = 0; round < 3; round += 1) {
     const answers = Array.from({ length: 60 }, async (_, index) => {
       const id = index % 10 === 5 ? 500 : 100 + index;
-      const [method, parts] = index % 2 === 0 ? ['GET', {}] : ['PUT', { json: { title: `round ${round}`, body: 'b' } }];
+      const [method, parts] =
+        index % 2 === 0 ? ['GET', {}] : ['PUT', { json: { title: `round ${round}`, body: 'b' } }];
       const path = index % 10 === 6 ? '/notes/500' : `/notes/${id}`;
-      return { path, answer: await service.request(String(method), path, parts as { json?: unknown }) };
+      return {
+        path,
+        answer: await service.request(String(method), path, parts as { json?: unknown }),
+      };
     });
     for (const { path, answer } of await Promise.all(answers)) {
       if (path === '/notes/500') assertUnavailable(answer);

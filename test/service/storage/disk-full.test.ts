@@ -1,5 +1,5 @@
-// A file that may not grow (max_page_count): writes are 503, reads go on, and writes work when there is room again. The endurance
-// tests do the same on a disk that is really full.
+// A file that may not grow (max_page_count): writes are 503, reads go on, and writes work when
+// there is room again. The endurance tests do the same on a disk that is really full.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
@@ -21,7 +21,9 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
     const done = [...connections].map(
       (connection) =>
         new Promise<void>((resolve, reject) => {
-          connection.exec(`PRAGMA max_page_count = ${pages}`, (error) => (error ? reject(error) : resolve()));
+          connection.exec(`PRAGMA max_page_count = ${pages}`, (error) =>
+            error ? reject(error) : resolve(),
+          );
         }),
     );
     return Promise.all(done);
@@ -31,4 +33,5 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
   return { service, makeRoom: () => allow(1_000_000) };
 }
 
-test('full disk: writes are 503, reads go on, all works with room', async (t) => runOutOfRoom(await withFewPages(t)));
+test('full disk: writes are 503, reads go on, all works with room', async (t) =>
+  runOutOfRoom(await withFewPages(t)));

@@ -3,13 +3,21 @@ import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { newFile, openDatabase } from '../../support/databases.ts';
-import { CODES, controlDriver, type FailingDriver, type Fault } from '../../support/failing-driver.ts';
+import {
+  CODES,
+  controlDriver,
+  type FailingDriver,
+  type Fault,
+} from '../../support/failing-driver.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 import { assertUnavailable } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
 
-/** A request with the status of its success and, for a write, a test for its effect on the stored texts. */
+/**
+ * A request with the status of its success and, for a write, a test for its effect on the stored
+ * texts.
+ */
 interface Step {
   readonly method: string;
   readonly path: string;
@@ -25,16 +33,38 @@ const note = (title: string) => ({ title, body: 'b' });
 /** The groups of requests; those of one group are sent together. */
 const SCENARIO: readonly (readonly Step[])[] = [
   [{ method: 'POST', path: '/notes', json: note('one'), status: 201, isDone: holds('one') }],
-  [{ method: 'PUT', path: '/notes/1', json: note('changed'), status: 200, isDone: holds('changed') }],
+  [
+    {
+      method: 'PUT',
+      path: '/notes/1',
+      json: note('changed'),
+      status: 200,
+      isDone: holds('changed'),
+    },
+  ],
   [{ method: 'GET', path: '/notes/1', status: 200 }],
-  [{ method: 'POST', path: '/notes/1/comments', json: { body: 'said' }, status: 201, isDone: holds('said') }],
+  [
+    {
+      method: 'POST',
+      path: '/notes/1/comments',
+      json: { body: 'said' },
+      status: 201,
+      isDone: holds('said'),
+    },
+  ],
   [{ method: 'GET', path: '/notes', status: 200 }],
   [{ method: 'GET', path: '/notes/1/comments?offset=5000', status: 200 }],
   [
     { method: 'POST', path: '/tags', json: { name: 'red' }, status: 201, isDone: holds('red') },
     { method: 'POST', path: '/notes', json: note('two'), status: 201, isDone: holds('two') },
     { method: 'PUT', path: '/notes/1', json: note('again'), status: 200, isDone: holds('again') },
-    { method: 'POST', path: '/notes/1/comments', json: { body: 'heard' }, status: 201, isDone: holds('heard') },
+    {
+      method: 'POST',
+      path: '/notes/1/comments',
+      json: { body: 'heard' },
+      status: 201,
+      isDone: holds('heard'),
+    },
     { method: 'DELETE', path: '/notes/1/comments/1', status: 204, isDone: lacks('said') },
     { method: 'GET', path: '/notes/1', status: 200 },
     { method: 'GET', path: '/notes/1/comments', status: 200 },
@@ -44,14 +74,17 @@ const SCENARIO: readonly (readonly Step[])[] = [
 ];
 
 function assertDefined(step: Step, answer: Answer): void {
-  if (step.path === '/health') assert.deepEqual([answer.status, answer.json], [503, { status: 'ok', db: 'error' }]);
+  if (step.path === '/health')
+    assert.deepEqual([answer.status, answer.json], [503, { status: 'ok', db: 'error' }]);
   else assertUnavailable(answer);
 }
 
 /** Returns all stored texts, as another connection sees them. */
 function storedTexts(file: string): Promise<string> {
   return beside(file, async (connection) => {
-    const tables = ['notes', 'tags', 'comments'].map((table) => connection.run({ sql: `SELECT * FROM ${table}` }));
+    const tables = ['notes', 'tags', 'comments'].map((table) =>
+      connection.run({ sql: `SELECT * FROM ${table}` }),
+    );
     return JSON.stringify(await Promise.all(tables));
   });
 }
@@ -66,10 +99,16 @@ async function assertNothingOpen(file: string): Promise<void> {
 }
 
 /**
- * Plays the scenario on a copy of the database `empty` while `fault` is armed. Every answer must be a defined one and true,
- * the next request must work, and no transaction may stay open. Resolves with whether the fault occurred.
+ * Plays the scenario on a copy of the database `empty` while `fault` is armed. Every answer must be
+ * a defined one and true, the next request must work, and no transaction may stay open. Resolves
+ * with whether the fault occurred.
  */
-async function playWithFault(test: TestContext, empty: string, driver: FailingDriver, fault: Fault): Promise<boolean> {
+async function playWithFault(
+  test: TestContext,
+  empty: string,
+  driver: FailingDriver,
+  fault: Fault,
+): Promise<boolean> {
   const db = newFile(test);
   copyFileSync(empty, db);
   const service = await startService(test, { db });
@@ -78,7 +117,8 @@ async function playWithFault(test: TestContext, empty: string, driver: FailingDr
   for (const [place, steps] of SCENARIO.entries()) {
     // One group after the fault is enough to show that requests work again.
     if (failedIn !== undefined && place > failedIn + 1) break;
-    const sendStep = ({ method, path, json }: Step) => service.request(method, path, json ? { json } : {});
+    const sendStep = ({ method, path, json }: Step) =>
+      service.request(method, path, json ? { json } : {});
     const answers = await Promise.all(steps.map(sendStep));
     if (driver.hasFailed()) failedIn ??= place;
     if (!driver.hasFailed()) {
@@ -94,8 +134,18 @@ async function playWithFault(test: TestContext, empty: string, driver: FailingDr
       const answer = answers[index] ?? assert.fail();
       const isDone = answer.status === step.status;
       if (!isDone) assertDefined(step, answer);
-      if (step.isDone) assert.equal(step.isDone(stored), isDone, `${step.method} ${step.path} was ${answer.status}`);
-      if (!isDone) assert.equal((await sendStep(step)).status, step.status, `${step.method} ${step.path}, again`);
+      if (step.isDone)
+        assert.equal(
+          step.isDone(stored),
+          isDone,
+          `${step.method} ${step.path} was ${answer.status}`,
+        );
+      if (!isDone)
+        assert.equal(
+          (await sendStep(step)).status,
+          step.status,
+          `${step.method} ${step.path}, again`,
+        );
     }
     await assertNothingOpen(service.file);
   }
@@ -116,8 +166,14 @@ export const CASES: readonly Omit<Fault, 'call'>[] = [
   ...(['IOERR', 'CORRUPT'] as const).map((code) => ({ code, manner: 'lasting' }) as const),
 ];
 
-/** Makes call after call of the driver fail, one in each run, until a run has fewer calls; `kindOf` gives each its fault. */
-export async function failEachCall(t: TestContext, kindOf: (call: number) => Omit<Fault, 'call'>): Promise<void> {
+/**
+ * Makes call after call of the driver fail, one in each run, until a run has fewer calls; `kindOf`
+ * gives each its fault.
+ */
+export async function failEachCall(
+  t: TestContext,
+  kindOf: (call: number) => Omit<Fault, 'call'>,
+): Promise<void> {
   const empty = newFile(t);
   await (await openDatabase(t, empty)).close();
   const driver = controlDriver(t);

@@ -1,5 +1,5 @@
-// Another program locks the file of a running service: writes that wait too long are 503 and have no effect, reads go on, and
-// everything works when the lock is released.
+// Another program locks the file of a running service: writes that wait too long are 503 and have
+// no effect, reads go on, and everything works when the lock is released.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { holdLock } from '../../support/databases.ts';
@@ -31,7 +31,9 @@ test('locks: writes are 503, reads go on, all works afterwards', { skip: needsFi
     assert.equal((await service.request('GET', path)).status, 200);
   }
   for (const answer of await writes) assertUnavailable(answer);
-  const errors = service.log.filter(({ level }) => level === 'error').map(({ fields }) => String(fields.error));
+  const errors = service.log
+    .filter(({ level }) => level === 'error')
+    .map(({ fields }) => String(fields.error));
   assert.equal(errors.filter((error) => error.includes('database is locked')).length, 5);
 
   await release();

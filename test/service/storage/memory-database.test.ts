@@ -1,4 +1,5 @@
-// A database in memory has one connection for reads and writes. Clients see no difference, except that a restart loses all.
+// A database in memory has one connection for reads and writes. Clients see no difference, except
+// that a restart loses all.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,10 +10,22 @@ const NOTE = { title: 'a', body: 'b' };
 
 test('memory database: keeps notes and comments, deletes both', async (t) => {
   const service = await startService(t, MEMORY);
-  assert.equal((await service.request('POST', '/notes', { json: NOTE })).headers.location, '/notes/1');
-  assert.equal((await service.request('POST', '/notes/1/comments', { json: { body: 'c' } })).status, 201);
-  assert.equal((await service.request('POST', '/notes/2/comments', { json: { body: 'c' } })).status, 404);
-  assert.equal((await service.request('PUT', '/notes/1', { json: { title: 'new', body: 'b' } })).status, 200);
+  assert.equal(
+    (await service.request('POST', '/notes', { json: NOTE })).headers.location,
+    '/notes/1',
+  );
+  assert.equal(
+    (await service.request('POST', '/notes/1/comments', { json: { body: 'c' } })).status,
+    201,
+  );
+  assert.equal(
+    (await service.request('POST', '/notes/2/comments', { json: { body: 'c' } })).status,
+    404,
+  );
+  assert.equal(
+    (await service.request('PUT', '/notes/1', { json: { title: 'new', body: 'b' } })).status,
+    200,
+  );
   assert.deepEqual((await service.request('GET', '/notes')).json, {
     items: [{ id: 1, title: 'new', body: 'b' }],
     limit: 20,
@@ -28,7 +41,9 @@ test('memory database: keeps notes and comments, deletes both', async (t) => {
 
 test('memory database: concurrent reads and writes, lists are whole', async (t) => {
   const service = await startService(t, MEMORY);
-  const writes = Array.from({ length: 100 }, () => service.request('POST', '/notes', { json: NOTE }));
+  const writes = Array.from({ length: 100 }, () =>
+    service.request('POST', '/notes', { json: NOTE }),
+  );
   const lists = Array.from({ length: 30 }, () => service.request('GET', '/notes?limit=100'));
   const ids = (await Promise.all(writes)).map(({ json }) => json.id);
   assert.deepEqual(

@@ -1,5 +1,6 @@
-// The driver fails at its first call, at its second, and so on: every answer is a defined one and true, the next request
-// works, and no transaction stays open. The kinds of faults take turns; the endurance tests go through all of each kind.
+// The driver fails at its first call, at its second, and so on: every answer is a defined one and
+// true, the next request works, and no transaction stays open. The kinds of faults take turns; the
+// endurance tests go through all of each kind.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DatabaseUnusable } from '../../../src/storage/database.ts';
@@ -27,7 +28,10 @@ test('driver faults: at any call of a start, and the next works', async (t) => {
       assert.match(outcome.message, /^cannot open the database \S+notes\.db: [^\n]+$/);
     }
     const database = outcome instanceof Error ? await openPath(db) : outcome;
-    assert.deepEqual(await change(database, `INSERT INTO tags (name) VALUES ('kept') RETURNING id`), [{ id: 1 }]);
+    assert.deepEqual(
+      await change(database, `INSERT INTO tags (name) VALUES ('kept') RETURNING id`),
+      [{ id: 1 }],
+    );
     await assertSound(db);
     await database.close();
   }

@@ -1,7 +1,16 @@
-// The file of a running service, or one of its companions, is moved, replaced or deleted: writes are 503, as they would go into
-// a file that nobody finds again; reads go on; when it is back, everything works.
+// The file of a running service, or one of its companions, is moved, replaced or deleted: writes
+// are 503, as they would go into a file that nobody finds again; reads go on; when it is back,
+// everything works.
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
@@ -54,7 +63,9 @@ test('moved file: a copy in its place is another file', { skip: needsFile }, asy
   assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
 });
 
-test('moved file: the companions of a link are those of its target', { skip: needsFile }, async (t) => {
+test('moved file: the companions of a link are those of its target', {
+  skip: needsFile,
+}, async (t) => {
   const service = await startService(t);
   await service.close();
   const link = join(temporaryFolder(t), 'link.db');
@@ -68,7 +79,9 @@ test('moved file: the companions of a link are those of its target', { skip: nee
 });
 
 for (const companion of ['-wal', '-shm']) {
-  test(`moved file: a stop keeps all when ${companion} was deleted`, { skip: needsFile }, async (t) => {
+  test(`moved file: a stop keeps all when ${companion} was deleted`, {
+    skip: needsFile,
+  }, async (t) => {
     const service = await startService(t);
     const created = await service.request('POST', '/notes', { json: NOTE });
     assert.equal(created.status, 201);
@@ -78,7 +91,10 @@ for (const companion of ['-wal', '-shm']) {
 
     const next = await startService(t, { db: service.file });
     assert.equal((await next.request('GET', '/notes/1')).text, created.text);
-    assert.equal((await next.request('POST', '/notes', { json: NOTE })).headers.location, '/notes/2');
+    assert.equal(
+      (await next.request('POST', '/notes', { json: NOTE })).headers.location,
+      '/notes/2',
+    );
     await next.close();
     await assertSound(service.file);
   });

@@ -1,4 +1,5 @@
-// The system refuses a running service its file: I/O errors, a disk that does not confirm, and a file that becomes read-only.
+// The system refuses a running service its file: I/O errors, a disk that does not confirm, and a
+// file that becomes read-only.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -38,7 +39,10 @@ test('refused I/O: made read-only while running, nothing is lost', async (t) => 
 
   // A process may go on writing to a file that it has open.
   assert.deepEqual(
-    await statuses([request(url, 'POST', '/notes', { json: NOTE }), request(url, 'PUT', '/notes/1', { json: NOTE })]),
+    await statuses([
+      request(url, 'POST', '/notes', { json: NOTE }),
+      request(url, 'PUT', '/notes/1', { json: NOTE }),
+    ]),
     [201, 200],
   );
   const { text } = await request(url, 'GET', '/notes');

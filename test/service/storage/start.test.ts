@@ -1,5 +1,5 @@
-// A start on a database that cannot be used: it is refused in one line, the file stays as it was, and the same start works once
-// the cause is gone.
+// A start on a database that cannot be used: it is refused in one line, the file stays as it was,
+// and the same start works once the cause is gone.
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -84,7 +84,8 @@ const UNUSABLE: readonly Unusable[] = [
   {
     name: 'of another program',
     reason: /belongs to another program/,
-    make: (path) => writeForeignFile(path, 'CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)'),
+    make: (path) =>
+      writeForeignFile(path, 'CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)'),
   },
   {
     name: 'of a newer version',
@@ -126,13 +127,22 @@ test('start: the command refuses in one line, with exit status 1', async (t) => 
   const path = newPath(temporaryFolder(t));
   writeFileSync(path, 'a shopping list\n');
   await assertLeftAlone(path, async () =>
-    assertRefused(await runCommand(t, argumentsFor(path)), 1, /cannot open the database .*: .*not a SQLite database/),
+    assertRefused(
+      await runCommand(t, argumentsFor(path)),
+      1,
+      /cannot open the database .*: .*not a SQLite database/,
+    ),
   );
 });
 
 for (const { name, journal, fileMode, folderMode } of [
   { name: 'a read-only file', journal: 'DELETE', fileMode: 0o444, folderMode: 0o777 },
-  { name: 'a read-only file (journal mode WAL)', journal: 'WAL', fileMode: 0o444, folderMode: 0o777 },
+  {
+    name: 'a read-only file (journal mode WAL)',
+    journal: 'WAL',
+    fileMode: 0o444,
+    folderMode: 0o777,
+  },
   { name: 'a read-only folder', journal: 'WAL', fileMode: 0o444, folderMode: 0o555 },
 ]) {
   test(`start: ${name} is refused, and works when writable`, async (t) => {

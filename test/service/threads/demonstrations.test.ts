@@ -1,4 +1,5 @@
-// The answers of the six demonstrations, to the code point. One of them runs on as many threads as it may.
+// The answers of the six demonstrations, to the code point. One of them runs on as many threads as
+// it may.
 import { after, test } from 'node:test';
 import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import {
@@ -20,7 +21,9 @@ const service = await startService({ after });
 
 test('demonstrations: each accepts a small request', async () => {
   for (const [path, members] of Object.entries(TAKEN)) {
-    const json = Object.fromEntries(Object.entries(members).map(([name, text]) => [name, JSON.parse(text)]));
+    const json = Object.fromEntries(
+      Object.entries(members).map(([name, text]) => [name, JSON.parse(text)]),
+    );
     await run(service, path, json);
   }
   // The threads of the other tests would each write a file of coverage.
@@ -41,7 +44,8 @@ test('semaphore: each task runs once, as many at once as may', async () => {
 });
 
 test('event: the text comes back to the code point', async () => {
-  for (const payload of ['', ODD_TEXTS.join(''), '😀'.repeat(500)]) await assertEvent(service, payload);
+  for (const payload of ['', ODD_TEXTS.join(''), '😀'.repeat(500)])
+    await assertEvent(service, payload);
 });
 
 test('pool: each item is hashed, failing items affect no other', async () => {

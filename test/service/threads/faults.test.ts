@@ -1,4 +1,5 @@
-// What the demonstrations refuse: values at and beyond each bound of the contract, empty lists, other methods.
+// What the demonstrations refuse: values at and beyond each bound of the contract, empty lists,
+// other methods.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { pool } from '../../../src/concurrency/pool.ts';
@@ -15,7 +16,10 @@ const LISTS = [
   ['/thread-local/run', 'items'],
 ] as const;
 
-/** A fault of a member: its JSON text (undefined: it is missing), and the code and the field of the error. */
+/**
+ * A fault of a member: its JSON text (undefined: it is missing), and the code and the field of the
+ * error.
+ */
 type Fault = readonly [text: string | undefined, code: string, field?: string];
 
 const NO_NUMBERS = ['"4"', '4.0', '16.9', '1e400', 'null', 'true', '[1]', '{}'];
@@ -50,7 +54,9 @@ function textFaults(most: number): Fault[] {
 }
 
 function listFaults(member: string): Fault[] {
-  const items = ['1', 'null', '["a"]', '1.5'].map((text): Fault => [`["a",${text}]`, 'type', `${member}.1`]);
+  const items = ['1', 'null', '["a"]', '1.5'].map(
+    (text): Fault => [`["a",${text}]`, 'type', `${member}.1`],
+  );
   return [
     MISSING,
     ...NO_LISTS.map((text): Fault => [text, 'type']),
@@ -113,8 +119,10 @@ for (const [path, member, faults] of FAULTS) {
 
 test('demonstrations: 422 for no object, 400 for no JSON', async () => {
   for (const path of Object.keys(TAKEN)) {
-    for (const body of ['[]', 'null', '1', '"a"']) assert.equal((await post(path, body)).status, 422);
-    for (const body of ['', '{', '{"workers":04}', "{'a':1}"]) assert.equal((await post(path, body)).status, 400);
+    for (const body of ['[]', 'null', '1', '"a"'])
+      assert.equal((await post(path, body)).status, 422);
+    for (const body of ['', '{', '{"workers":04}', "{'a':1}"])
+      assert.equal((await post(path, body)).status, 400);
   }
 });
 
@@ -145,7 +153,8 @@ test('pool: 101 items meet the bound of 50, not the inner one', async () => {
 });
 
 test('pool: its work function accepts at most 100 tasks', () => {
-  const work = (count: number) => pool.work(pool.prepare({ items: numbered(count), max_workers: 1 }).inputFor(0), 0);
+  const work = (count: number) =>
+    pool.work(pool.prepare({ items: numbered(count), max_workers: 1 }).inputFor(0), 0);
   assert.equal(work(100).length, 100);
   assert.throws(() => work(101), /at most 100 tasks/);
 });
@@ -153,7 +162,13 @@ test('pool: its work function accepts at most 100 tasks', () => {
 test('demonstrations: unknown members are ignored', async () => {
   for (const [path, members] of Object.entries(TAKEN)) {
     const plain = await post(path, textOf(members));
-    const more = { ['__proto__']: '{"workers":9}', constructor: '1.5', total: '7', failed: '["x"]', ...members };
+    const more = {
+      ['__proto__']: '{"workers":9}',
+      constructor: '1.5',
+      total: '7',
+      failed: '["x"]',
+      ...members,
+    };
     const answer = await post(path, `{"extra":[4.0,null],${textOf(more).slice(1)}`);
     assert.deepEqual([answer.status, answer.json], [200, plain.json], path);
   }

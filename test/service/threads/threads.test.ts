@@ -1,4 +1,5 @@
-// The threads of the demonstrations when clients disconnect, when there are too many requests, and when the service stops.
+// The threads of the demonstrations when clients disconnect, when there are too many requests, and
+// when the service stops.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -48,7 +49,8 @@ test('threads: none without a valid demonstration', async (t) => {
   const addNote = () => service.request('POST', '/notes', { json: { title: 'a', body: 'x' } });
   await Promise.all(Array.from({ length: 8 }, addNote));
   const base = threadsOf(process.pid);
-  for (const path of Object.keys(TAKEN)) assert.equal((await service.request('POST', path, { json: {} })).status, 422);
+  for (const path of Object.keys(TAKEN))
+    assert.equal((await service.request('POST', path, { json: {} })).status, 422);
   assert.equal((await service.request('POST', '/pool/run', { json: { items: [] } })).status, 400);
   // A request that never ends needs none either.
   const socket = await openSocket(service);
@@ -90,7 +92,8 @@ test('threads: 503 when too many wait, or too long', async (t) => {
   const waiting = count(service);
   await reports(service, { alive: 2, idle: 0, waiting: 1 });
   const refused = await Promise.all([count(service), waiting]);
-  for (const { status, headers } of refused) assert.deepEqual([status, headers['retry-after']], [503, '1']);
+  for (const { status, headers } of refused)
+    assert.deepEqual([status, headers['retry-after']], [503, '1']);
   assert.deepEqual(
     refused.map(({ json }) => json.detail),
     ['Too many demonstrations wait for threads.', 'There were no threads in time.'],
@@ -123,9 +126,14 @@ test('threads: a stop lets work finish and refuses who waits', async (t) => {
   assert.ok(service.log.every(({ level }) => level !== 'error'));
 });
 
-/** Flags of Node that allow all that the service needs, but no threads. A request would wait only briefly for one. */
+/**
+ * Flags of Node that allow all that the service needs, but no threads. A request would wait only
+ * briefly for one.
+ */
 const NO_THREADS: readonly string[] = [
-  process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
+  process.allowedNodeEnvironmentFlags.has('--permission')
+    ? '--permission'
+    : '--experimental-permission',
   '--allow-addons',
   '--allow-fs-read=*',
   '--allow-fs-write=*',
