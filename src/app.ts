@@ -80,7 +80,7 @@ export class App {
     const options = this.#options;
     const documentation = await loadDocumentation();
     this.#keys = await keysOf(options);
-    this.#database = await this.#siblings.share(
+    this.#database = await this.#siblings.openDatabase(
       () => openStorage(options),
       options.db.kind !== 'cluster',
     );
@@ -153,7 +153,7 @@ export class App {
       threads: () => this.#demonstrations.threads(),
       fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
     };
-    return new Metrics(sources, this.#siblings.shareCounts);
+    return new Metrics(sources, this.#siblings.shareMetrics);
   }
 
   /** The routes that do not depend on where the service is reached. */

@@ -1,5 +1,5 @@
 // POST /counter/increment: threads increment one number. An increment reads, adds and writes;
-// without a mutex around the three steps, two threads could write the same number.
+// without a mutex around these steps, two threads could write the same number.
 import type { Demonstration } from './demonstration.ts';
 import { mutexCells, openMutex, sharedCells } from './sync.ts';
 
@@ -16,7 +16,7 @@ interface Input {
 
 const VALUE = 0;
 
-/** The demonstration of a mutex. */
+/** Demonstrates a mutex. */
 export const counter: Demonstration<Request, Input, void> = {
   prepare({ workers, count }) {
     const input: Input = { lock: mutexCells(), counter: sharedCells(1), count };
@@ -35,7 +35,7 @@ export const counter: Demonstration<Request, Input, void> = {
     const mutex = openMutex(lock);
     for (let round = 0; round < count; round += 1) {
       mutex.lock();
-      // Not atomic: the mutex makes it safe.
+      // Not atomic by itself; the mutex makes it safe.
       counter[VALUE] = (counter[VALUE] ?? 0) + 1;
       mutex.unlock();
     }

@@ -1,5 +1,5 @@
-// What a demonstration is: work for threads of the pool, with its preparation and its answer. Each
-// has a file of its own. The threads load it too, so it imports nothing but the primitives.
+// The types of a demonstration: work for threads of the pool, with its preparation and its answer.
+// Each demonstration has its own file. The threads load that too, so it imports only primitives.
 
 /** The path of a demonstration. */
 export type DemonstrationPath =
@@ -10,20 +10,20 @@ export type DemonstrationPath =
   | '/producer-consumer/run'
   | '/thread-local/run';
 
-/** A demonstration. `work` runs in the threads, the rest in the main thread. */
+/** A demonstration. Only `work` runs in the threads. */
 export interface Demonstration<Request, Input, Result> {
-  /** Prepares a run for a validated request. */
+  /** Prepares a run for a request that has been validated. */
   prepare(request: Request): Run<Input, Result>;
   /** Does the work of thread `index`, counted from 0. */
   work(input: Input, index: number): Result;
 }
 
-/** One run of a demonstration, with the memory that its threads share. */
+/** One run of a demonstration; it owns the memory that its threads share. */
 export interface Run<Input, Result> {
-  /** How many threads it needs. */
+  /** The number of threads. */
   readonly size: number;
   /** Returns the input of thread `index`. It is cloned, but shared memory stays shared. */
   inputFor(index: number): Input;
-  /** Returns the answer as JSON text. `results` are those of the threads, by index. */
+  /** Returns the answer as JSON text. `results` has the result of each thread, by index. */
   answer(results: readonly Result[]): string;
 }

@@ -1,5 +1,5 @@
-// The routes of the six demonstrations. Everything else is loaded with the first request: a service
-// that only keeps notes pays nothing for them.
+// The routes of the six demonstrations. The pool and the demonstrations themselves are loaded at the
+// first request, so that a service that only keeps notes does not pay for them.
 import { endpoint } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
@@ -7,7 +7,7 @@ import type { Route } from '../http/route.ts';
 import type { DemonstrationPath } from './demonstration.ts';
 import type { ThreadCounts, ThreadPool } from './thread-pool.ts';
 
-/** The member of each request that lists work and must not be empty, if there is one. */
+/** The request member of each demonstration that must be a non-empty list, if it has one. */
 const LISTS: Readonly<Record<DemonstrationPath, 'items' | 'task_ids' | undefined>> = {
   '/counter/increment': undefined,
   '/semaphore/run': 'task_ids',
@@ -25,9 +25,7 @@ export class Demonstrations {
   #loaded: Promise<{ pool: ThreadPool; tasks: typeof import('./tasks.ts') }> | undefined;
   #isShutDown = false;
 
-  /**
-   * `maxThreads` is how many threads may be alive at one time; none is before the first request.
-   */
+  /** Starts no thread yet. At most `maxThreads` will be alive at one time. */
   constructor(maxThreads: number) {
     this.#maxThreads = maxThreads;
   }
@@ -37,18 +35,18 @@ export class Demonstrations {
     return Object.keys(LISTS).map((path) => this.#route(path as DemonstrationPath));
   }
 
-  /** Rejects waiting and new requests with NoThreads; running ones continue. */
+  /** Rejects waiting and new requests with NoThreads; running requests continue. */
   async shutDown(): Promise<void> {
     this.#isShutDown = true;
     (await this.#loaded)?.pool.shutDown();
   }
 
-  /** Resolves with how many threads there are. */
+  /** Resolves with the current number of threads. */
   async threads(): Promise<ThreadCounts> {
     return (await this.#loaded)?.pool.counts() ?? { alive: 0, idle: 0, waiting: 0 };
   }
 
-  /** Ends running requests too. Resolves when all threads have ended. */
+  /** Aborts running requests. Resolves when all threads have ended. */
   async close(): Promise<void> {
     await (await this.#loaded)?.pool.close();
   }

@@ -1,4 +1,4 @@
-// POST /event/sync: a producer hands a text to a consumer through shared memory. One event says
+// POST /event/sync: a producer passes a text to a consumer through shared memory. One event signals
 // that the text is ready, another that it has been read.
 import type { Demonstration } from './demonstration.ts';
 import { readText, textMemory, writeText } from './shared-text.ts';
@@ -12,16 +12,16 @@ interface Input {
   readonly ready: Int32Array;
   readonly done: Int32Array;
   readonly text: Uint16Array;
-  /** The text to hand over; only the producer has it. */
+  /** The text to pass on; only the producer has it. */
   readonly payload: string | undefined;
 }
 
-/** The text that the consumer read, or whether the producer saw the second event. */
+/** The consumer reports the text that it read, the producer whether `done` was set. */
 type Result =
   | { readonly payload: string; readonly length: number; readonly ready: boolean }
   | { readonly done: boolean };
 
-/** The demonstration of events. */
+/** Demonstrates events. */
 export const event: Demonstration<Request, Input, Result> = {
   prepare({ payload }) {
     const shared = { ready: eventCells(), done: eventCells(), text: textMemory(payload.length) };

@@ -1,4 +1,4 @@
-// One thread of the pool, as the main thread sees it.
+// The main thread's handle of one thread of the pool.
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { sharedCells } from './sync.ts';
@@ -6,37 +6,31 @@ import { CALLED, DISMISSED, type Job, type Report, STATE, type ThreadData } from
 
 const THREAD = new URL('thread.js', import.meta.url);
 
-/** What a thread depends on. */
+/** The dependencies of a thread. */
 export interface PoolThreadOptions {
-  /** The module of the tasks, a TaskModule. */
+  /** The URL of a TaskModule. */
   readonly tasks: URL;
   /** How long the thread may take to start. */
   readonly startMs: number;
   /** Called when the thread has started and is idle. */
   readonly onIdle: (thread: PoolThread) => void;
-  /** Called when the thread has ended, with the reason. */
+  /** Called with the reason when the thread has ended. */
   readonly onEnd: (thread: PoolThread, fault: unknown) => void;
 }
 
-/**
- * A thread that starts, does at most one job, and ends. The constructor throws if the system
- * refuses a thread.
- */
+/** A thread that does at most one job. The constructor throws if the system refuses a thread. */
 export class PoolThread {
   readonly #worker: Worker;
   readonly #control = sharedCells(1);
-  /** Why the thread has ended, or is about to. */
+  /** The reason for the end of the thread, if it ends now. */
   #fault: unknown = new Error('a thread ended before its job did');
   #settle: { resolve: (result: unknown) => void; reject: (fault: unknown) => void } | undefined;
 
   constructor({ tasks, startMs, onIdle, onEnd }: PoolThreadOptions) {
     const workerData: ThreadData = { control: this.#control, tasks: tasks.href };
     this.#worker = new Worker(THREAD, { workerData });
-    const timer = setTimeout(
-      () => this.terminate(new Error('a thread took too long to start')),
-      startMs,
-    );
-    timer.unref();
+    const late = () => this.terminate(new Error('a thread took too long to start'));
+    const timer = setTimeout(late, startMs).unref();
     this.#worker.on('message', (report: Report) => {
       if (report.kind === 'done') {
         this.#settle?.resolve(report.result);
@@ -48,7 +42,7 @@ export class PoolThread {
     this.#worker.on('error', (error) => {
       this.#fault = error instanceof Error ? error : new Error(`a thread threw ${inspect(error)}`);
     });
-    // The result cannot be read here, and the thread would wait to be dismissed.
+    // The result cannot be deserialized; terminate the thread, which waits to be dismissed.
     this.#worker.on('messageerror', (error) => this.terminate(error));
     this.#worker.on('exit', () => {
       clearTimeout(timer);
@@ -57,15 +51,12 @@ export class PoolThread {
     });
   }
 
-  /**
-   * Hands over the job of an idle thread. Throws if the job cannot be cloned. The thread begins
-   * when it is called.
-   */
+  /** Sends a job to the idle thread, for the next `call`. Throws if it cannot be cloned. */
   assign(job: Job): void {
     this.#worker.postMessage(job);
   }
 
-  /** Wakes the idle thread to do its job; resolves with its result. */
+  /** Wakes the idle thread to do its job; resolves with the result. */
   call(): Promise<unknown> {
     this.#send(CALLED);
     return new Promise((resolve, reject) => {
@@ -73,12 +64,12 @@ export class PoolThread {
     });
   }
 
-  /** Tells a thread to end that is idle or has done its job. */
+  /** Makes a thread end that is idle or has done its job. */
   dismiss(): void {
     this.#send(DISMISSED);
   }
 
-  /** Ends the thread at once; its job rejects with `fault`. Resolves when it has ended. */
+  /** Ends the thread at once and rejects its job with `fault`. Resolves when it has ended. */
   async terminate(fault = this.#fault): Promise<void> {
     this.#fault = fault;
     await this.#worker.terminate();

@@ -11,8 +11,8 @@ interface Request {
 
 interface Input {
   readonly items: readonly string[];
-  /** How many items have been handed out. */
-  readonly handedOut: Int32Array;
+  /** One cell: how many items the threads have taken. */
+  readonly taken: Int32Array;
 }
 
 /** The result or the error of the item at `index` of the request. */
@@ -20,13 +20,13 @@ type Outcome =
   | { readonly index: number; readonly result: string }
   | { readonly index: number; readonly error: string };
 
-/** The limit of the pool itself, whatever the contract allows. */
+/** A limit of the pool itself, independent of the contract. */
 const MAX_TASKS = 100;
 
-/** The demonstration of a pool. */
+/** Demonstrates a pool. */
 export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
   prepare({ items, max_workers }) {
-    const input: Input = { items, handedOut: sharedCells(1) };
+    const input: Input = { items, taken: sharedCells(1) };
     return {
       size: Math.min(items.length, max_workers),
       inputFor: () => input,
@@ -43,11 +43,11 @@ export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
     };
   },
 
-  work({ items, handedOut }) {
+  work({ items, taken }) {
     if (items.length > MAX_TASKS) throw new Error(`a pool runs at most ${MAX_TASKS} tasks`);
     const outcomes: Outcome[] = [];
     for (;;) {
-      const index = Atomics.add(handedOut, 0, 1);
+      const index = Atomics.add(taken, 0, 1);
       const item = items[index];
       if (item === undefined) return outcomes;
       outcomes.push({ index, ...tryHash(item) });

@@ -1,5 +1,5 @@
-// POST /producer-consumer/run: one thread adds items to a bounded queue, others take them. The
-// texts are in shared memory; the queue carries their indexes.
+// POST /producer-consumer/run: one thread adds items to a bounded queue, and others take them. The
+// texts are in shared memory; the queue contains only their indexes.
 import type { Demonstration } from './demonstration.ts';
 import { readText, textMemory, writeText } from './shared-text.ts';
 import { END, openQueue, queueCells } from './sync.ts';
@@ -22,13 +22,15 @@ interface Consumed {
   readonly item: string;
 }
 
-/**
- * How many items the producer added and the largest depth of the queue, or the items that a
- * consumer took.
- */
-type Result = { readonly produced: number; readonly maxDepth: number } | readonly Consumed[];
+/** How many items the producer added, and how many were in the queue at most. */
+interface Produced {
+  readonly produced: number;
+  readonly maxDepth: number;
+}
 
-/** The demonstration of a bounded queue. */
+type Result = Produced | readonly Consumed[];
+
+/** Demonstrates a bounded queue. */
 export const producerConsumer: Demonstration<Request, Input, Result> = {
   prepare({ items, num_consumers, queue_size }) {
     const input: Input = {
@@ -37,27 +39,18 @@ export const producerConsumer: Demonstration<Request, Input, Result> = {
       consumers: num_consumers,
     };
     return {
-      // Thread 0 is the producer, so the consumers are numbered from 1.
+      // Thread 0 is the producer; the consumers are numbered from 1.
       size: num_consumers + 1,
       inputFor: () => input,
       answer(threads) {
-        const { produced, maxDepth: max_depth } = threads[0] as Exclude<
-          Result,
-          readonly Consumed[]
-        >;
-        const consumed = threads.flatMap((taken, consumer) =>
-          Array.isArray(taken) ? (taken as Consumed[]).map((each) => ({ ...each, consumer })) : [],
-        );
-        consumed.sort((one, other) => one.index - other.index);
-        const results = consumed.map(({ item, consumer }) => ({ item, consumer }));
-        return JSON.stringify({
-          produced,
-          consumed: consumed.length,
-          num_consumers,
-          queue_size,
-          max_depth,
-          results,
-        });
+        const [producer, ...consumers] = threads as [Produced, ...(readonly Consumed[])[]];
+        const { produced, maxDepth: max_depth } = producer;
+        const results = consumers
+          .flatMap((taken, index) => taken.map((each) => ({ ...each, consumer: index + 1 })))
+          .sort((one, other) => one.index - other.index)
+          .map(({ item, consumer }) => ({ item, consumer }));
+        const totals = { produced, consumed: results.length };
+        return JSON.stringify({ ...totals, num_consumers, queue_size, max_depth, results });
       },
     };
   },

@@ -12,24 +12,24 @@ interface Input {
   readonly permits: Int32Array;
   /** The barrier at which the first tasks wait until all permits are taken. */
   readonly allTaken: Int32Array;
-  /** The counters below. */
+  /** Counters, at the indexes below. */
   readonly progress: Int32Array;
   /** The indexes of the tasks, in the order in which they finish. */
   readonly finished: Int32Array;
   readonly limit: number;
 }
 
-/** With two threads for each permit, half of them have to wait. */
+/** With two threads per permit, half of the threads have to wait. */
 const THREADS_PER_PERMIT = 2;
 
-// The cells of `progress`. PEAK is the largest value of RUNNING.
+// The cells of `progress`. PEAK is the highest value that RUNNING has reached.
 const HANDED_OUT = 0;
 const ENTERED = 1;
 const RUNNING = 2;
 const PEAK = 3;
 const FINISHED = 4;
 
-/** The demonstration of a semaphore. */
+/** Demonstrates a semaphore. */
 export const semaphore: Demonstration<Request, Input, void> = {
   prepare({ task_ids, concurrency_limit }) {
     const total = task_ids.length;
@@ -59,8 +59,8 @@ export const semaphore: Demonstration<Request, Input, void> = {
     for (let task = next(); task < finished.length; task = next()) {
       semaphore.acquire();
       raise(progress, PEAK, Atomics.add(progress, RUNNING, 1) + 1);
-      // The tasks are so short that all could end before a second thread wakes up: the first ones
-      // meet here.
+      // The tasks are so short that all could finish before a second thread wakes up. Therefore the
+      // first ones wait here until every permit is taken.
       if (Atomics.add(progress, ENTERED, 1) < limit) barrier.arrive();
       finished[Atomics.add(progress, FINISHED, 1)] = task;
       Atomics.sub(progress, RUNNING, 1);
@@ -69,7 +69,7 @@ export const semaphore: Demonstration<Request, Input, void> = {
   },
 };
 
-/** Sets the cell to the maximum of its value and `value`. */
+/** Raises the cell to `value` unless it is higher already. */
 function raise(cells: Int32Array, cell: number, value: number): void {
   let seen = Atomics.load(cells, cell);
   while (seen < value) {

@@ -1,4 +1,4 @@
-// Texts in shared memory, as UTF-16 code units, so that lone surrogates survive too.
+// Texts in shared memory, as UTF-16 code units, because a text may contain lone surrogates.
 
 /** Allocates shared memory for a text of `length` code units. */
 export function textMemory(length: number): Uint16Array {

@@ -4,15 +4,15 @@
 
 // Two rules hold for all of them:
 // - No wake-up is lost. Atomics.wait compares the cell and goes to sleep in one atomic step, and
-//   the thread that ends the wait changes the cell before it notifies. A thread that is too late to
-//   be woken sees the change and does not sleep.
-// - A wake-up proves nothing, because another thread may have been faster (barging). So every wait
-//   is in a loop that checks again. The order is not fair; a time-out reports a starved thread.
+//   the waking thread changes the cell before it notifies. A thread that has not gone to sleep by
+//   then sees the change and does not sleep.
+// - A wake-up guarantees nothing: another thread may have been faster (barging). So every wait is
+//   in a loop that checks again. Waiters are not served in order; a starved one times out.
 
-/** The default limit of a wait. It exceeds the time limit of a job, so it is the last resort. */
+/** The default limit of a wait: a last resort, longer than the time limit of a job. */
 export const WAIT_LIMIT_MS = 60_000;
 
-/** Attempts to take a lock before sleeping: a holder is usually faster than a context switch. */
+/** Attempts before sleeping: a lock is usually released sooner than a thread can be woken. */
 const SPINS = 100;
 
 /** A wait took too long. The thread has not acquired what it waited for. */
@@ -31,7 +31,7 @@ export interface Mutex {
 const LOCK = 0;
 const FREE = 0;
 const HELD = 1;
-/** Held, and other threads may sleep: only then `unlock` has to notify. */
+/** Held while other threads may be asleep: only then must `unlock` notify. */
 const CONTENDED = 2;
 
 /** Allocates the cells of a free mutex. */
@@ -50,7 +50,7 @@ export function openMutex(cells: Int32Array): Mutex {
         if (Atomics.compareExchange(cells, LOCK, FREE, HELD) === FREE) return;
       }
       const deadline = performance.now() + limitMs;
-      // This thread cannot know whether others sleep, so it takes the lock as contended: an
+      // This thread cannot know whether others are asleep, so it takes the lock as contended: an
       // unnecessary notify is harmless, but a missing one would leave a thread asleep.
       while (Atomics.exchange(cells, LOCK, CONTENDED) !== FREE)
         sleep(cells, LOCK, CONTENDED, deadline);
@@ -81,25 +81,22 @@ export function semaphoreCells(permits: number): Int32Array {
   return sharedCells(SEMAPHORE_CELLS, { [PERMITS]: permits });
 }
 
-/** Opens a semaphore. The permits never become negative: taking one replaces n > 0 with n - 1. */
+/** Opens a semaphore. Its permits never become negative: `takePermit` replaces n > 0 by n - 1. */
 export function openSemaphore(cells: Int32Array): Semaphore {
   function takePermit(): boolean {
-    for (
-      let permits = Atomics.load(cells, PERMITS);
-      permits > 0;
-      permits = Atomics.load(cells, PERMITS)
-    ) {
+    for (;;) {
+      const permits = Atomics.load(cells, PERMITS);
+      if (permits <= 0) return false;
       if (Atomics.compareExchange(cells, PERMITS, permits, permits - 1) === permits) return true;
     }
-    return false;
   }
 
   return {
     acquire(limitMs = WAIT_LIMIT_MS) {
       if (takePermit()) return;
       const deadline = performance.now() + limitMs;
-      // Counted before the next check: a release either sees this sleeper, or came before the
-      // check.
+      // Registered before it checks again: a release either sees this sleeper and notifies, or
+      // added its permit before the check.
       Atomics.add(cells, SLEEPERS, 1);
       try {
         while (!takePermit()) sleep(cells, PERMITS, 0, deadline);
@@ -115,17 +112,18 @@ export function openSemaphore(cells: Int32Array): Semaphore {
   };
 }
 
-/** A manual-reset event: while it is set, no thread waits for it. */
+/** A manual-reset event: it stays set, and releases every waiter, until it is reset. */
 export interface Event {
   /** Sets the event and wakes all waiting threads. */
   set(): void;
+  /** Makes threads wait again. */
   reset(): void;
   isSet(): boolean;
   /** Returns once the event is set; throws {@link WaitTimeout}. */
   wait(limitMs?: number): void;
 }
 
-/** The number of changes; odd while the event is set. */
+/** The cell that counts the changes of the event; it is odd while the event is set. */
 const CHANGES = 0;
 
 /** Allocates the cells of an event that is not set. */
@@ -134,9 +132,9 @@ export function eventCells(): Int32Array {
 }
 
 /**
- * Opens an event. It counts its changes, and a thread waits for the count to change: thus it also
- * wakes up if the event was set and reset before the thread ran again. If a compareExchange fails,
- * another thread has made the same change.
+ * Opens an event. Waiters wait for the count of changes to change, so that they also return if the
+ * event was set and reset before they ran again. If a compareExchange fails, another thread has
+ * just made the same change.
  */
 export function openEvent(cells: Int32Array): Event {
   const changes = () => Atomics.load(cells, CHANGES);
@@ -161,9 +159,9 @@ export function openEvent(cells: Int32Array): Event {
   };
 }
 
-/** A meeting point for a fixed number of threads. It can be used again and again. */
+/** A reusable meeting point for a fixed number of threads. */
 export interface Barrier {
-  /** Waits until all have arrived. If one throws {@link WaitTimeout}, all others throw it too. */
+  /** Waits until all have arrived. If one throws {@link WaitTimeout}, so do all others. */
   arrive(limitMs?: number): void;
 }
 
@@ -172,8 +170,9 @@ const ARRIVED = 1;
 const GENERATION = 2;
 const BARRIER_CELLS = 3;
 
-/** The generation of a broken barrier, and the one that 0 follows. */
+/** The generation of a barrier at which a thread has timed out. */
 const BROKEN = -1;
+/** After this generation, the count starts again at 0. */
 const MAX_GENERATION = 0x7fff_ffff;
 
 /** Allocates the cells of a barrier for this many threads. */
@@ -183,9 +182,9 @@ export function barrierCells(parties: number): Int32Array {
 
 /**
  * Opens a barrier. Each meeting is a generation, and a thread waits for the generation to change.
- * It reads the generation before it arrives: afterwards the meeting may be over, and it would wait
- * for the next one. The last thread to arrive may compete with one that times out; compareExchange
- * lets one of them win.
+ * It must read the generation before it arrives; afterwards the meeting may be over, and the thread
+ * would wait for the next one. If the last arrival races with a time-out, compareExchange lets one
+ * of them win.
  */
 export function openBarrier(cells: Int32Array): Barrier {
   const current = () => Atomics.load(cells, GENERATION);
@@ -197,7 +196,7 @@ export function openBarrier(cells: Int32Array): Barrier {
 
   function meet(generation: number, limitMs: number): void {
     if (Atomics.add(cells, ARRIVED, 1) + 1 === Atomics.load(cells, PARTIES)) {
-      // Reset before the generation changes, because then threads may arrive at the next meeting.
+      // Reset first: once the generation changes, threads may arrive at the next meeting.
       Atomics.store(cells, ARRIVED, 0);
       end(generation, (generation + 1) & MAX_GENERATION);
       return;
@@ -230,7 +229,7 @@ export interface BoundedQueue {
   take(limitMs?: number): number;
 }
 
-/** A sentinel: the producer adds one for each consumer, which ends when it takes it. */
+/** A sentinel: a producer adds one for each consumer, and a consumer that takes it stops. */
 export const END = -1;
 
 const HEAD = 0;
@@ -247,7 +246,8 @@ export function queueCells(capacity: number): Int32Array {
 
 /**
  * Opens a queue. One semaphore counts the free slots, another the values, and a mutex protects the
- * ring. Free slots and values never exceed the capacity, so no value is overwritten or read twice.
+ * ring. The permits of both together never exceed the capacity, so no value is overwritten or read
+ * twice.
  */
 export function openQueue(cells: Int32Array): BoundedQueue {
   const mutex = openMutex(cells.subarray(QUEUE_LOCK, ROOM));
@@ -290,7 +290,7 @@ export function openQueue(cells: Int32Array): BoundedQueue {
   };
 }
 
-/** Allocates `count` cells of shared memory. A cell is zero unless `values` has it. */
+/** Allocates `count` cells of shared memory, with the given `values` and zeros elsewhere. */
 export function sharedCells(
   count: number,
   values: Readonly<Record<number, number>> = {},
@@ -300,7 +300,7 @@ export function sharedCells(
   return cells;
 }
 
-/** Sleeps until notified, or not at all if the cell is not `value`. Throws at the deadline. */
+/** Sleeps until notified; returns at once if the cell is not `value`. Throws at the deadline. */
 function sleep(cells: Int32Array, cell: number, value: number, deadline: number): void {
   const left = deadline - performance.now();
   if (left <= 0 || Atomics.wait(cells, cell, value, left) === 'timed-out')

@@ -1,5 +1,5 @@
-// POST /thread-local/run: each thread keeps its own value under the same key. Nothing is shared, so
-// no lock is needed; a barrier ensures that all threads have written before one of them reads.
+// POST /thread-local/run: each thread stores its own value under the same key. Nothing is shared, so
+// no lock is needed; a barrier ensures that all threads have written before any of them reads.
 import type { Demonstration } from './demonstration.ts';
 import { barrierCells, openBarrier } from './sync.ts';
 
@@ -12,7 +12,7 @@ interface Input {
   readonly key: string;
   /** The thread's share of the items. */
   readonly items: readonly string[];
-  /** The size of the largest share, so that all threads use the barrier equally often. */
+  /** The size of the largest share: all threads must arrive at the barrier equally often. */
   readonly rounds: number;
   readonly allSet: Int32Array;
 }
@@ -25,13 +25,13 @@ interface Result {
 
 const MAX_THREADS = 8;
 
-/** How often the threads meet at the barrier; each meeting costs a sleep. */
+/** How many rounds use the barrier; each time costs a sleep. */
 const MAX_MEETINGS = 64;
 
 /** Thread-local, because each thread loads this module separately. */
 const context = new Map<string, string>();
 
-/** The demonstration of thread-local storage. */
+/** Demonstrates thread-local storage. */
 export const threadLocal: Demonstration<Request, Input, Result> = {
   prepare({ items, context_key }) {
     const total = items.length;
@@ -50,7 +50,7 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
       answer(threads) {
         const isolated = threads.every((thread) => thread.isolated);
         const head = JSON.stringify({ context_key, total, workers, isolated });
-        // There may be hundreds of thousands of results, so the threads write their parts as JSON.
+        // There may be hundreds of thousands of results, so the threads serialize their own parts.
         return `${head.slice(0, -1)},"results":[${threads.map(({ results }) => results).join(',')}]}`;
       },
     };

@@ -1,50 +1,45 @@
 // The threads of the demonstrations. A thread serves one request and ends. Starting one is slow, so
-// after the first demonstration idle threads are kept ready, until none has been needed for a
-// while.
+// the pool keeps idle threads ready, from the first request until there has been none for a while.
 import { availableParallelism } from 'node:os';
 import { NoThreads } from './no-threads.ts';
 import { PoolThread } from './pool-thread.ts';
 
-/** Bounds and times of a pool. */
+/** The limits of a pool. */
 export const POOL_LIMITS = {
-  /** Idle threads that are kept ready: as many as the largest demonstration needs. */
+  /** The number of idle threads to keep ready: enough for the largest demonstration. */
   idle: 16,
   /** How long idle threads are kept after the last request. */
   idleMs: 30_000,
   /** How many requests may wait for threads, and how long. */
   queue: 256,
   queueMs: 10_000,
-  /** How long a thread may take to start, and a job to be done. */
+  /** How long a thread may take to start, and a request to run. */
   startMs: 10_000,
   jobMs: 30_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
-  /**
-   * The pause between the starts of two idle threads, and how busy the event loop may be then (0 to
-   * 1).
-   */
+  /** The pause before an idle thread is started, and the event loop utilization that prevents it. */
   refillMs: 20,
   refillUtilization: 0.5,
 };
 
-/** What a pool depends on. */
+/** The dependencies and limits of a pool. */
 export interface ThreadPoolOptions {
-  /** The module of the tasks, a TaskModule. */
+  /** The URL of a TaskModule. */
   readonly tasks: URL;
   /** How many threads may be alive, idle and ending ones included. */
   readonly maxThreads: number;
   readonly limits?: typeof POOL_LIMITS;
 }
 
-/**
- * How many threads are alive, how many of them are idle, and how many requests wait for threads.
- */
+/** The threads that are alive, those of them that are idle, and the requests that wait. */
 export interface ThreadCounts {
   readonly alive: number;
   readonly idle: number;
   readonly waiting: number;
 }
 
+/** A request that waits for `size` threads. */
 interface Waiting {
   readonly size: number;
   readonly grant: (threads: PoolThread[]) => void;
@@ -53,8 +48,7 @@ interface Waiting {
 
 /** A pool of threads; it is empty at first. */
 export class ThreadPool {
-  readonly #tasks: URL;
-  readonly #maxThreads: number;
+  readonly #options: ThreadPoolOptions;
   readonly #limits: typeof POOL_LIMITS;
   readonly #alive = new Set<PoolThread>();
   readonly #starting = new Set<PoolThread>();
@@ -66,18 +60,16 @@ export class ThreadPool {
   #idleTimer: NodeJS.Timeout | undefined;
   #isShutDown = false;
 
-  constructor({ tasks, maxThreads, limits = POOL_LIMITS }: ThreadPoolOptions) {
-    this.#tasks = tasks;
-    this.#maxThreads = maxThreads;
-    this.#limits = limits;
+  constructor(options: ThreadPoolOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? POOL_LIMITS;
   }
 
   /**
-   * Runs `task` on `size` fresh threads, thread `index` with `inputFor(index)`, and resolves with
-   * their results in that order. Requests are served in their order. Rejects with {@link NoThreads}
-   * if too many wait or this one waits too long, with the reason of `signal` if that aborts, and
-   * with an Error if a thread throws, ends or hangs; then the threads of this request end, and no
-   * others.
+   * Runs `task` on `size` unused threads, thread `index` with `inputFor(index)`; resolves with their
+   * results by index. Requests get their threads in order of arrival. Rejects with {@link NoThreads}
+   * if too many requests wait or this one waits too long, with the reason of `signal` if it aborts,
+   * and with an Error if a thread throws, ends or hangs. Then only the threads of this request end.
    */
   async run(
     size: number,
@@ -92,23 +84,22 @@ export class ThreadPool {
         thread.assign({ task, index, input: inputFor(index) });
       const jobs = threads.map((thread) => thread.call());
       const results = await this.#resultsOf(jobs, task, signal);
-      // After the answer has been sent, which happens in this turn of the event loop: ending a
-      // thread takes time.
+      // Ending a thread takes time, so let the answer be sent first.
       setImmediate(() => threads.forEach((thread) => void thread.dismiss()));
       return results;
     } catch (error) {
-      // The others may wait for each other for ever.
+      // The remaining threads may wait for one that has failed.
       for (const thread of threads) thread.terminate();
       throw error;
     }
   }
 
-  /** Returns how many threads there are. */
+  /** Returns the current number of threads. */
   counts(): ThreadCounts {
     return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
   }
 
-  /** Rejects waiting and new requests and ends the idle threads. Running requests continue. */
+  /** Rejects waiting and new requests, and ends the idle threads. Running requests continue. */
   shutDown(): void {
     this.#isShutDown = true;
     clearTimeout(this.#refillTimer);
@@ -120,13 +111,13 @@ export class ThreadPool {
     this.#endSurplus();
   }
 
-  /** Shuts down and ends the running threads too. Resolves when all have ended. */
+  /** Shuts down and aborts running requests. Resolves when all threads have ended. */
   async close(): Promise<void> {
     this.shutDown();
     await Promise.all([...this.#alive].map((thread) => thread.terminate()));
   }
 
-  /** Resolves with idle threads, in the order of the calls. */
+  /** Waits for `size` idle threads; resolves in the order of the calls. */
   #acquire(size: number, signal: AbortSignal | undefined): Promise<PoolThread[]> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
@@ -145,7 +136,7 @@ export class ThreadPool {
         grant: (threads) => settle(() => resolve(threads)),
         refuse: (error) => {
           settle(() => reject(error));
-          // The next in line may need fewer threads than this one did.
+          // The next request may need fewer threads than this one.
           this.#distribute();
         },
       };
@@ -158,7 +149,7 @@ export class ThreadPool {
     });
   }
 
-  /** Resolves with the results of all jobs, within `jobMs`. */
+  /** Resolves with the results of all jobs; rejects after `jobMs`, or when `signal` aborts. */
   #resultsOf(
     jobs: readonly Promise<unknown>[],
     task: string,
@@ -178,7 +169,7 @@ export class ThreadPool {
     });
   }
 
-  /** Grants idle threads to those that wait, in order, and starts what is missing. */
+  /** Grants idle threads to the waiting requests in order, and starts those that are missing. */
   #distribute(): void {
     for (const waiting of this.#queue) {
       if (this.#idle.size < waiting.size) break;
@@ -197,14 +188,15 @@ export class ThreadPool {
   }
 
   #hasRoom(): boolean {
-    return this.#starting.size < this.#limits.starting && this.#alive.size < this.#maxThreads;
+    const { starting } = this.#limits;
+    return this.#starting.size < starting && this.#alive.size < this.#options.maxThreads;
   }
 
   /** Starts a thread; returns false if the system refuses. */
   #start(): boolean {
     try {
       const thread = new PoolThread({
-        tasks: this.#tasks,
+        tasks: this.#options.tasks,
         startMs: this.#limits.startMs,
         onIdle: (started) => this.#onIdle(started),
         onEnd: (ended, fault) => this.#onEnd(ended, fault),
@@ -231,14 +223,14 @@ export class ThreadPool {
     this.#distribute();
   }
 
-  /** Fails the oldest waiter; the next start would probably fail too. */
+  /** Rejects the oldest request, because the next start would probably fail too. */
   #onFailedStart(error: unknown): void {
     this.#wantedIdle = 0;
     const [oldest] = this.#queue;
     oldest?.refuse(error);
   }
 
-  /** Keeps idle threads ready for the next `idleMs`. */
+  /** Keeps idle threads ready until `idleMs` after the last call. */
   #keepIdle(): void {
     this.#wantedIdle = this.#limits.idle;
     this.#idleTimer ??= setTimeout(() => {
@@ -249,7 +241,7 @@ export class ThreadPool {
     this.#idleTimer.refresh();
   }
 
-  /** Starts the missing idle threads one by one, and only while the event loop is not busy. */
+  /** Starts missing idle threads one at a time, and only while the event loop is not busy. */
   #refillLater(): void {
     if (this.#refillTimer || !this.#needsIdle()) return;
     const before = performance.eventLoopUtilization();
@@ -263,12 +255,10 @@ export class ThreadPool {
   }
 
   #needsIdle(): boolean {
-    const { size } = this.#idle;
-    return (
-      this.#starting.size === 0 && size < this.#wantedIdle && this.#alive.size < this.#maxThreads
-    );
+    return this.#starting.size === 0 && this.#idle.size < this.#wantedIdle && this.#hasRoom();
   }
 
+  /** Ends the idle threads that are no longer wanted. */
   #endSurplus(): void {
     for (const thread of [...this.#idle].slice(this.#wantedIdle)) {
       this.#idle.delete(thread);

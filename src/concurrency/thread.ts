@@ -1,6 +1,5 @@
-// A thread of the pool, from inside. It loads the tasks, warms up, waits, does the one job it is
-// called for, and waits again to be dismissed. It waits on shared memory and never on an event
-// loop.
+// The program of a thread of the pool. It loads the tasks, warms up, waits for its one job, does it,
+// and waits to be dismissed. It waits on shared memory, never on an event loop.
 import {
   MessageChannel,
   type MessagePort,
@@ -9,22 +8,20 @@ import {
   workerData,
 } from 'node:worker_threads';
 
-/** What threads can do. */
+/** A module with the tasks of the threads. */
 export interface TaskModule {
   /** The tasks by name. They are synchronous: each blocks its own thread only. */
   readonly tasks: Readonly<Record<string, Task>>;
-  /** Returns a job that one thread can do alone, any number of times, to compile its hot code. */
+  /** Returns a job that one thread can repeat alone, so that V8 compiles its hot code. */
   readonly warmUp: () => Job;
 }
 
-/**
- * Does the share of thread `index` (from 0) in a job. Input and result are structured-cloneable.
- */
+/** Does the share of thread `index` (from 0). Input and result must be structured-cloneable. */
 export type Task = (input: never, index: number) => unknown;
 
-/** What a thread is given when it starts. */
+/** The data that a thread gets when it starts. */
 export interface ThreadData {
-  /** One cell, at {@link STATE}. */
+  /** One cell, {@link STATE}. */
   readonly control: Int32Array;
   /** The URL of a {@link TaskModule}. */
   readonly tasks: string;
@@ -37,21 +34,18 @@ export interface Job {
   readonly input: unknown;
 }
 
-/**
- * What a thread reports: that it is idle, and later that its job is done. An error ends the thread
- * instead.
- */
+/** A message from a thread: it is idle, or has done its job. An error ends the thread instead. */
 export type Report =
   | { readonly kind: 'idle' }
   | { readonly kind: 'done'; readonly result: unknown };
 
-/** The cell of `control`. */
+/** The cell of `control`: one of the states below. */
 export const STATE = 0;
 
-/** The thread waits. */
+/** The thread waits for its job. */
 export const IDLE = 0;
 
-/** The thread does the job that was sent to it, and waits. */
+/** The thread does the job that was sent to it, then waits. */
 export const CALLED = 1;
 
 /** The thread ends. */
@@ -60,18 +54,18 @@ export const DISMISSED = 2;
 /** Enough rounds for V8 to optimize the lock before the first real job. */
 const WARM_UP_ROUNDS = 12;
 
-async function live(port: MessagePort, { control, tasks: url }: ThreadData): Promise<void> {
+async function main(port: MessagePort, { control, tasks: url }: ThreadData): Promise<void> {
   const { tasks, warmUp }: TaskModule = await import(url);
   repeat(tasks, warmUp());
-  report(port, { kind: 'idle' });
+  port.postMessage({ kind: 'idle' } satisfies Report);
   waitWhile(control, IDLE);
   if (Atomics.load(control, STATE) === DISMISSED) return;
-  report(port, { kind: 'done', result: perform(tasks, receive(port)) });
-  // Ending a thread slows down the others, so it waits until it is dismissed.
+  port.postMessage({ kind: 'done', result: perform(tasks, receive(port)) } satisfies Report);
+  // A thread that ends slows down the others, so it waits until it is dismissed.
   waitWhile(control, CALLED);
 }
 
-/** Does a job several times in the way a real job is done, messages included. */
+/** Does `job` several times, each time received as a message, as a real job is. */
 function repeat(tasks: TaskModule['tasks'], job: Job): void {
   const { port1, port2 } = new MessageChannel();
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
@@ -81,7 +75,7 @@ function repeat(tasks: TaskModule['tasks'], job: Job): void {
   port1.close();
 }
 
-/** Returns the job that was sent before the call. */
+/** Returns the job; it was sent before the thread was woken. */
 function receive(port: MessagePort): Job {
   return receiveMessageOnPort(port)?.message;
 }
@@ -94,9 +88,5 @@ function waitWhile(control: Int32Array, state: number): void {
   while (Atomics.load(control, STATE) === state) Atomics.wait(control, STATE, state);
 }
 
-function report(port: MessagePort, message: Report): void {
-  port.postMessage(message);
-}
-
-// The main thread imports this module for its types and cells; it has no such port.
-if (parentPort) await live(parentPort, workerData);
+// The main thread, which imports this module for its types and constants, has no parent port.
+if (parentPort) await main(parentPort, workerData);

@@ -1,7 +1,7 @@
-// Log lines for programs: JSON.
+// Formats log lines as JSON, for programs.
 import { inspect } from 'node:util';
 
-/** The members of a line: time, level, message and any others. */
+/** The members of a log line: time, level, message and others. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
@@ -10,11 +10,11 @@ export type LogFields = Readonly<Record<string, unknown>>;
  */
 export function jsonLine(fields: LogFields): string {
   try {
-    // A replacer is slow, so it is used only if a member may be an Error.
+    // A replacer is slow, so use it only if a member may contain an Error.
     const mayHoldError = Object.values(fields).some((value) => typeof value === 'object');
     return JSON.stringify(fields, mayHoldError ? describeErrors : undefined);
   } catch {
-    // A cycle or a BigInt has no JSON, and anything may be thrown.
+    // A thrown value may be anything, also one that JSON cannot represent (a cycle, a BigInt).
     const { time, level, message, request_id } = fields;
     return JSON.stringify({ time, level, message, request_id, fields: inspect(fields) });
   }

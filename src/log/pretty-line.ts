@@ -1,8 +1,8 @@
-// Log lines for people at a terminal.
+// Formats log lines for people at a terminal.
 import { inspect } from 'node:util';
 import type { LogFields } from './json-line.ts';
 
-/** Codes of ECMA-48 (SGR), by level. */
+/** Colour codes (ECMA-48, SGR) by level. */
 const COLOURS: Readonly<Record<string, string>> = {
   error: '31',
   warn: '33',
@@ -12,9 +12,8 @@ const COLOURS: Readonly<Record<string, string>> = {
 const DIM = '2';
 
 /**
- * Returns a function that formats a line: local time, level, message, and the other members as
- * `name=value`. The stack and the causes of an error follow on further lines. Control characters
- * are escaped. It never throws.
+ * Returns a formatter of lines: local time, level, message, other members as `name=value`, and on
+ * further lines the stack and causes of an error. Escapes control characters. Never throws.
  */
 export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
   return ({ time, level, message, error, ...others }) => {
@@ -50,7 +49,7 @@ function format(value: unknown): string {
     : inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 }
 
-/** Returns the text with its control characters escaped, so that a terminal does not obey them. */
+/** Escapes the control characters of `text`, which a terminal would obey. */
 export function visible(text: string): string {
   return text.replace(
     /\p{Cc}/gu,

@@ -1,9 +1,9 @@
-// The log lines of requests.
+// Writes the log lines of requests.
 import { type Problem, problemTypes } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
 
-/** Logs what became of a request. */
+/** Logs the outcome of a request. */
 export function logOutcome(log: Log, outcome: Outcome): void {
   const { requestId, method, template, status, milliseconds, error, reason } = outcome;
   const failed = status === 500 || error !== undefined;
@@ -18,7 +18,7 @@ export function logOutcome(log: Log, outcome: Outcome): void {
   });
 }
 
-/** Logs the answer to something that never became a request. */
+/** Logs the error response to input that was not parsed as a request. */
 export function logRefusal(log: Log, requestId: string, { slug, cause }: Problem): void {
   const { status } = problemTypes[slug];
   log.write(levelOf(status), 'refused', { request_id: requestId, status, reason: cause });

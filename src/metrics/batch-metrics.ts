@@ -1,23 +1,23 @@
-// Measures the batches that go to the database.
+// Metrics of the batches of database reads and writes.
 import { Gauge, type Registry } from 'prom-client';
 import type { BatchMeter } from '../storage/batcher.ts';
 import { createHistogram, type Histogram } from './histogram.ts';
 
-/** What travels in batches. */
+/** The kinds of batches. */
 export type BatchKind = 'read' | 'page' | 'write';
 
-/** Upper bounds in seconds; a commit may take a few tenths of a millisecond. */
+/** Upper bounds in seconds; they start low because a commit may take only 0.3 ms. */
 const DURATION_BUCKETS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10,
 ];
 const SIZE_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** The batches of this process. */
+/** The metrics of the batches of this process. */
 export class BatchMetrics {
   readonly #sizes = createHistogram('notes_batch_items', 'Items in a batch.', SIZE_BUCKETS);
   readonly #durations = createHistogram(
     'notes_batch_duration_seconds',
-    'Duration of batches; those that write until they were on disk.',
+    'Duration of a batch; of writes, until they are on disk.',
     DURATION_BUCKETS,
   );
   readonly #queues: Readonly<Record<BatchKind, (() => number)[]>> = {
@@ -36,7 +36,7 @@ export class BatchMetrics {
     const queues = Object.entries(this.#queues);
     new Gauge({
       name: 'notes_batch_waiting',
-      help: 'Items that wait for their batch.',
+      help: 'Items that wait for the next batch.',
       labelNames: ['batch'],
       registers: [registry],
       collect() {

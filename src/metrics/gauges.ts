@@ -1,19 +1,17 @@
-// Values that are read when the metrics are.
+// Gauges whose values are read from their sources whenever the metrics are read.
 import { Gauge, type Registry } from 'prom-client';
 
-/** Where the values come from. */
+/** The sources of the values. */
 export interface GaugeSources {
-  /**
-   * Threads that are alive, those of them that are idle, and demonstrations that wait for threads.
-   */
+  /** The threads that are alive, those of them that are idle, and demonstrations that wait. */
   readonly threads: () => Promise<Readonly<Record<'alive' | 'idle' | 'waiting', number>>>;
-  /** The sizes of the database's files in bytes, by name; empty if it has no files. */
+  /** The sizes of the database files in bytes, by name; empty if there are none. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
 }
 
 const THREAD_GAUGES = [
-  ['notes_threads_live', 'alive', 'Threads of demonstrations.'],
-  ['notes_threads_standby', 'idle', 'Threads of demonstrations that are idle.'],
+  ['notes_threads_live', 'alive', 'Threads of demonstrations, idle ones included.'],
+  ['notes_threads_standby', 'idle', 'Idle threads of demonstrations.'],
   ['notes_demonstrations_waiting', 'waiting', 'Demonstrations that wait for threads.'],
 ] as const;
 
@@ -22,7 +20,9 @@ export function addGauges(registry: Registry, { threads, fileSizes }: GaugeSourc
   const registers = [registry];
   for (const [name, count, help] of THREAD_GAUGES) {
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       async collect() {
         this.set((await threads())[count]);
       },
@@ -30,9 +30,9 @@ export function addGauges(registry: Registry, { threads, fileSizes }: GaugeSourc
   }
   new Gauge({
     name: 'notes_database_file_bytes',
-    help: 'Size of the files of the database: the main one and its write-ahead log.',
+    help: 'Size of the database file (main) and of its write-ahead log (wal).',
     labelNames: ['file'],
-    // All processes have the same files.
+    // All processes share the files.
     aggregator: 'first',
     registers,
     async collect() {

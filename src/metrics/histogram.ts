@@ -1,30 +1,25 @@
-// A histogram that is cheap to observe. prom-client's own builds a key from the labels for every
-// value; here a series is looked up once. prom-client still aggregates and writes the counts.
+// A histogram with cheap observations. That of prom-client builds a key from the labels for every
+// value; here a series is looked up once. prom-client still aggregates and formats the counts.
 
-/** Counts a value in a series. */
+/** Adds a value to a series. */
 export type Observe = (value: number) => void;
 
 /** A histogram. */
 export interface Histogram {
-  /** Begins the series of these labels, which must be new, and returns what counts in it. */
+  /** Adds a series with these labels, which must be new; returns the function that observes. */
   begin(labels: Readonly<Record<string, string>>): Observe;
-  /** Returns the counts in the JSON form of prom-client's registries. */
+  /** Returns the metric in the JSON format of prom-client. */
   snapshot(): object;
 }
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /**
-   * The values in each bucket: above the bound before it, up to its own; the last one has no bound.
-   */
+  /** The number of values in each bucket, not cumulative; the last bucket has no upper bound. */
   readonly counts: Float64Array;
   sum: number;
 }
 
-/**
- * Returns a histogram without series, with a bucket up to each of the rising `bounds` and one for
- * all.
- */
+/** Creates a histogram without series. `bounds` are the upper bounds of its buckets, ascending. */
 export function createHistogram(name: string, help: string, bounds: readonly number[]): Histogram {
   const all: Series[] = [];
 

@@ -1,22 +1,15 @@
-// What the service counts and measures, in Prometheus' text format. It is loaded only if metrics
-// are enabled.
+// The metrics of the service, in the text format of Prometheus. Loaded only if metrics are enabled.
 import { prometheusContentType, Registry } from 'prom-client';
 import { BatchMetrics } from './batch-metrics.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import { measureProcess } from './process.ts';
 import { RequestMetrics } from './request-metrics.ts';
-import { aggregate, type Snapshot } from './snapshot.ts';
+import { aggregate, type ShareMetrics, type Snapshot } from './snapshot.ts';
 
 /** The media type of {@link Metrics.exposition}. */
 export const EXPOSITION_TYPE: string = prometheusContentType;
 
-/**
- * Takes a function that resolves with the metrics of this process; returns one for those of each
- * process.
- */
-export type ShareCounts = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;
-
-/** The metrics of the service, from now on. */
+/** The metrics of the service, counted from the moment of construction. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly requests = new RequestMetrics(this.#registry);
@@ -26,13 +19,13 @@ export class Metrics {
   readonly #stopMeasuring: () => void;
   #pending: Promise<string> | undefined;
 
-  constructor(sources: GaugeSources, shareCounts: ShareCounts) {
+  constructor(sources: GaugeSources, shareMetrics: ShareMetrics) {
     addGauges(this.#registry, sources);
     this.#stopMeasuring = measureProcess(this.#registry);
-    this.#collect = shareCounts(() => this.#snapshot());
+    this.#collect = shareMetrics(() => this.#snapshot());
   }
 
-  /** Resolves with the metrics of all processes as text. Concurrent calls share one result. */
+  /** Resolves with the metrics of all processes as text. Concurrent calls share one reading. */
   exposition(): Promise<string> {
     this.#pending ??= this.#text().finally(() => {
       this.#pending = undefined;
@@ -40,7 +33,7 @@ export class Metrics {
     return this.#pending;
   }
 
-  /** Stops measuring the process. */
+  /** Stops measuring the event loop. */
   close(): void {
     this.#stopMeasuring();
   }

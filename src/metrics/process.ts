@@ -1,11 +1,11 @@
-// Metrics of the process itself. The names are those of Prometheus' own clients; for what is
-// specific to Node, those of OpenTelemetry.
+// Metrics of the process itself, named as in the client libraries of Prometheus, or as in
+// OpenTelemetry where they are specific to Node.
 import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { type Aggregator, Counter, Gauge, Registry } from 'prom-client';
 import type { Snapshot } from './snapshot.ts';
 
-/** How often the delay of the event loop is sampled. Each sample wakes up an idle process. */
+/** The interval of samples of the event loop delay. Each one wakes up an idle process. */
 const RESOLUTION_MS = 20;
 
 type Reading = [
@@ -18,23 +18,28 @@ type Reading = [
 const READINGS: readonly Reading[] = [
   [
     'process_start_time_seconds',
-    'Start of the process, in Unix time.',
+    'Start time of the process since the Unix epoch.',
     'min',
     () => performance.timeOrigin / 1e3,
   ],
-  ['process_resident_memory_bytes', 'Resident memory.', 'sum', () => process.memoryUsage.rss()],
+  [
+    'process_resident_memory_bytes',
+    'Resident memory size.',
+    'sum',
+    () => process.memoryUsage.rss(),
+  ],
   ['process_open_fds', 'Open file descriptors; 0 where unknown.', 'sum', openDescriptors],
   [
     'v8js_memory_heap_used_bytes',
-    'Memory used on the heap of JavaScript.',
+    'Used memory of the JavaScript heap.',
     'sum',
     () => process.memoryUsage().heapUsed,
   ],
 ];
 
 /**
- * Adds the metrics of this process to `registry`. Those of the event loop cover the time since the
- * last read. Returns a function that stops measuring.
+ * Adds the metrics of this process to `registry`; those of the event loop cover the time since they
+ * were last read. Returns a function that stops measuring.
  */
 export function measureProcess(registry: Registry): () => void {
   const registers = [registry];
@@ -60,7 +65,7 @@ export function measureProcess(registry: Registry): () => void {
   return () => void delays.disable();
 }
 
-/** Returns a function that reads the metrics of a process that has no other metrics. */
+/** Returns a function that reads the metrics of a process that has no others. */
 export function snapshotsOfProcess(): () => Promise<Snapshot> {
   const registry = new Registry();
   measureProcess(registry);
@@ -74,7 +79,7 @@ function utilization(): Reading {
     before = performance.eventLoopUtilization();
     return utilization;
   };
-  const help = 'Share of its time for which the event loop was busy.';
+  const help = 'Busy share of the event loop, from 0 to 1.';
   return ['nodejs_eventloop_utilization_ratio', help, 'max', read];
 }
 
@@ -91,9 +96,9 @@ function delayReadings(delays: ReturnType<typeof monitorEventLoopDelay>): Readin
     `Delay of the event loop (${kind}).`,
     'max',
     () => {
-      // Node records the time between two timers, and NaN while there is no sample.
+      // Node records the whole time between two timers, and NaN if there is no sample.
       const seconds = Math.max(0, read() / 1e9 - RESOLUTION_MS / 1e3) || 0;
-      // The maximum is read last.
+      // `max` is read last.
       if (kind === 'max') delays.reset();
       return seconds;
     },
@@ -102,6 +107,6 @@ function delayReadings(delays: ReturnType<typeof monitorEventLoopDelay>): Readin
 
 async function openDescriptors(): Promise<number> {
   const entries = await readdir('/proc/self/fd').catch(() => []);
-  // Reading the folder opens a descriptor itself.
+  // One of them is that of readdir itself.
   return Math.max(0, entries.length - 1);
 }

@@ -1,26 +1,26 @@
-// Counts requests, under the names of OpenTelemetry's semantic conventions where they have one.
+// Metrics of requests, named by the semantic conventions of OpenTelemetry where these have a name.
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Outcome } from '../http/route.ts';
 import { createHistogram, type Histogram, type Observe } from './histogram.ts';
 
-/** Upper bounds in seconds, as the conventions give them. */
+/** Upper bounds in seconds, from the conventions. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** The methods that have a label of their own; clients could make up any number of others. */
+/** Methods with their own label. Others share one, because clients can invent any number. */
 const METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 const OTHER_METHOD = '_OTHER';
 
-/** The requests of this process. */
+/** The metrics of the requests of this process. */
 export class RequestMetrics {
   readonly histogram: Histogram = createHistogram(
     'http_server_request_duration_seconds',
-    'Duration of requests until their answer was handed over; without a status where the client had disconnected.',
+    'Duration of requests until the answer was sent; no status if the client had disconnected.',
     BUCKETS,
   );
   readonly #refusals: Counter;
-  /** The series so far, by status, path template and method. */
+  /** The existing series by status, path template and method. */
   readonly #series = new Map<number | undefined, Map<string | undefined, Map<string, Observe>>>();
   #active = 0;
 
@@ -29,7 +29,7 @@ export class RequestMetrics {
     const active = () => this.#active;
     new Gauge({
       name: 'http_server_active_requests',
-      help: 'Requests that have no answer yet.',
+      help: 'Requests in progress.',
       registers,
       collect() {
         this.set(active());
@@ -37,7 +37,7 @@ export class RequestMetrics {
     });
     this.#refusals = new Counter({
       name: 'notes_http_refused_total',
-      help: 'Answers to what never became a request: malformed, too large or late.',
+      help: 'Error responses to input that was not parsed as a request: malformed, too large or late.',
       labelNames: ['http_response_status_code'],
       registers,
     });
@@ -54,7 +54,7 @@ export class RequestMetrics {
     this.#seriesOf(outcome)(outcome.milliseconds / 1e3);
   }
 
-  /** Call it when something that never became a request was answered with `status`. */
+  /** Call it when input that was not parsed as a request was answered with `status`. */
   refused(status: number): void {
     this.#refusals.inc({ http_response_status_code: status });
   }

@@ -1,21 +1,19 @@
-// The metrics of several processes as those of one service.
+// Combines the metrics of several processes.
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** All metrics of one process, as JSON can carry them. */
+/** All metrics of one process, representable in JSON. */
 export type Snapshot = readonly object[];
 
-/**
- * Returns the metrics of all snapshots together: each by its own aggregator, counts as their sums.
- */
+/** Offers `own`, the metrics of this process; returns a function that reads those of each. */
+export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;
+
+/** Combines snapshots: counters and histograms are added, gauges have aggregators of their own. */
 export function aggregate(snapshots: readonly Snapshot[]): Registry {
   return AggregatorRegistry.aggregate(snapshots.map((each) => [...each]));
 }
 
-/**
- * Returns the counts of both, which must outlive a process that ended: a falling counter would look
- * like a restart.
- */
-export async function sumOfCounts(one: Snapshot, other: Snapshot): Promise<Snapshot> {
+/** Resolves with the counters and histograms of both snapshots, added. */
+export async function sumOfCounters(one: Snapshot, other: Snapshot): Promise<Snapshot> {
   const snapshot = await aggregate([one, other]).getMetricsAsJSON();
   return snapshot.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
 }

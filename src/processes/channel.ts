@@ -1,10 +1,7 @@
-// Remote calls between the processes of one service. Each end offers functions by name and calls
-// those of the other end over Node's IPC channel.
+// Remote procedure calls between the processes of one service. Each end offers functions by name,
+// and calls those of the other end over Node's IPC channel.
 
-/**
- * What Node sends with: `process` in a started process, its `Worker` of node:cluster in the one
- * that started it.
- */
+/** An end of Node's IPC channel: `process` in a child, its `Worker` of node:cluster in the parent. */
 export interface Port {
   send?(
     message: object,
@@ -15,32 +12,29 @@ export interface Port {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/**
- * The functions of one end. Their argument, if any, and their results must be representable in
- * JSON.
- */
+/** The functions of one end. Arguments and results must be representable in JSON. */
 export type Functions = Readonly<Record<string, (argument: never) => unknown>>;
 
-/** A call. Without a number it wants no answer. */
+/** A call. Only a call with a number gets a response. */
 interface Request {
   readonly name: string;
   readonly argument: unknown;
   readonly number?: number;
 }
 
-/** The answer to the call with the number `answers`. */
+/** The response to the call with the number `answers`. */
 interface Response {
   readonly answers: number;
   readonly result?: unknown;
   readonly error?: SentError;
 }
 
-/**
- * The members of an error that are sent: the message, and what Node adds to a failed system call.
- */
-interface SentError extends Pick<NodeJS.ErrnoException, 'message' | 'code'> {
-  readonly address?: string;
-  readonly port?: number;
+/** The members of an error that are sent; all but `message` are those of Node's system errors. */
+interface SentError {
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly address: string | undefined;
+  readonly port: number | undefined;
 }
 
 interface Caller {
@@ -48,7 +42,7 @@ interface Caller {
   readonly reject: (error: Error) => void;
 }
 
-/** One end of a channel. `Theirs` are the functions of the other end. */
+/** One end of a channel. `Theirs` are the functions that the other end offers. */
 export class Channel<Theirs extends Functions> {
   readonly #port: Port;
   readonly #ours: Functions;
@@ -67,8 +61,8 @@ export class Channel<Theirs extends Functions> {
   }
 
   /**
-   * Calls a function of the other end. Rejects with the error it threw (message, code, address and
-   * port), or with an Error if the channel closes before the answer.
+   * Calls a function of the other end. Rejects with the error that it threw (message, code, address
+   * and port), or with an Error if the channel is closed before the response.
    */
   call<Name extends keyof Theirs & string>(
     name: Name,
@@ -83,15 +77,15 @@ export class Channel<Theirs extends Functions> {
     });
   }
 
-  /** Calls a function of the other end without waiting for an answer. */
-  tell<Name extends keyof Theirs & string>(
+  /** Calls a function of the other end without a response. */
+  notify<Name extends keyof Theirs & string>(
     name: Name,
     ...[argument]: Parameters<Theirs[Name]>
   ): void {
     this.#send({ name, argument });
   }
 
-  /** Rejects the calls that wait for an answer. To be called when the other end has ended. */
+  /** Rejects pending and later calls. Call it when the other process has ended. */
   close(): void {
     this.#isClosed = true;
     for (const { reject } of this.#callers.values()) reject(processEnded());
@@ -99,7 +93,7 @@ export class Channel<Theirs extends Functions> {
   }
 
   #send(message: Request | Response): void {
-    // An error means that the other process is ending, and then `close` is called.
+    // If sending fails, the other process is ending, and `close` will be called.
     this.#port.send?.(message, undefined, undefined, () => {});
   }
 
@@ -116,12 +110,7 @@ export class Channel<Theirs extends Functions> {
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
       const { message, code, address, port } = thrown as SentError;
-      const error = {
-        message,
-        ...(code && { code }),
-        ...(address && { address }),
-        ...(port && { port }),
-      };
+      const error = { message, code, address, port };
       if (number !== undefined) this.#send({ answers: number, error });
     }
   }
@@ -131,7 +120,7 @@ function processEnded(): Error {
   return new Error('the other process has ended');
 }
 
-/** Node's own messages use the same channel, so the shape is checked. */
+/** Messages are checked because Node's own ones use the same IPC channel. */
 function isRequest(message: unknown): message is Request {
   return typeof (message as Partial<Request> | null)?.name === 'string';
 }

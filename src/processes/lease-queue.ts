@@ -1,23 +1,20 @@
-// The queue for the right to write: one process holds the lease, the others wait in the order in
-// which they asked.
+// The queue for the write lease: one process holds the lease, the others wait in the order of their
+// requests.
 
-/** How the queue speaks to the holder of the lease. */
+/** The messages of the queue to the holder of the lease. */
 export interface LeaseMessages<Holder> {
   /** Tells `holder` that another process wants the lease. */
   readonly notify: (holder: Holder) => void;
-  /** Does the same, and resolves when `holder` has received it. */
-  readonly reach: (holder: Holder) => Promise<unknown>;
+  /** Does the same; resolves when `holder` has responded. */
+  readonly probe: (holder: Holder) => Promise<unknown>;
 }
 
-/**
- * How long a lease may last while others wait before its holder is asked whether it still responds,
- * and how long it has to respond.
- */
+/** While others wait: how long a lease may last before its holder is probed, and has to respond. */
 const OVERDUE_MS = 1_000;
 
 /**
- * Grants the lease to one holder at a time. A holder keeps it as long as it needs, unless it does
- * not respond: then the next one gets it, and SQLite's lock keeps the two apart.
+ * Grants the lease to one holder at a time. A holder keeps it as long as it needs, but if it does
+ * not respond, the next one gets the lease, and SQLite's own lock separates the two.
  */
 export class LeaseQueue<Holder> {
   readonly #messages: LeaseMessages<Holder>;
@@ -31,7 +28,7 @@ export class LeaseQueue<Holder> {
     this.#overdueMs = overdueMs;
   }
 
-  /** Resolves when `holder` has the lease, with whether others wait already. */
+  /** Resolves when `holder` has the lease; the result says whether others wait for it. */
   acquire(holder: Holder): Promise<boolean> {
     return new Promise((grant) => {
       this.#waiting.push({ holder, grant });
@@ -66,11 +63,11 @@ export class LeaseQueue<Holder> {
 
   #checkHolder(holder: Holder): void {
     this.#timer = setTimeout(() => this.#grantNext(), this.#overdueMs).unref();
-    const onReached = () => {
+    const onResponse = () => {
       if (this.#current !== holder) return;
       clearTimeout(this.#timer);
       this.#watch(holder);
     };
-    this.#messages.reach(holder).then(onReached, () => {});
+    this.#messages.probe(holder).then(onResponse, () => {});
   }
 }

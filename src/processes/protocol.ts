@@ -1,10 +1,10 @@
-// What the processes of one service ask of each other. The supervisor starts the members, which
-// serve, and keeps what they share.
+// The functions that the processes of one service offer each other. The supervisor starts the
+// members, which serve requests, and manages what they share.
 import type { Quota } from '../guards/rate-limit.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 
-/** A request to count, or only to look up, at the limiter of that name and quota. */
-export interface Count {
+/** A call of `take` or `look` of the rate limiter with this name and quota. */
+export interface LimiterCall {
   readonly limiter: string;
   readonly quota: number;
   readonly client: string;
@@ -13,21 +13,22 @@ export interface Count {
 
 /** What the supervisor does for a member. */
 export type SupervisorFunctions = {
-  /** The member can be called from now on: Node drops messages that are sent earlier. */
-  readonly begun: () => void;
-  /** Requests the write lease; resolves when it is granted, with whether others wait already. */
+  /** The member can be called from now on; Node drops messages that are sent earlier. */
+  readonly ready: () => void;
+  /** Resolves when the write lease is granted; the result says whether others wait for it. */
   readonly acquireLease: () => Promise<boolean>;
   readonly releaseLease: () => void;
-  readonly count: (counts: readonly Count[]) => readonly Quota[];
-  /** Resolves when the databases of all members have answered; rejects if one does not. */
+  /** Returns the result of each call. */
+  readonly limit: (calls: readonly LimiterCall[]) => readonly Quota[];
+  /** Pings the databases of all members; rejects if one does not answer. */
   readonly pingAll: () => Promise<void>;
   /** Resolves with the latest known metrics of each process. */
-  readonly countsOfAll: () => Promise<readonly Snapshot[]>;
+  readonly allMetrics: () => Promise<readonly Snapshot[]>;
 };
 
 /** What a member does for the supervisor. */
 export type MemberFunctions = {
-  /** Serves on that port; resolves with the URL, and rejects as the app does. */
+  /** Serves on `port`; resolves with the URL, and rejects as `App.listen` does. */
   readonly listen: (port: number) => Promise<string>;
   readonly reloadKeys: () => Promise<number>;
   /** Stops serving and ends the process. */
@@ -36,5 +37,5 @@ export type MemberFunctions = {
   readonly leaseWanted: () => void;
   readonly ping: () => Promise<void>;
   /** Resolves with the metrics of this process. */
-  readonly counts: () => Promise<Snapshot>;
+  readonly metrics: () => Promise<Snapshot>;
 };

@@ -1,32 +1,27 @@
-// Replaces a process that has ended: at once, and ever later while each replacement ends soon after
-// its start.
+// Replaces a process that has ended: at once, or after a growing delay if it ended soon after its
+// start.
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Child } from './child.ts';
 
-/** The delays between an end and the next start. */
+/** A process that lives for `soonMs` is replaced at once; otherwise the delay is doubled. */
 const REPLACEMENT = { soonMs: 1_000, firstDelayMs: 100, longestDelayMs: 5_000 };
 
-/** What a replaceable process offers. */
-export interface Replaceable {
-  /** Resolves with a status, signal or error when the process has ended. */
-  readonly ended: Promise<number | string>;
-}
-
-/** What keeping processes alive depends on. */
-export interface ReplacementOptions<Process> {
+/** The functions of {@link keepReplacing}. */
+export interface ReplacementOptions {
   /** Starts another process; resolves with undefined if that fails. */
-  readonly start: () => Promise<Process | undefined>;
+  readonly start: () => Promise<Child | undefined>;
   /** Called when a process has ended. */
-  readonly onEnd: (ended: Process, status: number | string) => void;
+  readonly onEnd: (ended: Child, status: number | string) => void;
   /** Ends the replacing. */
   readonly signal: AbortSignal;
 }
 
-/** Resolves when `signal` aborts; until then there is always a process in the place of `first`. */
-export async function keepReplacing<Process extends Replaceable>(
-  first: Process,
-  { start, onEnd, signal }: ReplacementOptions<Process>,
+/** Replaces `first`, and each replacement, when it has ended. Resolves when `signal` aborts. */
+export async function keepReplacing(
+  first: Child,
+  { start, onEnd, signal }: ReplacementOptions,
 ): Promise<void> {
-  let current: Process | undefined = first;
+  let current: Child | undefined = first;
   let delayMs = 0;
   while (!signal.aborted) {
     const since = performance.now();

@@ -1,71 +1,68 @@
-// What the processes of one service share, as one of them sees it: the write lease, the rates, the
-// metrics, the health. A process that is alone has all of it for itself.
+// What a process shares with the other processes of its service: the write lease, the rate limits,
+// the metrics and the health. A single process keeps all of it to itself.
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
-import type { Snapshot } from '../metrics/snapshot.ts';
+import type { ShareMetrics, Snapshot } from '../metrics/snapshot.ts';
 import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
-import type { Count, MemberFunctions, SupervisorFunctions } from './protocol.ts';
+import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protocol.ts';
 import { WriteLease } from './write-lease.ts';
 
-/** The processes that serve at one address, from one database. */
+/** The processes that serve at one address and from one database. */
 export interface Siblings {
-  /** Returns the limiter of that name, which counts the requests of all processes together. */
+  /** Returns the limiter of that name; it counts the requests to all processes. */
   createLimiter(name: string, quota: number): RateLimiter;
   /**
-   * Opens the database with `open`. A ping of what it resolves with reaches the databases of all
-   * processes. With `needsLease`, as for a file, each write holds the write lease.
+   * Opens the database with `open`. A ping of the result pings the databases of all processes. With
+   * `needsLease`, as for a file, each write holds the write lease.
    */
-  share(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
-  /**
-   * Takes a function that resolves with the metrics of this process; returns one for those of each
-   * process.
-   */
-  shareCounts(own: () => Promise<Snapshot>): () => Promise<readonly Snapshot[]>;
+  openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
+  /** Offers `own`, the metrics of this process; returns a function that reads those of each. */
+  shareMetrics: ShareMetrics;
 }
 
-/** A process without siblings. */
+/** The siblings of a single process: there are none. */
 export const ALONE: Siblings = {
   createLimiter: (_name, quota) => new LocalRateLimiter(quota),
-  share: (open) => open(),
-  shareCounts: (own) => async () => [await own()],
+  openDatabase: (open) => open(),
+  shareMetrics: (own) => async () => [await own()],
 };
 
-/**
- * Joins the processes whose supervisor is at the other end of `port`, and offers it `functions`.
- */
+/** Joins the service whose supervisor is at the other end of `port`; offers it `functions`. */
 export function join(
   port: Port,
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
 ): Siblings {
   let database: Database | undefined;
-  let counts: () => Promise<Snapshot> = async () => [];
+  let metrics: () => Promise<Snapshot> = async () => [];
   const supervisor = new Channel<SupervisorFunctions>(port, {
     ...functions,
     leaseWanted: () => lease.wanted(),
     ping: () => database?.ping(),
-    counts: () => counts(),
+    metrics: () => metrics(),
   } satisfies Record<keyof MemberFunctions, unknown>);
-  supervisor.tell('begun');
+  supervisor.notify('ready');
   const lease = new WriteLease({
     acquire: () => supervisor.call('acquireLease'),
-    release: () => supervisor.tell('releaseLease'),
+    release: () => supervisor.notify('releaseLease'),
   });
-  const limits = new Batcher<Count, Quota>({ run: (batch) => supervisor.call('count', batch) });
+  const limiters = new Batcher<LimiterCall, Quota>({
+    run: (batch) => supervisor.call('limit', batch),
+  });
 
   return {
     createLimiter: (limiter, quota) => ({
-      take: (client) => limits.submit({ limiter, quota, client, take: true }),
-      look: (client) => limits.submit({ limiter, quota, client, take: false }),
+      take: (client) => limiters.submit({ limiter, quota, client, take: true }),
+      look: (client) => limiters.submit({ limiter, quota, client, take: false }),
     }),
 
-    shareCounts(own) {
-      counts = own;
-      return () => supervisor.call('countsOfAll');
+    shareMetrics(own) {
+      metrics = own;
+      return () => supervisor.call('allMetrics');
     },
 
-    async share(open, needsLease) {
-      // Opening writes too.
+    async openDatabase(open, needsLease) {
+      // Opening may write, too.
       const own = await (needsLease ? lease.use(open) : open());
       database = own;
       const shared: Database = { ...own, ping: () => supervisor.call('pingAll') };
@@ -79,8 +76,8 @@ function underLease(database: Database, lease: WriteLease): Database {
     ...database,
     writable: () => lease.acquire(),
     transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
-    // The last connection to close checkpoints the log. If two closed at the same moment, neither
-    // would.
+    // SQLite checkpoints the log when the last connection closes. If two closed at once, neither
+    // would be the last.
     close: () => lease.use(() => database.close()),
   };
 }

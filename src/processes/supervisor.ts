@@ -1,5 +1,5 @@
-// The first of several processes. It starts the members, which serve, replaces one that dies, and
-// keeps what they share. It serves nothing itself, so that no client can end it.
+// The first of several processes. It starts the members, replaces those that die, and manages what
+// they share. It serves no requests itself, so that no request can crash it.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -7,32 +7,26 @@ import { type KeySource, type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
 import { type Child, startChild } from './child.ts';
-import { Counts } from './counts.ts';
 import { LeaseQueue } from './lease-queue.ts';
-import type { Count, SupervisorFunctions } from './protocol.ts';
+import { MetricsCollector } from './metrics-collector.ts';
+import type { LimiterCall, SupervisorFunctions } from './protocol.ts';
 import { keepReplacing } from './replacement.ts';
 
-/** What a supervisor depends on. */
+/** The configuration of a supervisor. */
 export interface SupervisorOptions {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
-  /** The command line of the members, without the number of processes. */
+  /** The command line of the members; the number of processes is appended. */
   readonly args: readonly string[];
-  /** Where their keys come from, if they are in a file. */
+  /** The source of the keys, if they are in a file. */
   readonly keySource: KeySource | undefined;
 }
 
-/**
- * How long a process may take to stop: longer than an app that waits for its requests and its
- * database.
- */
+/** How long a process may take to stop: longer than an App waits for requests and its database. */
 const CLOSE_MS = 20_000;
 
-/** How long a process may take to report its metrics. */
-const COUNTS_MS = 1_000;
-
-/** A service of several processes; it is started and stopped as an app is. */
+/** A service of several processes, with the same interface as an App. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #log: Log;
@@ -40,10 +34,10 @@ export class Supervisor {
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
   readonly #leases = new LeaseQueue<Child>({
-    notify: ({ channel }) => channel.tell('leaseWanted'),
-    reach: ({ channel }) => channel.call('leaseWanted'),
+    notify: ({ channel }) => channel.notify('leaseWanted'),
+    probe: ({ channel }) => channel.call('leaseWanted'),
   });
-  readonly #counts = new Counts(COUNTS_MS);
+  readonly #metrics = new MetricsCollector();
   readonly #stop = new AbortController();
   #port: number;
   #keys: Keys | undefined;
@@ -55,18 +49,15 @@ export class Supervisor {
     this.#port = options.port;
   }
 
-  /**
-   * Resolves with the URL once all processes accept requests; rejects as the app of the first that
-   * could not.
-   */
+  /** Resolves with the URL once all processes accept requests; rejects as `App.listen` does. */
   async listen(): Promise<string> {
     const { host, processes, args, keySource } = this.#options;
     try {
       this.#keys = keySource && (await loadKeys(keySource));
       if (this.#port === 0) this.#port = await freePort(host);
-      // With "auto" a replacement might find another number of cores.
+      // A number, because `auto` might give a replacement another number of cores.
       cluster.setupPrimary({ args: [...args, `--processes=${processes}`] });
-      // One first: it alone creates the file, and an error is reported once.
+      // Start one process first, so that only one creates the file and errors are reported once.
       const first = await this.#startServing();
       const others = await Promise.all(
         Array.from({ length: processes - 1 }, () => this.#startServing()),
@@ -79,29 +70,26 @@ export class Supervisor {
     }
   }
 
-  /**
-   * Makes all processes read the file of keys again; resolves with the number of keys. One that
-   * fails is replaced.
-   */
+  /** Makes all processes reload the keys file, replacing any that fails; resolves with the count. */
   async reloadKeys(): Promise<number> {
-    // An unusable file is found before any process tries.
+    // Reject here if the file is unusable, before any process reads it.
     const count = (await this.#keys?.reload()) ?? 0;
     this.#reloads += 1;
     await Promise.all([...this.#serving].map((member) => this.#reload(member)));
     return count;
   }
 
-  /** Resolves when all processes have ended; rejects if one that served ended with a failure. */
+  /** Resolves when all processes have ended; rejects if a serving process failed to stop. */
   async close(): Promise<void> {
     this.#stop.abort();
     const served = new Set(this.#serving);
     const endings = [...this.#members].map(async (member) => {
       const timer = setTimeout(member.kill, CLOSE_MS);
-      await member.begun;
-      member.channel.tell('close');
+      await member.ready;
+      member.channel.notify('close');
       const status = await member.ended;
       clearTimeout(timer);
-      // A process that did not serve yet may have been ended by the same signal as this one.
+      // A process that does not serve yet may die of the signal that stops this one.
       return served.has(member) && status !== 0 ? [status] : [];
     });
     const failed = (await Promise.all(endings)).flat();
@@ -110,18 +98,18 @@ export class Supervisor {
   }
 
   #start(): Child {
-    const functions: Omit<SupervisorFunctions, 'begun'> = {
+    const functions: Omit<SupervisorFunctions, 'ready'> = {
       acquireLease: () => this.#leases.acquire(member),
       releaseLease: () => this.#leases.release(member),
-      count: (counts) => counts.map((each) => this.#count(each)),
+      limit: (calls) => calls.map((call) => this.#limit(call)),
       pingAll: () => this.#pingAll(),
-      countsOfAll: () => this.#counts.ofAll(this.#serving),
+      allMetrics: () => this.#metrics.collect(this.#serving),
     };
     const member = startChild(functions, () => {
       this.#members.delete(member);
       this.#serving.delete(member);
       this.#leases.release(member);
-      this.#counts.ended(member);
+      this.#metrics.memberEnded(member);
     });
     this.#members.add(member);
     return member;
@@ -131,11 +119,11 @@ export class Supervisor {
     const member = this.#start();
     const reloadsBefore = this.#reloads;
     try {
-      await member.begun;
+      await member.ready;
       this.#stop.signal.throwIfAborted();
       const url = await member.channel.call('listen', this.#port);
       this.#serving.add(member);
-      // It may have read its keys before they changed.
+      // It may have read the keys before they changed.
       if (this.#reloads > reloadsBefore) await this.#reload(member);
       return { member, url };
     } catch (error) {
@@ -165,7 +153,7 @@ export class Supervisor {
     }
   }
 
-  #count({ limiter, quota, client, take }: Count): Quota {
+  #limit({ limiter, quota, client, take }: LimiterCall): Quota {
     const known = this.#limiters.get(limiter) ?? new LocalRateLimiter(quota);
     this.#limiters.set(limiter, known);
     return take ? known.take(client) : known.look(client);
@@ -173,7 +161,7 @@ export class Supervisor {
 
   async #pingAll(): Promise<void> {
     const pings = [...this.#serving].map((member) =>
-      // A process that has died meanwhile no longer counts.
+      // Ignore a process that has died meanwhile.
       member.channel
         .call('ping')
         .catch((error) => this.#serving.has(member) && Promise.reject(error)),
@@ -181,16 +169,13 @@ export class Supervisor {
     await Promise.all(pings);
   }
 
-  /**
-   * A process that cannot read the keys would have other keys than the rest: it is ended and
-   * replaced.
-   */
+  /** Reloads the keys of a process. If that fails, replaces it, lest it accept outdated keys. */
   async #reload(member: Child): Promise<void> {
     await member.channel.call('reloadKeys').catch(() => member.kill());
   }
 }
 
-/** Chooses one port for all processes, also for those that replace others. */
+/** Chooses a free port for all processes and their replacements. */
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');

@@ -1,18 +1,14 @@
-// The right to write to the file, as one process has it. SQLite's lock would also keep writes
-// apart, but a process that finds it held polls, and whoever polls first gets it. A lease is
-// granted in the order of the requests.
+// The write lease, as held by one process. SQLite's lock also excludes concurrent writers, but a
+// process that waits for it polls, and may never be the first. Leases are granted in order.
 
-/** Where leases come from. */
+/** The source of leases. */
 export interface LeaseClient {
-  /** Resolves when the lease is granted, with whether others wait already. */
+  /** Resolves when the lease is granted; the result says whether others wait for it. */
   acquire(): Promise<boolean>;
   release(): void;
 }
 
-/**
- * The lease of one process. It is kept while no other process wants it, so that a lone writer need
- * not ask each time.
- */
+/** The lease of one process. It is kept until another process wants it, to save requests. */
 export class WriteLease {
   readonly #client: LeaseClient;
   #state: 'none' | 'requested' | 'held' | 'in use' = 'none';
@@ -22,25 +18,19 @@ export class WriteLease {
     this.#client = client;
   }
 
-  /**
-   * Resolves when this process holds the lease; it does so at least until the end of this turn of
-   * the event loop.
-   */
+  /** Resolves when this process holds the lease, for this iteration of the event loop at least. */
   async acquire(): Promise<void> {
     if (this.#state !== 'none') return;
     this.#state = 'requested';
     const othersWait = await this.#client.acquire();
-    // `wanted` may have been called before this await resumes.
+    // `wanted` may have been called before this function resumes.
     this.#isWanted ||= othersWait;
     this.#state = 'held';
-    // Give it back if nothing uses it in this turn.
+    // If nothing uses it in this iteration, another process may have it.
     setImmediate(() => this.#releaseIfWanted());
   }
 
-  /**
-   * Runs `work` under the lease; resolves or rejects as `work` does. Call it for one piece of work
-   * at a time.
-   */
+  /** Runs `work` under the lease and settles as it does. Calls must not overlap. */
   async use<T>(work: () => Promise<T>): Promise<T> {
     await this.acquire();
     this.#state = 'in use';
@@ -52,7 +42,7 @@ export class WriteLease {
     }
   }
 
-  /** Call it when another process waits for the lease. */
+  /** Notes that another process waits for the lease. */
   wanted(): void {
     // The lease may have been released while the message was on its way.
     if (this.#state === 'none') return;

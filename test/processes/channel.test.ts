@@ -71,8 +71,8 @@ test('channel: a call rejects with the error of the other end', async () => {
 
 test('channel: a message without answer may fail silently', async () => {
   const { channel, notes } = linked();
-  channel.tell('note', 'hello');
-  channel.tell('fail');
+  channel.notify('note', 'hello');
+  channel.notify('fail');
   await channel.call('half', 2);
   assert.deepEqual(notes, ['hello']);
 });

@@ -47,19 +47,19 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
 function queueOf(overdueMs?: number, deaf?: string) {
   const granted: string[] = [];
   const notified: string[] = [];
-  const reached: string[] = [];
+  const probed: string[] = [];
   const queue = new LeaseQueue<string>(
     {
       notify: (holder) => notified.push(holder),
-      reach: (holder) =>
-        holder === deaf ? new Promise(() => {}) : Promise.resolve(reached.push(holder)),
+      probe: (holder) =>
+        holder === deaf ? new Promise(() => {}) : Promise.resolve(probed.push(holder)),
     },
     overdueMs,
   );
   return {
     granted,
     notified,
-    reached,
+    probed,
     release: (holder: string) => queue.release(holder),
     async acquire(holder: string) {
       const othersWait = await queue.acquire(holder);
@@ -197,10 +197,10 @@ test('lease: overdue only when others wait for it', async () => {
 });
 
 test('lease: kept as long as the holder answers', async () => {
-  const { granted, reached, acquire, release } = queueOf(5);
+  const { granted, probed, acquire, release } = queueOf(5);
   acquire('a');
   acquire('b');
-  await until(() => reached.length === 4);
+  await until(() => probed.length === 4);
   assert.deepEqual(granted, ['a']);
   release('a');
   await until(() => granted.length === 2);
