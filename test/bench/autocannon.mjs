@@ -1,5 +1,5 @@
-// The load where wrk is missing: the works of work.lua by autocannon, and the same line of JSON at
-// the end.
+// Generates the load with autocannon if wrk is not installed: the same work as work.lua, and the same
+// line of JSON at the end.
 //   node autocannon.mjs URL WORK CONNECTIONS SECONDS NOTES
 import { createRequire } from 'node:module';
 

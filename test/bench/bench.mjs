@@ -1,6 +1,6 @@
-// How fast the service is, beside others that do the same: `npm run bench` (after `npm ci`).
-// Alternating rounds, one core for the server; prints medians, spread and ratios, and writes
-// bench.json and bench.svg beside itself.
+// Compares the speed of the service with other servers that do the same: `npm run bench` (after
+// `npm ci`). Rounds alternate, and the server has one core. Prints medians, spread and ratios, and
+// writes bench.json and bench.svg to its own folder.
 //   node test/bench/bench.mjs [--rounds 5] [--seconds 2] [--notes 10000] [--connections 1,64,256] [--works get,...] [--servers ours,...]
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chart } from './chart.mjs';
-import { counter, tellCounter } from './counter.mjs';
+import { counter, printCounter } from './counter.mjs';
 import { median, ratioTable } from './figures.mjs';
 import { drive, installPeers, pinned, preload, SERVERS, start } from './servers.mjs';
 
@@ -30,7 +30,7 @@ const works = values.works.split(',');
 const allConnections = values.connections.split(',').map(Number);
 
 const MANY_REQUESTS = 1_000_000;
-/** How many requests of each work a server has answered when its memory is looked at. */
+/** The number of requests of each kind of work before the memory of a server is measured. */
 const SAME_REQUESTS = 20_000;
 
 const spread = (figures) => (Math.max(...figures) - Math.min(...figures)) / median(figures);
@@ -111,7 +111,7 @@ try {
   progress('the demonstration');
   const demonstration = await counter(rounds);
   progress('');
-  tellCounter(demonstration);
+  printCounter(demonstration);
   const machine = {
     cpu: cpus()[0].model,
     cores: cpus().length,
@@ -148,7 +148,7 @@ function tell(work, connections, rows) {
   }
 }
 
-/** What the service holds, in MB, again and again during a million requests more. */
+/** Samples the memory of the service, in MB, during a million more requests. */
 function manyRequests(server) {
   const residentMb = [];
   let requests = 0;
@@ -162,8 +162,8 @@ function manyRequests(server) {
 }
 
 /**
- * What each server holds, in MB, after the same work on a file of its own: a fast one would have
- * stored more notes.
+ * Measures the memory of each server, in MB, after the same number of requests. In a run by time, a
+ * fast server would store more notes.
  */
 async function measureMemory() {
   const residentMb = {};
@@ -185,9 +185,7 @@ async function measureMemory() {
   return residentMb;
 }
 
-/**
- * Milliseconds from the start of the process to the first answer, medians of alternating rounds.
- */
+/** Measures the milliseconds from process start to first answer: medians of alternating rounds. */
 async function measureStarts() {
   const times = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {

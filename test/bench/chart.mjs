@@ -1,5 +1,5 @@
-// A bar chart of a bench as SVG: for each work at 64 connections, the requests a second of each
-// server.
+// Draws the benchmark as an SVG bar chart: the requests per second of each server, for each kind of
+// work at 64 connections.
 import { median } from './figures.mjs';
 
 const WIDTH = 760;
@@ -7,7 +7,7 @@ const LABEL = 90;
 const BAR = 14;
 const COLOURS = { ours: '#0b7285', bare: '#adb5bd' };
 
-/** Returns the text of the SVG for the `results` of bench.mjs. Each work has a scale of its own. */
+/** Returns the `results` of bench.mjs as SVG. Each kind of work has its own scale. */
 export function chart(results, connections = 64) {
   const rows = results.filter((row) => row.connections === connections);
   const parts = [];

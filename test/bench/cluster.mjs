@@ -1,7 +1,7 @@
-// What a cluster of three real nodes on this machine does, which NOTES_TEST_RQLITED runs: the
-// service in batches, the same service one write at a time, and as many clients that send rqlite
-// single statements; then how long a batch takes by its size and by the way between the nodes,
-// beside what the model in NOTES.md foretells.
+// Measures a cluster of three real rqlite nodes on this machine: the service with batches, the
+// service with batches of one, and clients that send single statements to rqlite. Then it measures
+// the duration of batches by their size and by the network delay between the nodes, and compares it
+// with the model in NOTES.md.
 //   NOTES_TEST_RQLITED=$(.ci/rqlited) node test/bench/cluster.mjs [--rounds 5] [--seconds 3] [--connections 64] [--only model]
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -29,10 +29,7 @@ const [rounds, seconds, connections] = [values.rounds, values.seconds, values.co
 const CORES = '0-1';
 const ONE_BY_ONE = new URL('one-by-one.mjs', import.meta.url).href;
 
-/**
- * Clients that each send one INSERT after the other to the leader; returns how many are done in a
- * second.
- */
+/** Runs clients that each send one INSERT after the other to the leader; returns the rate. */
 async function direct(leader, count) {
   const agent = new Agent({ keepAlive: true });
   const statement = 'INSERT INTO direct (title, body) VALUES (?1, ?2)';
@@ -73,7 +70,7 @@ async function compare() {
     'in batches': await start(batched, CORES),
     'one by one': await start(oneByOne, CORES),
   };
-  // Only now, or the service would have taken the cluster for another program's.
+  // Only now: the service refuses a cluster that already has the tables of another program.
   await fetch(`${leader.url}/db/execute`, {
     method: 'POST',
     body: JSON.stringify([
@@ -105,11 +102,11 @@ async function compare() {
         : drives;
     const measured = all.map(([name]) => ({ name, rate: [], p50: [], p99: [] }));
     for (let round = 0; round < rounds; round += 1) {
-      for (const [place, [, run]] of all.entries()) {
+      for (const [index, [, run]] of all.entries()) {
         const { rate, p50, p99 } = await run(work, count);
-        measured[place].rate.push(rate);
-        if (p50 !== undefined) measured[place].p50.push(p50);
-        if (p99 !== undefined) measured[place].p99.push(p99);
+        measured[index].rate.push(rate);
+        if (p50 !== undefined) measured[index].p50.push(p50);
+        if (p99 !== undefined) measured[index].p99.push(p99);
       }
     }
     for (const { name, rate, p50, p99 } of measured) {
@@ -125,10 +122,7 @@ async function compare() {
   await cluster.stop();
 }
 
-/**
- * How long batches of each size take, in ms, where what nodes tell each other is so long on its
- * way.
- */
+/** Measures the duration in ms of batches of each size, with this network delay between nodes. */
 async function batchTimes(sizes, delayMs) {
   const delays = [];
   const wayTo = async (port) => {
@@ -167,8 +161,7 @@ async function batchTimes(sizes, delayMs) {
 async function model() {
   const sizes = [1, 16, 64, 256, 512];
   const here = await batchTimes(sizes, 0);
-  // A batch costs a fixed time, one for each of its writes, and a trip to the nearest other node
-  // and back.
+  // A batch takes a fixed time, a time per write, and a round trip to the nearest other node.
   const each = (here.at(-1) - here[0]) / (sizes.at(-1) - sizes[0]);
   const fixed = here[0] - each;
   console.log(
@@ -176,9 +169,9 @@ async function model() {
   );
   for (const delayMs of [0, 5, 20, 40]) {
     const measured = delayMs === 0 ? here : await batchTimes(sizes, delayMs);
-    const cells = sizes.map((size, place) => {
-      const foretold = fixed + each * size + 2 * delayMs;
-      return `${size}: ${measured[place].toFixed(1)} (${foretold.toFixed(1)}) ms, ${((1_000 * size) / measured[place]).toFixed(0)}/s`;
+    const cells = sizes.map((size, index) => {
+      const predicted = fixed + each * size + 2 * delayMs;
+      return `${size}: ${measured[index].toFixed(1)} (${predicted.toFixed(1)}) ms, ${((1_000 * size) / measured[index]).toFixed(0)}/s`;
     });
     console.log(`  ${2 * delayMs} ms there and back: ${cells.join('   ')}`);
   }

@@ -1,6 +1,5 @@
-// Two trees of this project side by side, or one with different options, for judging a change on a
-// machine that others use as well: many short rounds in alternation, and the median of the ratio
-// pair by pair.
+// Compares two trees of this project, or one tree with different options, on a machine with other
+// load: many short alternating rounds, and the median of the ratios of the pairs.
 //   node test/bench/compare.mjs TREE TREE [--works get,page,post,put,mix] [--rounds 15] [--seconds 1] [--connections 64]
 //     [--first=--no-metrics] [--second='--log-level info' 2>FILE]
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// The counter on our own pool, in the process, as its peers run it: prints the milliseconds of a
-// run without idle threads, then those of each run with them.
+// Runs the counter on our own pool without HTTP. Prints the milliseconds of one run without idle
+// threads, then those of each run with idle threads.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { counter } from '../../dist/src/concurrency/counter.js';
 import { ThreadPool } from '../../dist/src/concurrency/thread-pool.js';

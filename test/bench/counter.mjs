@@ -1,7 +1,6 @@
-// 16 threads that add 1,000 times each under a lock, in alternating rounds: our pool with idle
-// threads and without, in the process and over HTTP, Python's threading, and piscina with 16 reused
-// threads. Run it after `npm run build` and
-// `npm ci` in test/bench/peers:
+// Compares the time for 16 threads to add 1,000 times each under a lock, in alternating rounds: our
+// pool with and without idle threads, in the process and over HTTP, Python's threading, and piscina
+// with 16 reused threads. Run it after `npm run build` and `npm ci` in test/bench/peers:
 //   node test/bench/counter.mjs [rounds]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { median } from './figures.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** More than it takes to start sixteen idle threads in the background. */
+/** Enough time to start sixteen idle threads in the background. */
 const REFILL_MS = 2_000;
 const RUNS = '5';
 const agent = new Agent({ keepAlive: true });
@@ -29,7 +28,7 @@ async function start() {
   const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(server.stdout, 'data');
   const service = { server, url: /http\S+/.exec(String(line))[0] };
-  // A connection that is open already, as the peers measure no connection either.
+  // Reuse one connection: the peers do not open connections either.
   await ask(service, 'GET', '/health');
   return service;
 }
@@ -66,7 +65,7 @@ const runsOf = (command, script) =>
     .split('\n')
     .map(Number);
 
-/** Runs that many rounds; resolves with the milliseconds of each, by who ran. */
+/** Runs the rounds; resolves with the milliseconds of each round, by contestant. */
 export async function counter(rounds) {
   const figures = {
     idle: [],
@@ -85,7 +84,7 @@ export async function counter(rounds) {
     const fresh = await start();
     figures['HTTP, started'].push(await increment(fresh));
     await stop(fresh);
-    // The refill is over before the others are measured.
+    // Let the pool start its idle threads before the others are measured.
     await sleep(REFILL_MS);
     const [started, ...idle] = runsOf(process.execPath, 'counter-pool.mjs');
     figures.started.push(started);
@@ -98,8 +97,8 @@ export async function counter(rounds) {
   return figures;
 }
 
-/** Prints what {@link counter} found. */
-export function tellCounter(figures) {
+/** Prints the results of {@link counter}. */
+export function printCounter(figures) {
   console.log('\n16 threads that add 1,000 times each');
   for (const [name, values] of Object.entries(figures)) {
     const ms = median(values);
@@ -113,5 +112,5 @@ export function tellCounter(figures) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [rounds = '9'] = process.argv.slice(2);
-  tellCounter(await counter(Number(rounds)));
+  printCounter(await counter(Number(rounds)));
 }

@@ -1,11 +1,7 @@
-// A way between two nodes that takes as long as one between regions: what arrives goes on after a
-// while, in its order.
+// A TCP proxy that delays data, to simulate the network between regions.
 import { connect, createServer } from 'node:net';
 
-/**
- * Starts to listen on a free port for what is to arrive `delayMs` later at `port`, there and back;
- * resolves with its port.
- */
+/** Starts a proxy to `port` that delays both directions by `delayMs`; resolves with its own port. */
 export async function startDelay(port, delayMs) {
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');

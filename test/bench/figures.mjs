@@ -1,15 +1,15 @@
-// Figures of several rounds.
+// Statistics over several rounds.
 
-/** The share of `figures` that lies below the one returned is `share`. */
+/** Returns the quantile: the fraction `share` of `figures` is below it. */
 export const quantile = (figures, share) =>
   figures.toSorted((one, other) => one - other)[Math.floor(share * (figures.length - 1))];
 
-/** The middle one. */
+/** Returns the median. */
 export const median = (figures) => quantile(figures, 0.5);
 
 /**
- * The table of the guide in Markdown: for each work and number of connections in `results`, what
- * the service does in a second and how many times what each of the others does.
+ * Returns the Markdown table of the guide: for each kind of work and number of connections, the
+ * requests per second of the service and its ratio to each of the other servers.
  */
 export function ratioTable(results) {
   const others = [...new Set(results.map(({ server }) => server))].filter(

@@ -1,6 +1,5 @@
-// What GET /notes/{id} takes while demonstrations flood the service beyond its bound of threads,
-// beside what it takes without them, in alternating rounds on one service. Run it after `npm run
-// build`:
+// Measures the latency of GET /notes/{id} while more demonstrations run than the service has threads
+// for, and without them, in alternating rounds on one service. Run it after `npm run build`:
 //   node test/bench/flood.mjs [rounds] [clients]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,10 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const [rounds = '5', clients = '300'] = process.argv.slice(2);
 const ROUND_MS = 4_000;
-/**
- * The pause between two requests for the note: it is to be seen how long one takes, not how many
- * there can be.
- */
+/** The pause between two reads of the note: the latency is measured, not the throughput. */
 const PAUSE_MS = 5;
 
 const args = [
@@ -43,7 +39,7 @@ async function ask(method, path, body) {
   return { status: answer.statusCode, text, ms: performance.now() - started };
 }
 
-/** The times of the note for one round, in order of their length. */
+/** Returns the latencies of one round, in ascending order. */
 async function watchNote() {
   const times = [];
   for (const end = performance.now() + ROUND_MS; performance.now() < end; await sleep(PAUSE_MS)) {
@@ -52,10 +48,7 @@ async function watchNote() {
   return times.sort((one, other) => one - other);
 }
 
-/**
- * Clients that ask again as soon as they are answered, or when they are told to come back, until
- * the round is over.
- */
+/** Runs clients that send the next request after each answer, or after its retry-after. */
 async function flood(isOver, counts) {
   await Promise.all(
     Array.from({ length: Number(clients) }, async () => {

@@ -1,5 +1,5 @@
-// What becomes of the speed as the data grow: pages at the beginning, in the middle and at the end,
-// single reads and new notes, beside Fastify; and a note with 100,000 comments. Alternating rounds;
+// Measures speed as the data grows, compared with Fastify: pages at the beginning, in the middle and
+// at the end, single reads, new notes, and a note with 100,000 comments. Rounds alternate. Run
 // `npm ci` first.
 //   node test/bench/growth.mjs [--sizes 10000,100000,1000000] [--rounds 5] [--seconds 2]
 import { execFileSync } from 'node:child_process';
@@ -31,10 +31,10 @@ const fill = (file, count, table) =>
     table,
   ]);
 
-/** Starts a server on a file of that many notes. */
+/** Starts a server on a file with that many notes. */
 async function filled(name, file, notes, comments = 0) {
   const command = (port) => SERVERS[name](port, file);
-  // The server makes its own tables.
+  // The server creates its own tables.
   await (await start(command)).stop();
   fill(file, notes, 'notes');
   if (comments > 0) fill(file, comments, 'comments');
@@ -52,7 +52,7 @@ async function compare(servers, works, notes) {
       }));
       for (let round = 0; round < rounds; round += 1) {
         for (const { url, rate, p50 } of rows) {
-          // What an overloaded one still has to do from before is none of this round's.
+          // Let an overloaded server finish the requests of the previous round.
           await (await fetch(`${url}/notes/1`)).text();
           const measured = drive(url, work, { connections, seconds, notes });
           rate.push(measured.requests / measured.seconds);

@@ -1,7 +1,6 @@
-// A load generator, in a process of its own: `run` in another program starts it and resolves with
-// what it saw. The load is closed (each connection asks again when it is answered: finds the
-// capacity) or open (requests fall due at a rate, whoever is still waiting; what finds every
-// connection taken is counted as lost).
+// A load generator in a process of its own; `run` starts it and resolves with its measurements. A
+// closed load sends the next request of a connection after its answer, and thus finds the capacity.
+// An open load sends requests at a fixed rate; a request that finds all connections busy is lost.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -17,14 +16,14 @@ const post = (path, body) =>
 const get = (path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 const random = (most) => 1 + Math.floor(Math.random() * most);
 
-/** The works: each returns the bytes of the next request. They expect the notes 1 to 1,000. */
+/** The kinds of work: each returns the bytes of the next request. They need the notes 1 to 1,000. */
 const WORKS = {
   get: () => get(`/notes/${random(1_000)}`),
   page: () => get(`/notes?limit=100&offset=${random(900)}`),
   list: () => get(`/notes?offset=${random(900)}`),
   post: () => post('/notes', NOTE),
   large: () => post('/notes', NOTE.padEnd(1_000_000)),
-  /** Leaves as many records as it finds: what is put is put in place of what was there. */
+  /** Keeps the number of records constant: its writes replace existing records. */
   mixed: () => {
     const dice = random(10);
     if (dice === 1) return WORKS.page();
@@ -37,8 +36,8 @@ const WORKS = {
 };
 
 /**
- * Starts the service of `tree` (this one by default) on the first core, with a file of its own and
- * the notes that the works expect. `status` reads a figure of /proc/PID/status.
+ * Starts the service of `tree` (default: this one) on the first core, with a new file that contains
+ * the notes that the work needs. `status` reads a value from /proc/PID/status.
  */
 export async function start(tree = fileURLToPath(new URL('../..', import.meta.url))) {
   const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
@@ -80,9 +79,9 @@ export async function start(tree = fileURLToPath(new URL('../..', import.meta.ur
 }
 
 /**
- * Runs a load in a process on the second core. `rate` in requests a second, or undefined for a
- * closed load. Resolves with the counts by status, the times of the answered and of the health
- * checks beside them in ms, rising, and the seconds.
+ * Runs a load in a process on the second core. `rate` is in requests per second; undefined means a
+ * closed load. Resolves with the counts by status, the latencies of answered requests and of
+ * concurrent health checks in ms, ascending, and the seconds.
  */
 export async function run({ port, work, rate = 0, seconds, connections }) {
   const args = [fileURLToPath(import.meta.url), port, work, rate, seconds, connections].map(String);
@@ -189,7 +188,7 @@ async function generate(port, work, rate, seconds, connections) {
     );
   }
 
-  // Before the time counts, and not all at once: a storm of connections is another matter.
+  // Connect before the measurement starts, and gradually: a storm of connections is not measured.
   while (opened < connections) {
     const { socket } = open();
     await once(socket, 'connect');

@@ -1,4 +1,4 @@
-// Loaded before the service: a batch is never more than one call.
+// Preloaded into the service: limits every batch to one item.
 import { BATCH_LIMITS } from '../../dist/src/storage/backlog-limit.js';
 
 BATCH_LIMITS.batchItems = 1;

@@ -1,7 +1,6 @@
-// What twice the load a service can take does to it: the capacity first (a closed load), then the
-// same work open at half of it and at twice. Prints what was answered, in which time, what was
-// turned away, and how long /health took meanwhile. Run it after `npm run build`; a second tree
-// (built too) is measured in alternation:
+// Measures overload: the capacity first (a closed load), then the same work as an open load at half
+// and at twice the capacity. Prints the answered and the refused requests, their latencies, and the
+// latency of /health. Run it after `npm run build`. Other trees, also built, alternate with this one:
 //   node test/bench/overload.mjs [work,work...] [seconds] [rounds] [tree...]
 import { fileURLToPath } from 'node:url';
 import { percentile, run, start } from './load.mjs';
@@ -10,7 +9,7 @@ const [works = 'get,page,post,mixed', seconds = '5', rounds = '1', ...others] =
   process.argv.slice(2);
 const trees = [fileURLToPath(new URL('../..', import.meta.url)), ...others];
 const CONNECTIONS = 64;
-/** What the open loads come over: more than can be answered in good time. */
+/** The connections of the open loads: more than can be answered in time. */
 const MANY_CONNECTIONS = 4_000;
 
 const ms = (time) => time.toFixed(time < 10 ? 1 : 0).padStart(6);
@@ -36,7 +35,7 @@ for (let round = 0; round < Number(rounds); round += 1) {
         const capacity = closed.times.ok.length / closed.seconds;
         for (const times of [0.5, 2]) {
           const open = { ...load, rate: times * capacity, connections: MANY_CONNECTIONS };
-          // What is taken in as a burst at first is not what is to be seen.
+          // Exclude the burst that is accepted at first.
           await run({ ...open, seconds: 3 });
           tell(`open, ${times} x`, await run(open));
         }

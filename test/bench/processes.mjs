@@ -1,6 +1,6 @@
-// What several processes do beside one: each service and the load have all cores, in alternating
-// rounds. Prints requests a second (medians), the ratio to one process, the 99th percentile, and
-// the cores that service and load took.
+// Compares several processes with one, in alternating rounds; services and load share all cores.
+// Prints requests per second (medians), the ratio to one process, the 99th percentile, and the cores
+// that the service and the load used.
 //   node test/bench/processes.mjs [--processes 2] [--rounds 5] [--seconds 2] [--connections 64]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const NOTES = 10_000;
 const WORKS = ['get', 'page', 'post', 'put', 'mix'];
 const CORES = `0-${availableParallelism() - 1}`;
 
-/** Seconds of CPU that a process and those that it started have used. */
+/** Returns the CPU seconds of a process and its children. */
 function cpuOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')

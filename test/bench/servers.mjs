@@ -1,6 +1,6 @@
-// The servers that are measured, each a process of its own on its own file; all of them answer GET
-// and PUT /notes/{id}, GET and POST /notes. Where `taskset` is there, a server runs on the first
-// core and the load on the second.
+// The servers to measure, each in its own process and on its own file. All of them answer GET and PUT
+// /notes/{id}, GET and POST /notes. If `taskset` is installed, the server runs on the first core and
+// the load on the second.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const node = process.execPath;
 
-/** By name: what runs on a port and a file. */
+/** The command of each server, by name, for a port and a file. */
 export const SERVERS = {
   ours: (port, file) => [
     node,
@@ -24,7 +24,7 @@ export const SERVERS = {
     '--log-level',
     'error',
   ],
-  /** The same with a line in a log for each request. */
+  /** The service with a log line for each request. */
   logging: (port, file) => [
     ...['sh', '-c', 'exec "$@" 2>"$0"', `${file}.log`],
     ...[node, here('../../bin/notes-server'), '--port', port, '--db', file],
@@ -39,21 +39,18 @@ export const SERVERS = {
 const has = (command) => spawnSync(command, ['-h']).error === undefined;
 const pins = has('taskset') && availableParallelism() > 1;
 
-/** Returns `command` so that it runs on that core, where that can be had. */
+/** Returns `command`, pinned to that core if `taskset` is installed. */
 export const pinned = (core, command) =>
   pins ? ['taskset', '-c', String(core), ...command] : command;
 
-/** Installs the peers, if that has not been done. */
+/** Installs the peers unless they are installed. */
 export function installPeers() {
   const installed = spawnSync('npm', ['ls', '--prefix', here('peers')], { stdio: 'ignore' });
   if (installed.status !== 0)
     execFileSync('npm', ['ci', '--prefix', here('peers')], { stdio: ['ignore', 2, 2] });
 }
 
-/**
- * Starts a server, on the first core alone unless `cores` says others; resolves when it has
- * answered a request.
- */
+/** Starts a server on `cores`, by default the first; resolves when it has answered a request. */
 export async function start(command, cores = '0') {
   const port = await freePort();
   const [program, ...args] = pinned(cores, command(String(port)));
@@ -67,7 +64,7 @@ export async function start(command, cores = '0') {
     url,
     startMs: performance.now() - started,
     pid: child.pid,
-    /** Seconds of CPU that the process has used. */
+    /** Returns the CPU seconds of the process. */
     cpu: () => {
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ');
       return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -103,7 +100,7 @@ const NOTE = {
   body: 'A body that is somewhat longer, as the bodies of notes tend to be.',
 };
 
-/** Stores that many notes through the service. */
+/** Creates that many notes through the service. */
 export async function preload(url, count) {
   const init = {
     method: 'POST',
@@ -124,9 +121,9 @@ export async function preload(url, count) {
 }
 
 /**
- * Drives `url` for some seconds from the second core, unless `cores` says others, by wrk (Debian
- * has it), or else by autocannon, which takes more of its core for itself. Returns the requests,
- * the seconds, and the 50th and 99th percentile in ms; throws where one request failed.
+ * Loads `url` for some seconds from `cores`, by default the second, with wrk or, if that is not
+ * installed, with autocannon, which needs more CPU itself. Returns the requests, the seconds, and
+ * the 50th and 99th percentile in ms; throws if a request failed.
  */
 export function drive(url, work, { connections, seconds, notes, cores = '1' }) {
   const wrk = [

@@ -1,5 +1,5 @@
-// Minutes at half of the capacity: memory, descriptors and threads stay flat, the write-ahead log
-// stays small. Prints what it measured and fails if that is not so. Run it after `npm run build`:
+// Runs the service for minutes at half of its capacity. Prints measurements, and fails if memory,
+// descriptors or threads grow, or if the write-ahead log becomes large. Run it after `npm run build`:
 //   node test/bench/soak.mjs [seconds]
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,10 +8,10 @@ import { percentile, run, start } from './load.mjs';
 
 const [seconds = '300'] = process.argv.slice(2);
 const CONNECTIONS = 64;
-/** What the soak comes over: enough that a moment's pause leaves no request unsent. */
+/** The connections of the load: enough that no request is lost in a short pause. */
 const MANY_CONNECTIONS = 512;
 const SAMPLE_MS = 500;
-/** Caches and the heap still fill up in the beginning. */
+/** Samples before this time are ignored, because caches and the heap still grow. */
 const WARM_SHARE = 0.3;
 const GROWTH_MB = 48;
 const LOG_MIB = 64;
@@ -45,7 +45,7 @@ try {
   });
   for (; !over; await sleep(SAMPLE_MS)) samples.push(sample(service));
   const { times, statuses, lost } = await outcome;
-  // The sockets of the load go with its process; Node closes what is left when it has been idle.
+  // The load has closed its sockets; Node closes the remaining connections when they are idle.
   await sleep(6_000);
   const after = sample(service);
 
@@ -78,7 +78,7 @@ try {
   if (late - early > GROWTH_MB) faults.push('the memory grows');
   if (most('threads') !== least('threads') || after.threads !== before.threads)
     faults.push('the number of threads changes');
-  // The health checks beside the load have a connection of their own, more or less.
+  // Allow for the connections of the health checks.
   if (most('handles') > before.handles + MANY_CONNECTIONS + 8 || after.handles > before.handles)
     faults.push('descriptors are left behind');
   if (log > LOG_MIB) faults.push('the write-ahead log grows');

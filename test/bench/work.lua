@@ -1,8 +1,8 @@
--- The works of the load, for wrk: wrk ... URL -- WORK NOTES. Ids and offsets are random among the NOTES that are there. What
--- is measured is printed as one line of JSON.
+-- The kinds of work for wrk: wrk ... URL -- WORK NOTES. Ids and offsets are random among the NOTES existing notes. Prints
+-- the measurements as one line of JSON.
 local headers = { ["content-type"] = "application/json" }
 local text = "A body that is somewhat longer, as the bodies of notes tend to be."
-local turn, work, notes = 0, "get", 1
+local writes, work, notes = 0, "get", 1
 
 local function get() return wrk.format("GET", "/notes/" .. math.random(1, notes)) end
 
@@ -12,8 +12,8 @@ end
 
 -- The text changes: SQLite skips a write that changes nothing.
 local function put()
-  turn = turn + 1
-  local body = '{"title":"A title of usual length","body":"' .. text .. " " .. turn .. '"}'
+  writes = writes + 1
+  local body = '{"title":"A title of usual length","body":"' .. text .. " " .. writes .. '"}'
   return wrk.format("PUT", "/notes/" .. math.random(1, notes), headers, body)
 end
 

@@ -1,4 +1,4 @@
-// The limit: node:http answering a constant, without reading, checking or storing anything.
+// The upper limit: node:http with a constant answer; it reads, checks and stores nothing.
 import { createServer } from 'node:http';
 
 const NOTE = '{"id":1,"title":"a","body":"b"}';

@@ -1,4 +1,4 @@
-// Bun: its own server with its own routes, the schemas checked by Ajv, and bun:sqlite.
+// Bun: its own server and routes, validation by Ajv, and bun:sqlite.
 import { Database } from 'bun:sqlite';
 import { openNotes, validators } from './notes.mjs';
 

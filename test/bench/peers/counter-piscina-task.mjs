@@ -1,4 +1,4 @@
-// The work of a thread: a mutex of three states (free, held, contended) around each increment.
+// The work of one thread: increments under a mutex with three states (free, held, contended).
 export default function increment({ cells, count }) {
   for (let round = 0; round < count; round += 1) {
     if (Atomics.compareExchange(cells, 0, 0, 1) !== 0) {

@@ -1,4 +1,4 @@
-// The counter on piscina: 16 reused threads, the same lock written out. Prints the milliseconds of
+// The counter on piscina: 16 reused threads with the same lock as ours. Prints the milliseconds of
 // each run.
 import { Piscina } from 'piscina';
 

@@ -1,4 +1,4 @@
-# 16 threads of Python's threading add 1,000 times each to one number under a lock; prints the milliseconds of each run.
+# The counter in Python: 16 threads add 1,000 times each under a lock. Prints the milliseconds of each run.
 import sys
 import threading
 import time

@@ -1,4 +1,4 @@
-// Express, with the schemas checked by Ajv, and better-sqlite3.
+// Express, validation by Ajv, and better-sqlite3.
 import Database from 'better-sqlite3';
 import express from 'express';
 import { openNotes, validators } from './notes.mjs';

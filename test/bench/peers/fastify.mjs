@@ -1,4 +1,4 @@
-// The peer that most would pick: Fastify with its schemas on, and better-sqlite3.
+// Fastify with its own validation and serialization, and better-sqlite3.
 import Database from 'better-sqlite3';
 import Fastify from 'fastify';
 import { BODY, NOTE, openNotes, PAGE, PARAMETERS, QUERY } from './notes.mjs';

@@ -1,4 +1,4 @@
-// Fills a table of a database whose schema is there: node fill.mjs FILE COUNT notes|comments
+// Fills a table of an existing database: node fill.mjs FILE COUNT notes|comments
 import Database from 'better-sqlite3';
 
 const [file, count, table] = process.argv.slice(2);

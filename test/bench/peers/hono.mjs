@@ -1,4 +1,4 @@
-// Hono on its server for Node, with the schemas checked by Ajv, and better-sqlite3.
+// Hono on its Node.js server, validation by Ajv, and better-sqlite3.
 import { serve } from '@hono/node-server';
 import Database from 'better-sqlite3';
 import { Hono } from 'hono';

@@ -1,15 +1,15 @@
-// What the peers share, so that they differ in their framework and engine binding alone: the
-// statements on SQLite with the same durability as ours (WAL, synchronous FULL), and the schemas.
-// The two bindings have the calls used here in common.
+// The code that the peers share, so that they differ only in framework and SQLite binding: the
+// statements, with the same durability as ours (WAL, synchronous FULL), and the schemas. Both
+// bindings support the calls that are used here.
 import { readFileSync } from 'node:fs';
 import Ajv from 'ajv';
 
-/** The bounds are those of our contract. */
+/** The limits are those of our contract. */
 const { NoteTitle, NoteBody, PageLimit } = JSON.parse(
   readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8'),
 ).components.schemas;
 
-/** The notes in `database`, a better-sqlite3 or bun:sqlite database. */
+/** Opens the notes in `database`, a better-sqlite3 or bun:sqlite database. */
 export function openNotes(database) {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536');
   database.exec(
@@ -72,8 +72,8 @@ export const PAGE = {
 };
 
 /**
- * The validators, for the frameworks that bring none: each changes what it is given as Fastify does
- * (types, defaults).
+ * Returns validators for the frameworks without their own. As in Fastify, they convert types and add
+ * defaults.
  */
 export function validators() {
   const ajv = new Ajv({ coerceTypes: true, useDefaults: true });
