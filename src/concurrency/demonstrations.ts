@@ -1,5 +1,5 @@
-// The routes of the six demonstrations. The pool and the demonstrations themselves are loaded at the
-// first request, so that a service that only keeps notes does not pay for them.
+// The routes of the six demonstrations. The pool and the demonstrations themselves are loaded at
+// the first request, so that a service that only keeps notes does not pay for them.
 import { endpoint } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';

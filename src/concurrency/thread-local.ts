@@ -1,5 +1,5 @@
-// POST /thread-local/run: each thread stores its own value under the same key. Nothing is shared, so
-// no lock is needed; a barrier ensures that all threads have written before any of them reads.
+// POST /thread-local/run: each thread stores its own value under the same key. Nothing is shared,
+// so no lock is needed; a barrier ensures that all threads have written before any of them reads.
 import type { Demonstration } from './demonstration.ts';
 import { barrierCells, openBarrier } from './sync.ts';
 
@@ -51,7 +51,8 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
         const isolated = threads.every((thread) => thread.isolated);
         const head = JSON.stringify({ context_key, total, workers, isolated });
         // There may be hundreds of thousands of results, so the threads serialize their own parts.
-        return `${head.slice(0, -1)},"results":[${threads.map(({ results }) => results).join(',')}]}`;
+        const results = threads.map((thread) => thread.results).join(',');
+        return `${head.slice(0, -1)},"results":[${results}]}`;
       },
     };
   },

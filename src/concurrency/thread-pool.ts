@@ -18,7 +18,7 @@ export const POOL_LIMITS = {
   jobMs: 30_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
-  /** The pause before an idle thread is started, and the event loop utilization that prevents it. */
+  /** The pause before an idle thread starts, and the event loop utilization that prevents it. */
   refillMs: 20,
   refillUtilization: 0.5,
 };
@@ -66,10 +66,10 @@ export class ThreadPool {
   }
 
   /**
-   * Runs `task` on `size` unused threads, thread `index` with `inputFor(index)`; resolves with their
-   * results by index. Requests get their threads in order of arrival. Rejects with {@link NoThreads}
-   * if too many requests wait or this one waits too long, with the reason of `signal` if it aborts,
-   * and with an Error if a thread throws, ends or hangs. Then only the threads of this request end.
+   * Runs `task` on `size` unused threads, thread `index` with `inputFor(index)`; resolves with
+   * their results by index. Requests get threads in order of arrival. Rejects with NoThreads if too
+   * many requests wait or this one waits too long, with the reason of `signal` if it aborts, and
+   * with an Error if a thread throws, ends or hangs; then only the threads of this request end.
    */
   async run(
     size: number,

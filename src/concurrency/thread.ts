@@ -1,5 +1,5 @@
-// The program of a thread of the pool. It loads the tasks, warms up, waits for its one job, does it,
-// and waits to be dismissed. It waits on shared memory, never on an event loop.
+// The program of a thread of the pool. It loads the tasks, warms up, waits for its one job, does
+// it, and waits to be dismissed. It waits on shared memory, never on an event loop.
 import {
   MessageChannel,
   type MessagePort,

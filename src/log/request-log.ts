@@ -18,7 +18,7 @@ export function logOutcome(log: Log, outcome: Outcome): void {
   });
 }
 
-/** Logs the error response to input that was not parsed as a request. */
+/** Logs the error response to input that is not a valid request. */
 export function logRefusal(log: Log, requestId: string, { slug, cause }: Problem): void {
   const { status } = problemTypes[slug];
   log.write(levelOf(status), 'refused', { request_id: requestId, status, reason: cause });

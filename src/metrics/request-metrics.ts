@@ -37,7 +37,7 @@ export class RequestMetrics {
     });
     this.#refusals = new Counter({
       name: 'notes_http_refused_total',
-      help: 'Error responses to input that was not parsed as a request: malformed, too large or late.',
+      help: 'Error responses to input that is not a valid request: malformed, too large or late.',
       labelNames: ['http_response_status_code'],
       registers,
     });
@@ -54,7 +54,7 @@ export class RequestMetrics {
     this.#seriesOf(outcome)(outcome.milliseconds / 1e3);
   }
 
-  /** Call it when input that was not parsed as a request was answered with `status`. */
+  /** Call it when input that is not a valid request was answered with `status`. */
   refused(status: number): void {
     this.#refusals.inc({ http_response_status_code: status });
   }

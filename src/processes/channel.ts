@@ -1,7 +1,7 @@
 // Remote procedure calls between the processes of one service. Each end offers functions by name,
 // and calls those of the other end over Node's IPC channel.
 
-/** An end of Node's IPC channel: `process` in a child, its `Worker` of node:cluster in the parent. */
+/** An end of Node's IPC channel: `process` in a child, its cluster `Worker` in the parent. */
 export interface Port {
   send?(
     message: object,

@@ -50,7 +50,7 @@ export function startChild(
 
 /**
  * Remembers the last connection that node:cluster handed over to `child`; returns a function that
- * closes it. Node keeps a connection open until the child confirms it, even after the child's death.
+ * closes it. Node keeps a connection open until the child confirms it, even if the child dies.
  */
 function watchHandover(child: ChildProcess): () => void {
   const send: (...all: never[]) => boolean = child.send.bind(child);

@@ -70,7 +70,7 @@ export class Supervisor {
     }
   }
 
-  /** Makes all processes reload the keys file, replacing any that fails; resolves with the count. */
+  /** Makes all processes reload their keys; resolves with the count. Replaces those that fail. */
   async reloadKeys(): Promise<number> {
     // Reject here if the file is unusable, before any process reads it.
     const count = (await this.#keys?.reload()) ?? 0;

@@ -1,5 +1,5 @@
-// Generates the load with autocannon if wrk is not installed: the same work as work.lua, and the same
-// line of JSON at the end.
+// Generates the load with autocannon if wrk is not installed: the same work as work.lua, and the
+// same line of JSON at the end.
 //   node autocannon.mjs URL WORK CONNECTIONS SECONDS NOTES
 import { createRequire } from 'node:module';
 

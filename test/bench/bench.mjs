@@ -105,7 +105,7 @@ try {
   if (afterMany) {
     const { requests, residentMb } = afterMany;
     console.log(
-      `  ours, MB during ${requests} requests more: ${residentMb.map((each) => each.toFixed(0)).join(', ')}`,
+      `  ours, MB during ${requests} more requests: ${residentMb.map((each) => each.toFixed(0)).join(', ')}`,
     );
   }
   progress('the demonstration');

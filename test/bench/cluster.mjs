@@ -165,7 +165,7 @@ async function model() {
   const each = (here.at(-1) - here[0]) / (sizes.at(-1) - sizes[0]);
   const fixed = here[0] - each;
   console.log(
-    `model: ${fixed.toFixed(2)} ms + ${(1_000 * each).toFixed(1)} us a write + the way there and back`,
+    `model: ${fixed.toFixed(2)} ms + ${(1_000 * each).toFixed(1)} us per write + the round trip`,
   );
   for (const delayMs of [0, 5, 20, 40]) {
     const measured = delayMs === 0 ? here : await batchTimes(sizes, delayMs);

@@ -1,7 +1,7 @@
 // A TCP proxy that delays data, to simulate the network between regions.
 import { connect, createServer } from 'node:net';
 
-/** Starts a proxy to `port` that delays both directions by `delayMs`; resolves with its own port. */
+/** Starts a proxy to `port` that adds `delayMs` in each direction; resolves with its port. */
 export async function startDelay(port, delayMs) {
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-// Measures the latency of GET /notes/{id} while more demonstrations run than the service has threads
+// Measures the latency of GET /notes/{id} with more demonstrations than the service has threads
 // for, and without them, in alternating rounds on one service. Run it after `npm run build`:
 //   node test/bench/flood.mjs [rounds] [clients]
 import { spawn } from 'node:child_process';
@@ -96,5 +96,5 @@ for (const [name, { p50, p99, most }] of Object.entries(figures)) {
 }
 const ratio = median(figures.flooded.p99) / median(figures.alone.p99);
 console.log(
-  `p99 under the flood: ${ratio.toFixed(1)} x alone; demonstrations: ${counts[200]} right, ${counts[503]} sent away`,
+  `p99 under the flood: ${ratio.toFixed(1)} x alone; demonstrations: ${counts[200]} right, ${counts[503]} refused`,
 );

@@ -1,5 +1,5 @@
-// Measures speed as the data grows, compared with Fastify: pages at the beginning, in the middle and
-// at the end, single reads, new notes, and a note with 100,000 comments. Rounds alternate. Run
+// Measures speed as the data grows, compared with Fastify: pages at the beginning, in the middle
+// and at the end, single reads, new notes, and a note with 100,000 comments. Rounds alternate. Run
 // `npm ci` first.
 //   node test/bench/growth.mjs [--sizes 10000,100000,1000000] [--rounds 5] [--seconds 2]
 import { execFileSync } from 'node:child_process';

@@ -16,7 +16,7 @@ const post = (path, body) =>
 const get = (path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 const random = (most) => 1 + Math.floor(Math.random() * most);
 
-/** The kinds of work: each returns the bytes of the next request. They need the notes 1 to 1,000. */
+/** The kinds of work: each returns the bytes of the next request, for the notes 1 to 1,000. */
 const WORKS = {
   get: () => get(`/notes/${random(1_000)}`),
   page: () => get(`/notes?limit=100&offset=${random(900)}`),

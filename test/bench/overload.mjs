@@ -1,6 +1,7 @@
 // Measures overload: the capacity first (a closed load), then the same work as an open load at half
 // and at twice the capacity. Prints the answered and the refused requests, their latencies, and the
-// latency of /health. Run it after `npm run build`. Other trees, also built, alternate with this one:
+// latency of /health. Run it after `npm run build`. Other trees, also built, take turns
+// with this one:
 //   node test/bench/overload.mjs [work,work...] [seconds] [rounds] [tree...]
 import { fileURLToPath } from 'node:url';
 import { percentile, run, start } from './load.mjs';

@@ -1,6 +1,6 @@
 // Compares several processes with one, in alternating rounds; services and load share all cores.
-// Prints requests per second (medians), the ratio to one process, the 99th percentile, and the cores
-// that the service and the load used.
+// Prints requests per second (medians), the ratio to one process, the 99th percentile, and the
+// cores that the service and the load used.
 //   node test/bench/processes.mjs [--processes 2] [--rounds 5] [--seconds 2] [--connections 64]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

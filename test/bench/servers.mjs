@@ -1,6 +1,6 @@
-// The servers to measure, each in its own process and on its own file. All of them answer GET and PUT
-// /notes/{id}, GET and POST /notes. If `taskset` is installed, the server runs on the first core and
-// the load on the second.
+// The servers to measure, each in its own process and on its own file. All of them answer GET and
+// PUT /notes/{id}, GET and POST /notes. If `taskset` is installed, the server runs on the first
+// core and the load on the second.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Runs the service for minutes at half of its capacity. Prints measurements, and fails if memory,
-// descriptors or threads grow, or if the write-ahead log becomes large. Run it after `npm run build`:
+// Runs the service for minutes at half of its capacity. Prints measurements; fails if memory,
+// threads or descriptors grow, or the write-ahead log becomes large. Run it after `npm run build`:
 //   node test/bench/soak.mjs [seconds]
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -83,7 +83,7 @@ try {
     faults.push('descriptors are left behind');
   if (log > LOG_MIB) faults.push('the write-ahead log grows');
   if (Object.keys(statuses).some((status) => !/^(?:2\d\d|health 200)$/.test(status)))
-    faults.push('not all was well');
+    faults.push('some answers were errors');
 } finally {
   await service.stop();
 }

@@ -1,5 +1,5 @@
-// Backups beside a service while clients write to it: whole, sound, and with all that was
-// acknowledged.
+// Makes backups while clients write to the service, and checks that each one is complete, intact
+// and contains every acknowledged write.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

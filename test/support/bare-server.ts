@@ -1,5 +1,5 @@
-// The HTTP layer with routes of the test, for what the routes of the service cannot show: delayed
-// answers, short time-outs.
+// The HTTP layer with routes of the test, for what the routes of the service cannot provoke:
+// delayed answers and short time-outs.
 import type { TestContext } from 'node:test';
 import { Dispatcher } from '../../src/http/dispatch.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';

@@ -1,6 +1,6 @@
-// A real browser, one for each file of tests. Whatever goes wrong on a page (a message on its
-// console, a violation of its content security policy, a failed request, a request to another host)
-// is collected, so that tests can assert it.
+// A real browser, one per test file. All faults of a page (console messages, violations of the
+// content security policy, failed requests, requests to other hosts) are collected, so that tests
+// can assert that there are none.
 import { existsSync } from 'node:fs';
 import { after, before } from 'node:test';
 import {

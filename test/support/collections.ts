@@ -1,4 +1,4 @@
-// The three collections with their differences, so that a test of what they share is written once.
+// The three collections and their differences, so that one test can cover all of them.
 import { contract } from './contract.ts';
 import type { Service } from './service.ts';
 

@@ -1,4 +1,4 @@
-// Scenarios of many clients at once, which take the number of clients and rounds.
+// Scenarios with concurrent clients. The caller chooses the number of clients and rounds.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { allItems } from './collections.ts';

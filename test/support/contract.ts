@@ -1,5 +1,4 @@
-// Checks every answer that a test receives against the contract: status, headers and body must be
-// as declared.
+// Validates every answer that a test receives against the contract: status, headers and body.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';

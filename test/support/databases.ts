@@ -1,5 +1,5 @@
-// Databases for the tests of the storage: real files, other programs on the same file, and a
-// recorder at the seam.
+// Databases for the storage tests: real files, other programs that use the same file, and a
+// database that records its calls.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

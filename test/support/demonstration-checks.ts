@@ -1,4 +1,4 @@
-// Runs one demonstration and asserts that its answer is right, whatever the sizes.
+// Runs one demonstration and asserts that its answer is correct, for any sizes.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { numbered, run } from './demonstration-requests.ts';

@@ -1,4 +1,4 @@
-// Requests that the demonstrations accept, and the client that sends them.
+// Valid requests for the demonstrations, and the client that sends them.
 import assert from 'node:assert/strict';
 import type { Answer } from './http.ts';
 import type { Service } from './service.ts';

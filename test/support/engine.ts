@@ -1,5 +1,5 @@
-// The database of the tests of the service: a file or, with NOTES_TEST_DB, a cluster (`stand-in`,
-// or `rqlite` for real nodes). Only the tests about the file need a file.
+// The database of the service tests: a file or, with NOTES_TEST_DB, a cluster (`stand-in`, or
+// `rqlite` for real nodes). Only tests of the file itself require a file.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

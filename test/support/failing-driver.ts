@@ -1,5 +1,5 @@
-// Controls the `sqlite3` package in this whole process: calls fail on demand, with an error code of
-// SQLite and in each way in which SQLite leaves a transaction behind; and waits for locks become
+// Controls the `sqlite3` package in this process: calls fail on demand, with an error code of
+// SQLite and each of the transaction states that SQLite may leave; and waits for locks become
 // short.
 
 import sqlite3 from 'sqlite3';
@@ -14,8 +14,8 @@ export interface Fault {
   readonly call: number;
   readonly code: keyof typeof CODES;
   /**
-   * `once`: that call alone fails and has no effect. `once, rolled back`: SQLite has also rolled the transaction back.
-   * `lasting`: all later calls fail too.
+   * `once`: that call alone fails and has no effect. `once, rolled back`: SQLite has also rolled
+   * the transaction back. `lasting`: all later calls fail too.
    */
   readonly manner: 'once' | 'once, rolled back' | 'lasting';
 }

@@ -1,4 +1,4 @@
-// Databases with something in them, for the commands that go through all data.
+// Databases with records, for the commands that read all data.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A service that runs out of room.
+// A service whose disk is full.
 import assert from 'node:assert/strict';
 import type { Answer } from './http.ts';
 import type { Service } from './service.ts';

@@ -1,4 +1,4 @@
-// Sends mutated requests over several connections at a time.
+// Sends mutated requests over several concurrent connections.
 import { openLane, type Tally } from './lane.ts';
 import { createRandom, mutated } from './mutations.ts';
 import type { Samples } from './samples.ts';

@@ -1,4 +1,4 @@
-// Measures the heap without its garbage.
+// Measures the heap after garbage collection.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

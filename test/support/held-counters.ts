@@ -1,5 +1,4 @@
-// Keeps the threads of the counter at work for as long as a test wants: each run finds its lock
-// taken.
+// Keeps the threads of the counter busy for as long as a test needs, by holding their locks.
 import type { TestContext } from 'node:test';
 import { counter } from '../../src/concurrency/counter.ts';
 import { openMutex } from '../../src/concurrency/sync.ts';

@@ -1,5 +1,5 @@
-// Real I/O errors of a service in a process of its own: a limit on the size of files (EFBIG, which
-// SQLite reports as SQLITE_IOERR), and a disk that does not confirm.
+// Causes real I/O errors in a service process: a file size limit (EFBIG, which SQLite reports as
+// SQLITE_IOERR), and a disk on which fsync fails.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';

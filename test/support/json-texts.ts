@@ -1,7 +1,7 @@
-// JSON texts and near misses with the decision on each: by RFC 8259, or by this service where the
-// RFC leaves it open.
+// Valid and nearly valid JSON texts, with the expected decision on each: that of RFC 8259 or, where
+// the RFC leaves it open, that of this service.
 
-/** Similar texts with the decision on them. */
+/** Similar texts with the same expected decision. */
 export interface JsonTexts {
   /** JSON with the value that `JSON.parse` returns. */
   readonly accepted: readonly (string | Buffer)[];

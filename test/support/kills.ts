@@ -1,5 +1,4 @@
-// Acknowledged means kept: a service is killed while clients write, and what it acknowledged must
-// be there afterwards.
+// Kills a service while clients write, and checks afterwards that no acknowledged write is lost.
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';

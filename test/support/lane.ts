@@ -1,5 +1,5 @@
-// A connection for arbitrary bytes, on which only complete answers or the end of the connection may
-// come back.
+// A connection that sends arbitrary bytes. The service may reply only with complete answers, or
+// close the connection.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// A ledger of acknowledged writes: which records must exist with which texts. A write without an
-// answer is in doubt: it may be done or not done, but not in part.
+// A ledger of acknowledged writes: which records must exist, with which texts. A write without an
+// answer is in doubt: it may have been stored or not, but not in part.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { request } from './http.ts';

@@ -1,5 +1,5 @@
-// The package as a program of its users has it: the example of the guide and a wrong program are
-// compiled and run there.
+// Installs the package as a user does, and there compiles and runs the example of the guide and an
+// incorrect program.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Plays random operations against the service and a model of it, and compares every answer.
+// Sends random operations to the service and to a model of it, and compares all answers.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';

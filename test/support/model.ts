@@ -1,4 +1,4 @@
-// The collections as plain maps in memory, which give the right answer to every request.
+// A model of the collections, as maps in memory, that returns the correct answer to every request.
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../src/http/problem.ts';

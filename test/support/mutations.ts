@@ -1,4 +1,4 @@
-// Nearly valid requests: valid ones with random changes.
+// Makes nearly valid requests: valid ones with random changes.
 import type { Samples } from './samples.ts';
 
 /** Pseudorandom choices that can be repeated. */

@@ -1,4 +1,4 @@
-// More load than the service admits, in sizes that the caller chooses.
+// Sends more load than the service accepts. The caller chooses the size.
 import assert from 'node:assert/strict';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import type { Ends } from './engine.ts';

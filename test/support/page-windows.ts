@@ -1,4 +1,4 @@
-// Compares the pages of a long list with windows of the list itself, at all depths.
+// Compares pages of a long list with the corresponding parts of the list, at all offsets.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { DEEP_OFFSET } from '../../src/storage/pages.ts';

@@ -1,5 +1,4 @@
-// Runs a command of the command line inside the process of the test: main.ts without its streams
-// and exit status.
+// Runs a command in the test process, like main.ts, but without its streams and exit status.
 import assert from 'node:assert/strict';
 import { parseCommand } from '../../src/cli/command-line.ts';
 import { backup } from '../../src/commands/backup.ts';

@@ -1,4 +1,4 @@
-// The command with several processes.
+// Starts the command with several processes.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-// Checks of the rate limiter whose size the caller chooses.
+// Checks of the rate limiter. The caller chooses the size.
 import assert from 'node:assert/strict';
 import { LocalRateLimiter } from '../../src/guards/rate-limit.ts';
 import { heapMegabytes } from './heap.ts';

@@ -1,4 +1,4 @@
-// Tables of raw requests with their correct answers, and the function that makes tests of them.
+// The type of tables of raw requests with their correct answers, and a function that tests them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ProblemSlug, problemTypes } from '../../src/http/problem.ts';

@@ -1,6 +1,6 @@
-// The raw-bytes client of the tests: sends what no client library would send, and parses the
-// answers strictly enough to notice a wrong length, a second answer or a reset, which a client
-// library would hide.
+// The raw-bytes client of the tests. It sends bytes that no client library would send, and parses
+// answers strictly enough to detect a wrong length, a second answer or a reset, which a library
+// would hide.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// Clusters of one and of three real rqlite nodes; there are none without NOTES_TEST_RQLITED.
+// Clusters of one and of three real rqlite nodes; an empty list without NOTES_TEST_RQLITED.
 import { after } from 'node:test';
 import { type Engine, openCluster } from './engines.ts';
 import { type RealCluster, RQLITED, startNodes, wipe } from './rqlite-nodes.ts';

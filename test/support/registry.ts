@@ -1,5 +1,4 @@
-// A registry on this machine, from which npm installs the packed service and its dependencies
-// without a network.
+// A local npm registry, from which npm installs the packed service and its dependencies offline.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Real rqlite nodes on this machine. NOTES_TEST_RQLITED names the program; without it there are
-// none.
+// Starts real rqlite nodes on this machine. NOTES_TEST_RQLITED is the path of the program; if it is
+// not set, there are no such nodes.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// A stand-in for an rqlite cluster, on SQLite in memory: nodes that share the committed data, one
-// of them the leader, with the answers, quirks and failures of rqlited 8.43.4.
+// A simulated rqlite cluster on SQLite in memory: its nodes share the committed data, one is the
+// leader, and they have the answers, quirks and failures of rqlited 8.43.4.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';

@@ -1,4 +1,4 @@
-// A test that cannot run here prints why: the report itself only counts such tests.
+// Skips tests that cannot run here and prints why, because the report only counts skipped tests.
 import type { TestContext } from 'node:test';
 
 /** Skips the test and prints the reason. */

@@ -1,4 +1,4 @@
-// A file system that is soon full.
+// A small file system, which a test can fill.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';

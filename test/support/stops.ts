@@ -1,5 +1,5 @@
-// Stops the command under load, again and again on one file: every request on an accepted
-// connection is answered, and every confirmed note is there afterwards.
+// Stops the command under load, repeatedly on one file, and checks that every request on an
+// accepted connection is answered and that every acknowledged note is kept.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

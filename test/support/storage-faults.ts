@@ -1,4 +1,4 @@
-// What the tests of storage faults share.
+// Helpers shared by the tests of storage faults.
 import assert from 'node:assert/strict';
 import type { Answer } from './http.ts';
 import type { Service } from './service.ts';

@@ -1,4 +1,4 @@
-// Looks into the file of a service as another program would, for what answers do not show.
+// Reads the file of a service directly, to check what answers do not show.
 import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
 import { checkFile, soundnessQueries } from '../../src/commands/check.ts';

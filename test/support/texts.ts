@@ -1,4 +1,4 @@
-// Sends texts through every way that a record takes, and checks that they come back unchanged.
+// Sends texts through every operation on records, and checks that they return unchanged.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';

@@ -1,4 +1,4 @@
-// Commands of a user whom file modes bind.
+// Runs commands as a user without privileges, to whom file modes apply.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Waits for a state instead of a time.
+// Waits for a condition instead of a fixed time.
 import assert from 'node:assert/strict';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 

@@ -72,8 +72,8 @@ export const PAGE = {
 };
 
 /**
- * Returns validators for the frameworks without their own. As in Fastify, they convert types and add
- * defaults.
+ * Returns validators for the frameworks without their own. As in Fastify, they convert types and
+ * add defaults.
  */
 export function validators() {
   const ajv = new Ajv({ coerceTypes: true, useDefaults: true });
