@@ -5,15 +5,17 @@ import type { Reply } from './reply.ts';
 
 /**
  * The problem types by slug, the last segment of their `type` URI: status, meaning and remedy. The
- * documentation quotes these sentences.
+ * contract and the guide to problems repeat the meanings, word for word.
  */
 export const problemTypes = {
   'bad-request': {
     status: 400,
     meaning:
-      'The request is malformed: its HTTP or its JSON cannot be parsed, or a list of work is empty.',
+      'The request is malformed: its HTTP or its JSON cannot be parsed, or its list of tasks ' +
+      'or items is empty.',
     remedy:
-      'Correct what the detail names and send the request again. Without a change it will be refused again.',
+      'Correct what the detail names and send the request again. Unchanged, it will be refused ' +
+      'again.',
   },
   unauthorized: {
     status: 401,
@@ -24,7 +26,8 @@ export const problemTypes = {
   forbidden: {
     status: 403,
     meaning:
-      'A browser sent a write on behalf of another site, or the request names a foreign host.',
+      'A browser sent a write on behalf of another site, or the host header is not a name of ' +
+      'this service.',
     remedy:
       'Use the service under its own host name or from its own pages. The operator can ' +
       'allow the pages of other origins with --cors-origin, and a public host name with ' +
@@ -44,13 +47,14 @@ export const problemTypes = {
   },
   'request-timeout': {
     status: 408,
-    meaning: 'The request did not arrive completely in time. Nothing of it was used.',
+    meaning: 'The request did not arrive completely in time. None of it was used.',
     remedy: 'Send it again, over a faster connection if possible.',
   },
   'payload-too-large': {
     status: 413,
     meaning:
-      'The body is larger than this service accepts. Nothing of it was used, and the connection is closed.',
+      'The body is larger than this service accepts. None of it was used, and the connection ' +
+      'is closed.',
     remedy: 'Send a smaller body. The operator can raise the limit with --body-limit.',
   },
   'unsupported-media-type': {
@@ -68,7 +72,8 @@ export const problemTypes = {
   'validation-failed': {
     status: 422,
     meaning:
-      'The request is well-formed, but a path parameter, a query parameter or the body violates the contract.',
+      'The request is well-formed, but a path parameter, a query parameter or the body ' +
+      'violates the contract.',
     remedy:
       'The member errors has an entry for each violated rule: its location, the rule, and ' +
       'what it requires. Correct these and send the request again.',
@@ -81,14 +86,16 @@ export const problemTypes = {
   'request-header-fields-too-large': {
     status: 431,
     meaning:
-      'The request line and headers together are larger than this service accepts, or there are too many headers.',
+      'The request line and headers together are larger than this service accepts, or there ' +
+      'are too many headers.',
     remedy: 'Send fewer or shorter headers. In a browser, delete the cookies of this site.',
   },
   'internal-server-error': {
     status: 500,
     meaning: 'Something unexpected happened. The request is not the cause.',
     remedy:
-      'Report the id in x-request-id to the operator: the log of the service has the reason under this id.',
+      'Report the id in x-request-id to the operator: the log of the service has the cause ' +
+      'under this id.',
   },
   'not-implemented': {
     status: 501,
@@ -98,9 +105,9 @@ export const problemTypes = {
   'service-unavailable': {
     status: 503,
     meaning:
-      'The service cannot handle this request now: the database is busy or unavailable, or ' +
-      'too much work is waiting. Nothing was stored, unless the detail says that it may ' +
-      'have been.',
+      'The service cannot handle this request now: the database is busy or unavailable, the ' +
+      'disk is full, too much work is waiting, or the service is stopping. Nothing was stored, ' +
+      'unless the detail says that it may have been.',
     remedy: 'Try again after the number of seconds in the retry-after header.',
   },
   'http-version-not-supported': {

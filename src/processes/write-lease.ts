@@ -13,21 +13,16 @@ export class WriteLease {
   readonly #client: LeaseClient;
   #state: 'none' | 'requested' | 'held' | 'in use' = 'none';
   #isWanted = false;
+  #granted: Promise<void> = Promise.resolve();
 
   constructor(client: LeaseClient) {
     this.#client = client;
   }
 
   /** Resolves when this process holds the lease, for this iteration of the event loop at least. */
-  async acquire(): Promise<void> {
-    if (this.#state !== 'none') return;
-    this.#state = 'requested';
-    const othersWait = await this.#client.acquire();
-    // `wanted` may have been called before this function resumes.
-    this.#isWanted ||= othersWait;
-    this.#state = 'held';
-    // If nothing uses it in this iteration, another process may have it.
-    setImmediate(() => this.#releaseIfWanted());
+  acquire(): Promise<void> {
+    if (this.#state === 'none') this.#granted = this.#request();
+    return this.#granted;
   }
 
   /** Runs `work` under the lease and settles as it does. Calls must not overlap. */
@@ -48,6 +43,16 @@ export class WriteLease {
     if (this.#state === 'none') return;
     this.#isWanted = true;
     this.#releaseIfWanted();
+  }
+
+  async #request(): Promise<void> {
+    this.#state = 'requested';
+    const othersWait = await this.#client.acquire();
+    // `wanted` may have been called before this function resumes.
+    this.#isWanted ||= othersWait;
+    this.#state = 'held';
+    // If nothing uses it in this iteration, another process may have it.
+    setImmediate(() => this.#releaseIfWanted());
   }
 
   #releaseIfWanted(): void {

@@ -82,6 +82,19 @@ test('lease: requested once, and kept while nobody else waits', async () => {
   assert.deepEqual(calls, ['acquire']);
 });
 
+test('lease: a second acquire waits for the same grant', async () => {
+  const { calls, lease, grant } = clientLease();
+  const { work, hasBegun } = heldWork();
+  const acquired = lease.acquire();
+  lease.use(work);
+  await nextTurn();
+  assert.equal(hasBegun(), false);
+  grant(false);
+  await acquired;
+  await until(hasBegun);
+  assert.deepEqual(calls, ['acquire']);
+});
+
 test('lease: released when others wait, after running work', async () => {
   const { calls, lease, grant } = clientLease();
   const { work, hasBegun, end } = heldWork();

@@ -1,8 +1,11 @@
-// The three collections and their differences, so that one test can cover all of them.
-import { contract } from './contract.ts';
+// The collections and their differences, so that one test can cover all of them.
+import assert from 'node:assert/strict';
+import type { Resource } from '../../src/resources/resource.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import { at, resolve } from './contract.ts';
 import type { Service } from './service.ts';
 
-/** A collection under test. The path of a nested one is below a note that `prepare` creates. */
+/** A collection under test. If it is nested, its path is below an owner that `prepare` creates. */
 export interface CollectionUnderTest {
   readonly label: string;
   readonly path: string;
@@ -10,43 +13,35 @@ export interface CollectionUnderTest {
   readonly fields: readonly string[];
   /** What the service adds, except for the id. */
   readonly added: Readonly<Record<string, number>>;
-  /** The name of each field's schema in the contract. */
-  readonly schemas: Readonly<Record<string, string>>;
   readonly nested: boolean;
+  readonly owner: Resource | undefined;
 }
 
-/** All collections of the service. */
-export const COLLECTIONS: readonly CollectionUnderTest[] = [
-  {
-    label: 'Note',
-    path: '/notes',
-    fields: ['title', 'body'],
-    added: {},
-    schemas: { title: 'NoteTitle', body: 'NoteBody' },
-    nested: false,
-  },
-  {
-    label: 'Tag',
-    path: '/tags',
-    fields: ['name'],
-    added: {},
-    schemas: { name: 'TagName' },
-    nested: false,
-  },
-  {
-    label: 'Comment',
-    path: '/notes/3/comments',
-    fields: ['body'],
-    added: { note_id: 3 },
-    schemas: { body: 'CommentBody' },
-    nested: true,
-  },
-];
+/** The id of the owner of nested collections: not that of a first record. */
+const OWNER_ID = 3;
 
-/** Returns the maximum number of code points of `field` in the contract. */
-export function maxLengthOf({ schemas }: CollectionUnderTest, field: string): number {
-  const declared = contract.components.schemas as Record<string, { maxLength: number }>;
-  const maxLength = declared[schemas[field] ?? '']?.maxLength;
+/** All collections of the service. */
+export const COLLECTIONS: readonly CollectionUnderTest[] = RESOURCES.map((resource) => {
+  const { label, fields, owner } = resource;
+  return {
+    label,
+    path: listPath(resource, OWNER_ID),
+    fields: Object.keys(fields),
+    added: owner ? { [owner.column]: OWNER_ID } : {},
+    nested: owner !== undefined,
+    owner: owner?.resource,
+  };
+});
+
+/** Returns the path of the list of a resource; `ownerId` is the id of the owner, if it has one. */
+export function listPath({ path }: Resource, ownerId?: number | string): string {
+  return path.replace(/\{\w+\}/, String(ownerId));
+}
+
+/** Returns the maximum number of code points of a field in the contract. */
+export function maxLengthOf({ label }: Pick<Resource, 'label'>, field: string): number {
+  const schema = resolve(`/components/schemas/${label}Input/properties/${field}`) ?? '';
+  const { maxLength } = (at(schema) ?? {}) as { maxLength?: number };
   if (maxLength === undefined) throw new Error(`the contract has no bound for ${field}`);
   return maxLength;
 }
@@ -56,14 +51,11 @@ export function inputOf({ fields }: CollectionUnderTest, text: string): Record<s
   return Object.fromEntries(fields.map((field) => [field, text]));
 }
 
-/**
- * Creates the note of a nested collection, after others, so that its id is not that of a first
- * record.
- */
-export async function prepare(service: Service, { nested }: CollectionUnderTest): Promise<void> {
-  for (const title of nested ? ['one', 'two', 'parent'] : []) {
-    await service.request('POST', '/notes', { json: { title, body: 'x' } });
-  }
+/** Creates the owner of a nested collection. */
+export async function prepare(service: Service, { owner }: CollectionUnderTest): Promise<void> {
+  if (!owner) return;
+  const json = Object.fromEntries(Object.keys(owner.fields).map((field) => [field, 'x']));
+  for (let id = 1; id <= OWNER_ID; id += 1) await service.request('POST', owner.path, { json });
 }
 
 /** Reads the whole list at `path`, page by page. Nobody may write meanwhile. */
@@ -75,6 +67,9 @@ export async function allItems(
   for (;;) {
     const { json } = await service.request('GET', `${path}?limit=100&offset=${items.length}`);
     items.push(...json.items);
-    if (json.items.length === 0) return items;
+    if (items.length === json.total || json.items.length === 0) {
+      assert.equal(items.length, json.total);
+      return items;
+    }
   }
 }

@@ -2,15 +2,17 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { allItems } from './collections.ts';
-import { createModel, type Model, type Move, NAMES } from './model.ts';
+import type { Resource } from '../../src/resources/resource.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import { allItems, listPath } from './collections.ts';
+import { createModel, type Model, type Move } from './model.ts';
 import { type Service, startService } from './service.ts';
 import { assertSound } from './stored-data.ts';
 
 /** A random move. It names a record by how many ids were given after that of the record. */
-type Drawn = Omit<Move, 'id' | 'noteId'> & {
+type Drawn = Omit<Move, 'id' | 'ownerId'> & {
   readonly back: number | string;
-  readonly noteBack: number | string;
+  readonly ownerBack: number | string;
 };
 
 const often = <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
@@ -44,8 +46,10 @@ const text = often(
   ),
 );
 
+const MOST_FIELDS = Math.max(...RESOURCES.map(({ fields }) => Object.keys(fields).length));
+
 const moves: fc.Arbitrary<Drawn> = fc.record({
-  collection: fc.constantFrom(...NAMES),
+  resource: fc.constantFrom(...RESOURCES),
   operation: fc.oneof(
     { weight: 4, arbitrary: fc.constant('create' as const) },
     {
@@ -59,8 +63,8 @@ const moves: fc.Arbitrary<Drawn> = fc.record({
     },
   ),
   back: ids(30),
-  noteBack: ids(12),
-  texts: fc.tuple(text, text),
+  ownerBack: ids(12),
+  texts: fc.tuple(...Array.from({ length: MOST_FIELDS }, () => text)),
   limit: often(
     fc.option(fc.integer({ min: 1, max: 100 }).map(String), { nil: undefined }),
     fc.constantFrom('0', '101'),
@@ -84,28 +88,32 @@ function idFor(given: readonly number[], back: number | string): string {
     : String(given[given.length - 1 - back] ?? 1_000_000 + back);
 }
 
-function play(service: Service, model: Model, { back, noteBack, ...move }: Drawn): Promise<number> {
-  const { given } = model;
+function play(
+  service: Service,
+  model: Model,
+  { back, ownerBack, ...move }: Drawn,
+): Promise<number> {
+  const { owner } = move.resource;
   return model.play(service, {
     ...move,
-    id: idFor(given[move.collection], back),
-    noteId: idFor(given.notes, noteBack),
+    id: idFor(model.given(move.resource), back),
+    ownerId: idFor(owner ? model.given(owner.resource) : [], ownerBack),
   });
 }
 
 /** Asserts that the service keeps exactly the records of all models, and that its file is sound. */
 async function assertKept(service: Service, models: readonly Model[]): Promise<void> {
-  const together = (list: (model: Model) => readonly { id: number }[]) =>
-    models.flatMap(list).sort((one, other) => one.id - other.id);
-  for (const name of ['notes', 'tags'] as const) {
-    const all = together((model) => model.list(name));
-    assert.deepEqual(await allItems(service, `/${name}`), all);
-    assert.equal((await service.request('GET', `/${name}`)).json.total, all.length);
-  }
-  for (const { id } of together((model) => model.list('notes'))) {
-    const comments = together((model) => model.list('comments', id));
-    const { json } = await service.request('GET', `/notes/${id}/comments?limit=100`);
-    assert.deepEqual([json.items, json.total], [comments.slice(0, 100), comments.length]);
+  const together = (resource: Resource, ownerId?: number) =>
+    models
+      .flatMap((model) => model.list(resource, ownerId))
+      .sort((one, other) => one.id - other.id);
+  for (const resource of RESOURCES) {
+    const { owner } = resource;
+    const owners = owner ? together(owner.resource).map(({ id }) => id) : [undefined];
+    for (const ownerId of owners) {
+      const kept = await allItems(service, listPath(resource, ownerId));
+      assert.deepEqual(kept, together(resource, ownerId));
+    }
   }
   await assertSound(service.file);
 }

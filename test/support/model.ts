@@ -1,20 +1,19 @@
-// A model of the collections, as maps in memory, that returns the correct answer to every request.
+// A model of the resources, as maps in memory, that returns the correct answer to every request.
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../src/http/problem.ts';
-import { COLLECTIONS, maxLengthOf } from './collections.ts';
+import type { Resource } from '../../src/resources/resource.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import { listPath, maxLengthOf } from './collections.ts';
 import type { Answer } from './http.ts';
 import type { Service } from './service.ts';
 
-/** The names of the collections. */
-export const NAMES = ['notes', 'tags', 'comments'] as const;
-
-/** An operation on a collection, with ids and page parameters as texts of the URL. */
+/** An operation on a resource, with ids and page parameters as texts of the URL. */
 export interface Move {
-  readonly collection: (typeof NAMES)[number];
+  readonly resource: Resource;
   readonly operation: 'list' | 'create' | 'read' | 'replace' | 'remove';
-  /** The note of a comment. */
-  readonly noteId: string;
+  /** The id of the owner, for resources that have one. */
+  readonly ownerId: string;
   readonly id: string;
   /** The members of the body, in the order of the fields. Undefined ones are left out. */
   readonly texts: readonly (string | number | undefined)[];
@@ -22,12 +21,12 @@ export interface Move {
   readonly offset: string | undefined;
 }
 
-/** The collections of one or of all clients. */
+/** The records of one or of all clients. */
 export interface Model {
-  /** All ids that the service has given, in order. */
-  readonly given: Readonly<Record<Move['collection'], number[]>>;
-  /** The records of a list in order of their ids. `noteId` is the note of comments. */
-  list(collection: Move['collection'], noteId?: number): Item[];
+  /** Returns all ids that the service has given to records of a resource, in order. */
+  given(resource: Resource): readonly number[];
+  /** Returns the records of a list in order of their ids; `ownerId` is undefined without owner. */
+  list(resource: Resource, ownerId: number | undefined): Item[];
   /**
    * Plays a move against `service`, asserts that the answer is the right one, and resolves with its
    * status.
@@ -36,54 +35,49 @@ export interface Model {
 }
 
 type Body = Readonly<Record<string, unknown>>;
-type Item = Body & { readonly id: number; readonly note_id?: number };
+type Item = Body & { readonly id: number };
 type Fault = readonly [place: Violation['in'], field: string, code: string];
 
 const DEFAULT_LIMIT = 20;
 
-interface Shape {
-  readonly label: string;
-  readonly idField: string;
-  /** Each field with its maximum length. */
-  readonly fields: readonly (readonly [name: string, maxLength: number])[];
-}
-
-const SHAPES = Object.fromEntries(
-  COLLECTIONS.map((collection, index): [string | undefined, Shape] => {
-    const { label, fields } = collection;
-    const bounds = fields.map((field) => [field, maxLengthOf(collection, field)] as const);
-    return [NAMES[index], { label, idField: `${label.toLowerCase()}_id`, fields: bounds }];
-  }),
-) as Record<Move['collection'], Shape>;
-
 /**
  * Returns an empty model. A `shared` one expects other clients, which leave its records alone: of
- * the items in lists of notes and tags it checks only its own.
+ * the items in lists without an owner it checks only its own.
  */
 export function createModel({ shared = false } = {}): Model {
-  const records = {
-    notes: new Map<number, Item>(),
-    tags: new Map<number, Item>(),
-    comments: new Map<number, Item>(),
-  };
-  const given = { notes: [] as number[], tags: [] as number[], comments: [] as number[] };
+  const stateByResource = new Map(
+    RESOURCES.map((each) => [each, { given: [] as number[], records: new Map<number, Item>() }]),
+  );
 
-  const list = (collection: Move['collection'], noteId?: number) =>
-    [...records[collection].values()]
-      .filter((item) => item.note_id === noteId)
+  function stateOf(resource: Resource) {
+    return stateByResource.get(resource) ?? assert.fail(resource.label);
+  }
+
+  function list(resource: Resource, ownerId: number | undefined): Item[] {
+    const { owner } = resource;
+    return [...stateOf(resource).records.values()]
+      .filter((item) => !owner || item[owner.column] === ownerId)
       .sort((one, other) => one.id - other.id);
+  }
 
-  /** The problem where a record is missing; it names the note where that is missing too. */
-  function missing({ collection, noteId, id }: Move): Body {
-    const noNote = collection === 'comments' && !records.notes.has(Number(noteId));
-    const detail = noNote ? `Note with ID ${noteId}` : `${SHAPES[collection].label} with ID ${id}`;
+  function lacksOwner({ resource: { owner }, ownerId }: Move): boolean {
+    return owner !== undefined && !stateOf(owner.resource).records.has(Number(ownerId));
+  }
+
+  /** The problem where a record is missing; it names the owner where that is missing too. */
+  function missing(move: Move): Body {
+    const { resource, ownerId, id } = move;
+    const detail = lacksOwner(move)
+      ? `${resource.owner?.resource.label} with ID ${ownerId}`
+      : `${resource.label} with ID ${id}`;
     return { title: 'Not Found', status: 404, detail: `${detail} was not found.` };
   }
 
-  function remove(collection: Move['collection'], id: number): void {
-    records[collection].delete(id);
-    if (collection !== 'notes') return;
-    for (const comment of list('comments', id)) records.comments.delete(comment.id);
+  function remove(resource: Resource, id: number): void {
+    stateOf(resource).records.delete(id);
+    for (const owned of RESOURCES.filter(({ owner }) => owner?.resource === resource)) {
+      for (const item of list(owned, id)) remove(owned, item.id);
+    }
   }
 
   /**
@@ -94,17 +88,19 @@ export function createModel({ shared = false } = {}): Model {
     move: Move,
     answer: Answer,
   ): { status: number; body?: Body; location?: string } {
-    const { collection, operation, noteId } = move;
-    const owner = collection === 'comments' ? { note_id: Number(noteId) } : {};
-    const known = records[collection].get(Number(move.id));
-    const found = known?.note_id === owner.note_id ? known : undefined;
+    const { resource } = move;
+    const { owner } = resource;
+    const ownerId = Number(move.ownerId);
+    const { given, records } = stateOf(resource);
+    const known = records.get(Number(move.id));
+    const found = !owner || known?.[owner.column] === ownerId ? known : undefined;
+    const added = owner ? { [owner.column]: ownerId } : {};
     const notFound = { status: 404, body: { type: 'not-found', ...missing(move) } };
-    const isOrphan = collection === 'comments' && !records.notes.has(Number(noteId));
 
-    switch (operation) {
+    switch (move.operation) {
       case 'list': {
-        if (isOrphan) return notFound;
-        const all = list(collection, owner.note_id);
+        if (lacksOwner(move)) return notFound;
+        const all = list(resource, ownerId);
         const [limit, offset] = [Number(move.limit ?? DEFAULT_LIMIT), Number(move.offset ?? 0)];
         return {
           status: 200,
@@ -112,25 +108,25 @@ export function createModel({ shared = false } = {}): Model {
         };
       }
       case 'create': {
-        if (isOrphan) return notFound;
+        if (lacksOwner(move)) return notFound;
         const id: number = answer.json.id;
-        assert.ok(id > (given[collection].at(-1) ?? 0), `the id ${id} does not rise`);
-        given[collection].push(id);
-        const item = { id, ...owner, ...bodyOf(move) };
-        records[collection].set(id, item);
+        assert.ok(id > (given.at(-1) ?? 0), `the id ${id} does not rise`);
+        given.push(id);
+        const item = { id, ...added, ...bodyOf(move) };
+        records.set(id, item);
         return { status: 201, body: item, location: `${pathOf(move, 'list')}/${id}` };
       }
       case 'read':
         return found ? { status: 200, body: found } : notFound;
       case 'replace': {
         if (!found) return notFound;
-        const item = { id: found.id, ...owner, ...bodyOf(move) };
-        records[collection].set(found.id, item);
+        const item = { id: found.id, ...added, ...bodyOf(move) };
+        records.set(found.id, item);
         return { status: 200, body: item };
       }
       case 'remove': {
         if (!found) return notFound;
-        remove(collection, found.id);
+        remove(resource, found.id);
         return { status: 204 };
       }
     }
@@ -138,7 +134,8 @@ export function createModel({ shared = false } = {}): Model {
 
   /** Checks the model's own items in a list that others change, and that items and total agree. */
   function assertOwnItems(move: Move, { status, json }: Answer): void {
-    const { collection, limit = String(DEFAULT_LIMIT), offset = '0' } = move;
+    const { resource, limit = String(DEFAULT_LIMIT), offset = '0' } = move;
+    const { given, records } = stateOf(resource);
     assert.equal(status, 200);
     const ids = json.items.map(({ id }: Item) => id);
     assert.deepEqual(
@@ -146,15 +143,14 @@ export function createModel({ shared = false } = {}): Model {
       [...new Set<number>(ids)].sort((one, other) => one - other),
     );
     assert.equal(ids.length, Math.max(0, Math.min(Number(limit), json.total - Number(offset))));
-    assert.ok(json.total >= records[collection].size);
+    assert.ok(json.total >= records.size);
     for (const item of json.items as Item[]) {
-      if (given[collection].includes(item.id))
-        assert.deepEqual(item, records[collection].get(item.id));
+      if (given.includes(item.id)) assert.deepEqual(item, records.get(item.id));
     }
   }
 
   return {
-    given,
+    given: (resource) => stateOf(resource).given,
     list,
     async play(service, move) {
       const body =
@@ -171,7 +167,7 @@ export function createModel({ shared = false } = {}): Model {
           error.code,
         ]);
         assert.deepEqual([status, violations], [422, faults], label);
-      } else if (shared && move.operation === 'list' && move.collection !== 'comments') {
+      } else if (shared && move.operation === 'list' && !move.resource.owner) {
         assertOwnItems(move, answer);
       } else {
         const right = expected(move, answer);
@@ -193,11 +189,8 @@ export function createModel({ shared = false } = {}): Model {
 
 const METHODS = { list: 'GET', create: 'POST', read: 'GET', replace: 'PUT', remove: 'DELETE' };
 
-function pathOf(
-  { collection, operation, noteId, id, limit, offset }: Move,
-  as = operation,
-): string {
-  const list = collection === 'comments' ? `/notes/${noteId}/comments` : `/${collection}`;
+function pathOf({ resource, operation, ownerId, id, limit, offset }: Move, as = operation): string {
+  const list = listPath(resource, ownerId);
   if (as !== 'list' && as !== 'create') return `${list}/${id}`;
   if (operation !== 'list') return list;
   const query = Object.entries({ limit, offset }).flatMap(([name, text]) =>
@@ -206,18 +199,22 @@ function pathOf(
   return query.length > 0 ? `${list}?${query.join('&')}` : list;
 }
 
-function bodyOf({ collection, texts }: Move): Body {
-  const members = SHAPES[collection].fields.map(([field], index) => [field, texts[index]] as const);
+function bodyOf({ resource, texts }: Move): Body {
+  const members = Object.keys(resource.fields).map(
+    (field, index) => [field, texts[index]] as const,
+  );
   return Object.fromEntries(members.filter(([, text]) => text !== undefined));
 }
 
 function faultsOf(move: Move): Fault[] {
-  const { collection, operation, noteId, id, limit, offset } = move;
+  const { resource, operation, ownerId, id, limit, offset } = move;
   const faults: Fault[] = [];
   const isInteger = (text: string) => /^-?[0-9]+$/.test(text);
-  if (collection === 'comments' && !isInteger(noteId)) faults.push(['path', 'note_id', 'type']);
+  if (resource.owner && !isInteger(ownerId)) {
+    faults.push(['path', resource.owner.resource.idParameter, 'type']);
+  }
   if (operation !== 'list' && operation !== 'create' && !isInteger(id)) {
-    faults.push(['path', SHAPES[collection].idField, 'type']);
+    faults.push(['path', resource.idParameter, 'type']);
   }
   if (operation === 'list') {
     for (const [field, text = '1', least, most] of [
@@ -231,11 +228,11 @@ function faultsOf(move: Move): Fault[] {
   }
   if (operation === 'create' || operation === 'replace') {
     const body = bodyOf(move);
-    const { fields } = SHAPES[collection];
+    const fields = Object.keys(resource.fields);
     // Missing members come before wrong ones.
-    for (const [field] of fields) if (!(field in body)) faults.push(['body', field, 'required']);
-    for (const [field, maxLength] of fields) {
-      for (const code of field in body ? codesOf(body[field], maxLength) : [])
+    for (const field of fields) if (!(field in body)) faults.push(['body', field, 'required']);
+    for (const field of fields.filter((each) => each in body)) {
+      for (const code of codesOf(body[field], maxLengthOf(resource, field)))
         faults.push(['body', field, code]);
     }
   }
