@@ -1,5 +1,5 @@
-// The keys that clients may use. A sent key is compared with all of them, as digests and in constant
-// time, so that the time of an answer reveals nothing about the keys.
+// The keys that clients may use. A sent key is compared with all of them, as digests and in
+// constant time, so that the time of an answer reveals nothing about the keys.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -10,7 +10,7 @@ const MAX_KEYS = 512;
 /** Visible ASCII without commas, which fits into a header and into a list. */
 const KEY = /^[!-+\--~]+$/;
 
-/** The sender of a request: the holder of a key, given by its digest, or one with no or a wrong key. */
+/** The sender of a request, by the digest of its key; or one that sent none, or a wrong key. */
 export type Holder = { readonly key: string } | 'none' | 'wrong';
 
 /** Where keys come from. */
@@ -30,7 +30,7 @@ export class Keys {
     this.#source = source;
   }
 
-  /** Returns the holder of the key in `authorization: Bearer KEY` (RFC 6750), else in `x-api-key`. */
+  /** Returns the holder of the key in `authorization: Bearer` (RFC 6750), else in `x-api-key`. */
   holderOf(headers: IncomingHttpHeaders): Holder {
     const sent = sentKey(headers);
     if (sent === undefined) return 'none';

@@ -15,7 +15,8 @@ const PREFLIGHT_S = 7_200;
 
 /** The headers that scripts of allowed origins may read. */
 const EXPOSED =
-  'accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
+  'accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, ' +
+  'www-authenticate, x-request-id';
 
 const PREFLIGHT_HEADERS = [
   ...['access-control-allow-methods', 'GET, HEAD, POST, PUT, DELETE'],

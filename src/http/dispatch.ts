@@ -159,7 +159,7 @@ export class Dispatcher {
     return route.takesBody ? parseJson(bytes) : undefined;
   }
 
-  /** Returns a function that counts the received bytes of a large body; it throws beyond the budget. */
+  /** Returns a function that counts the bytes of a large body, and throws beyond the budget. */
   #bodyCounter({ headers }: IncomingMessage, response: ServerResponse): (received: number) => void {
     if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes)
       this.#bodies.ensureRoom();

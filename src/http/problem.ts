@@ -2,14 +2,15 @@
 import { STATUS_CODES } from 'node:http';
 import type { Reply } from './reply.ts';
 
-/** The problem types by slug, the last segment of their `type` URI. The documentation quotes them. */
+/** The problem types by slug, the last segment of the `type` URI. The documentation quotes them. */
 export const problemTypes = {
   'bad-request': {
     status: 400,
     meaning:
       'The request is malformed: its HTTP or its JSON cannot be parsed, or a list of work is empty.',
     remedy:
-      'Correct what the detail names and send the request again. Without a change it will be refused again.',
+      'Correct what the detail names and send the request again. Without a change it will be ' +
+      'refused again.',
   },
   unauthorized: {
     status: 401,
@@ -46,7 +47,8 @@ export const problemTypes = {
   'payload-too-large': {
     status: 413,
     meaning:
-      'The body is larger than this service accepts. Nothing of it was used, and the connection is closed.',
+      'The body is larger than this service accepts. Nothing of it was used, and the connection ' +
+      'is closed.',
     remedy: 'Send a smaller body. The operator can raise the limit with --body-limit.',
   },
   'unsupported-media-type': {
@@ -64,7 +66,8 @@ export const problemTypes = {
   'validation-failed': {
     status: 422,
     meaning:
-      'The request is well-formed, but a path parameter, a query parameter or the body violates the contract.',
+      'The request is well-formed, but a path parameter, a query parameter or the body violates ' +
+      'the contract.',
     remedy:
       'The member errors has an entry for each violated rule: its location, the rule, and ' +
       'what it requires. Correct these and send the request again.',
@@ -77,14 +80,16 @@ export const problemTypes = {
   'request-header-fields-too-large': {
     status: 431,
     meaning:
-      'The request line and headers together are larger than this service accepts, or there are too many headers.',
+      'The request line and headers together are larger than this service accepts, or there are ' +
+      'too many headers.',
     remedy: 'Send fewer or shorter headers. In a browser, delete the cookies of this site.',
   },
   'internal-server-error': {
     status: 500,
     meaning: 'Something unexpected happened. The request is not the cause.',
     remedy:
-      'Report the id in x-request-id to the operator: the log of the service has the reason under this id.',
+      'Report the id in x-request-id to the operator: the log of the service has the reason ' +
+      'under this id.',
   },
   'not-implemented': {
     status: 501,

@@ -38,7 +38,7 @@ export interface Admission {
   readonly reply?: Reply;
 }
 
-/** Decides about a request, given its path segments, before routing. May throw a {@link Problem}. */
+/** Decides about a request with these path segments. May throw a {@link Problem}. */
 export type Guard = (
   message: IncomingMessage,
   path: readonly string[],

@@ -57,7 +57,7 @@ export class HttpServer {
     this.#listenToEvents();
   }
 
-  /** Accepts connections; resolves with the address. Rejects with Node's error (`EADDRINUSE`, ...). */
+  /** Resolves with the address when it accepts connections; rejects with an error of node:net. */
   async listen(host: string, port: number): Promise<AddressInfo> {
     this.#server.listen(port, host, this.#limits.backlog);
     await once(this.#server, 'listening');

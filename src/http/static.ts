@@ -22,7 +22,7 @@ interface Variant {
   readonly headers: readonly string[];
 }
 
-/** Returns the server of `asset`. It sends `headers` (flat), and 304 if the client's copy is current. */
+/** Returns the server of `asset`, with `headers` (flat). It sends 304 for a current copy. */
 export function serveAsset(asset: Asset, headers: readonly string[]): AssetServer {
   const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
   const plain = createVariant('identity', asset.bytes, hash, headers);
