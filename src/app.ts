@@ -1,5 +1,5 @@
-// The composition root: everything the service consists of is put together here, for the command,
-// the library and the tests alike.
+// The composition root: puts the parts of the service together for the command, the library and the
+// tests.
 import type { AddressInfo } from 'node:net';
 import { isLoopback, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
@@ -15,12 +15,13 @@ import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { ALONE, type Siblings } from './processes/siblings.ts';
+import type { Resource } from './resources/resource.ts';
 import { RESOURCES } from './resources/resources.ts';
 import {
   type Bases,
   basePath,
+  contractAt,
   type Documentation,
-  describe,
   docsRoutes,
   loadDocumentation,
 } from './routes/docs.ts';
@@ -39,7 +40,7 @@ import { fileSizes } from './storage/sqlite/files.ts';
 import { createTable } from './storage/table.ts';
 import { createWriter } from './storage/writer.ts';
 
-/** The service, ready to be started once. */
+/** The service. It can be started once. */
 export class App {
   readonly #options: Options;
   readonly #log: Log;
@@ -53,7 +54,7 @@ export class App {
   #bases: Bases = { baseUrl: '', problemBase: '' };
   #isStopping = false;
 
-  /** `siblings` are the other processes of the service, if there are any. Opens nothing. */
+  /** Opens nothing. `siblings` are the other processes of the service, if any. */
   constructor(options: Options, log: Log, siblings = ALONE) {
     this.#options = options;
     this.#log = log;
@@ -74,26 +75,22 @@ export class App {
 
   /**
    * Opens the database and accepts requests; resolves with the URL. Rejects with DatabaseUnusable,
-   * or with Node's error if the address is not available; nothing stays open then.
+   * or with Node's error if the address is not available, and leaves nothing open.
    */
   async listen(): Promise<string> {
     const options = this.#options;
     const documentation = await loadDocumentation();
     this.#keys = await keysOf(options);
-    this.#database = await this.#siblings.openDatabase(
-      () => openStorage(options),
-      options.db.kind !== 'cluster',
-    );
+    const isFile = options.db.kind !== 'cluster';
+    this.#database = await this.#siblings.openDatabase(() => openStorage(options), isFile);
     try {
       this.#metrics = options.noMetrics ? undefined : await this.#createMetrics();
       const routes = await this.#fixedRoutes(this.#database);
       const url = urlOf(await this.#server.listen(options.host, options.port));
-      // No request can arrive before the end of this function: nothing below awaits.
+      // No request can arrive before the return, because nothing below awaits.
       this.#bases = basesOf(options, url);
-      this.#dispatcher = this.#createDispatcher([
-        ...routes,
-        ...this.#routesBelow(this.#database, documentation),
-      ]);
+      routes.push(...this.#routesBelow(this.#database, documentation));
+      this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
       await this.close();
@@ -101,17 +98,12 @@ export class App {
     }
   }
 
-  /**
-   * Reads the file of keys again; resolves with their number. Rejects, and the old keys stay, if
-   * that fails.
-   */
+  /** Reads the file of keys again; resolves with their number. If it rejects, the old keys stay. */
   async reloadKeys(): Promise<number> {
     return (await this.#keys?.reload()) ?? 0;
   }
 
-  /**
-   * Finishes requests in flight (for a bounded time), closes the connections and then the database.
-   */
+  /** Finishes requests in flight within a limit, then closes the connections and the database. */
   async close(): Promise<void> {
     this.#isStopping = true;
     const served = this.#server.close();
@@ -156,7 +148,7 @@ export class App {
     return new Metrics(sources, this.#siblings.shareMetrics);
   }
 
-  /** The routes that do not depend on where the service is reached. */
+  /** Returns the routes that do not depend on the base URL. */
   async #fixedRoutes(database: Database): Promise<Route[]> {
     const metrics =
       this.#metrics && (await import('./routes/metrics.ts')).metricsRoute(this.#metrics);
@@ -167,7 +159,7 @@ export class App {
     ];
   }
 
-  /** The routes whose answers contain the base URL. */
+  /** Returns the routes whose answers contain the base URL or its path. */
   #routesBelow(database: Database, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
     const write = createWriter(database, meters?.write);
@@ -175,15 +167,11 @@ export class App {
       RESOURCES.map((each) => [each, createTable(each, database, write, meters)]),
     );
     const prefix = basePath(this.#bases);
-    const contract = describe(documentation, this.#bases);
+    const contract = contractAt(documentation, this.#bases);
+    const tableOf = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(
-          resource,
-          table,
-          resource.owner && tables.get(resource.owner.resource),
-          prefix,
-        ),
+        recordRoutes(resource, table, tableOf(resource.owner), prefix),
       ),
       ...docsRoutes(documentation, contract, this.#bases),
       problemRoute(contract),
@@ -196,13 +184,10 @@ async function keysOf({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefin
   return hasKeys ? loadKeys({ texts: apiKeys, file: apiKeysFile }) : undefined;
 }
 
-/** A shared instance, like the error it stands for. */
+/** One shared instance, because an overloaded service creates no stack traces. */
 const OVERLOADED = unavailable('Too many requests wait for the database.', { heldBack: true });
 
-/**
- * Translates the errors of storage and concurrency, which know no HTTP. Undefined for unexpected
- * errors.
- */
+/** Translates errors of storage and concurrency; returns undefined for unexpected errors. */
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
   if (error instanceof NoThreads) return unavailable(error.message);

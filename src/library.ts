@@ -1,11 +1,11 @@
-// The library: the service inside another program, for example in the tests of a client. It has the
-// options of the command and checks them in the same way.
+// The library: runs the service inside another program, for example in the tests of a client. It
+// takes the options of the command and checks them in the same way.
 import { App } from './app.ts';
 import { UsageError } from './cli/option-values.ts';
 import { libraryFlags, parseOptions } from './cli/options.ts';
 import { LineLog } from './log/log.ts';
 
-/** The options of a service. Unless stated otherwise, the defaults are those of the command. */
+/** The options of a service, with the defaults of the command unless stated otherwise. */
 export interface ServiceOptions {
   /** The path of a SQLite file, `:memory:` (nothing is stored), or the address of a cluster. */
   readonly db: string;
@@ -46,7 +46,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** The flag of each option. Keys have none, because other users can read a command line. */
+/** The flag of each option. Keys have none, because all users can read a command line. */
 const FLAGS = libraryFlags();
 
 /**
@@ -61,7 +61,7 @@ export function createApp(settings: ServiceOptions): Service {
   });
   if (typeof options === 'string')
     throw new UsageError(`there is no option ${JSON.stringify(options)}`);
-  // A dropped key could leave the service open to everybody.
+  // A dropped key could leave the service without access control.
   if (options.apiKeys.length !== apiKeys.length)
     throw new UsageError('no key may be empty or contain a comma');
   const app = new App(options, new LineLog(options.logLevel));
@@ -83,19 +83,13 @@ export function createApp(settings: ServiceOptions): Service {
   };
 
   async function end(): Promise<void> {
-    const isUp = await started?.then(
-      () => true,
-      () => false,
-    );
+    const url = await started?.catch(() => undefined);
     // A service that failed to start has closed everything itself.
-    if (isUp) await app.close();
+    if (url !== undefined) await app.close();
   }
 }
 
-/**
- * Checks what TypeScript checks, for callers in JavaScript, and that no option is mistaken for
- * another.
- */
+/** Checks the types of settings, for callers in JavaScript, and that no option is unknown. */
 function checkSettings(settings: Partial<ServiceOptions> | undefined): void {
   const { db, apiKeys = [], ...others } = settings ?? {};
   const unknown = Object.keys(others).find((name) => !FLAGS.has(name));

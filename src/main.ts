@@ -21,15 +21,12 @@ import { DatabaseUnusable } from './storage/database.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** The reader of standard output has closed it. Not an error. */
+/** The reader of standard output has closed it, which is not an error. */
 class ReaderGone extends Error {}
 
-/**
- * Runs the command that the arguments of this process name, and sets the exit status. A service
- * prints one line when it is ready, and stops on a signal.
- */
+/** Runs the command of this process and sets the exit status. A service stops on a signal. */
 export async function main(): Promise<void> {
-  // A reader that closes its end is no reason to stop, nor for a stack trace.
+  // A closed output must neither end the process nor print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     const command = parseCommand(process.argv.slice(2), process.env);
@@ -63,12 +60,7 @@ async function run(command: Command): Promise<void> {
       return printLine(await restore(command.file, command.db, command.force, screen()));
     case 'export':
       return printLine(
-        await exportLines(
-          command.db,
-          command.file,
-          writeOutput,
-          screen(command.file === undefined),
-        ),
+        await exportLines(command.db, command.file, writeOutput, screen(!command.file)),
       );
     case 'import':
       return printLine(await importLines(command.file, process.stdin, command.db, screen()));
@@ -87,10 +79,7 @@ function printLine(line: string | undefined): void {
   if (line !== undefined) print(`${line}\n`);
 }
 
-/**
- * Writes to standard output; resolves when it can take more. Rejects with ReaderGone if it was
- * closed.
- */
+/** Writes to standard output; resolves when it can take more, rejects with ReaderGone if closed. */
 function writeOutput(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
@@ -108,8 +97,8 @@ async function check(file: string): Promise<void> {
 }
 
 /**
- * Returns where progress is shown: standard error, because results go to standard output. Nowhere,
- * if the result is data that appears on the same terminal.
+ * Returns the screen for progress: standard error, because results go to standard output; none if
+ * the results are data on the same terminal.
  */
 function screen(printsData = false): Screen {
   if (printsData && process.stdout.isTTY) return { isTerminal: false, write() {} };
@@ -123,24 +112,19 @@ async function serve(options: Options): Promise<void> {
   const url = await app.listen();
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
-    // Restore the default: a second signal ends the process at once.
+    // Restores the default: a second signal ends the process at once.
     for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each);
     log.write('info', 'stopping', { signal });
     endWith(log, app.close());
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
-  // Without a file, SIGHUP keeps its default: closing the terminal ends the process.
+  // Without a file of keys, SIGHUP keeps its default: closing the terminal ends the process.
   if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, log));
   print(`notes-server listening on ${url}\n`);
 }
 
-function supervisorOptions({
-  processes,
-  host,
-  port,
-  apiKeys,
-  apiKeysFile,
-}: Options): SupervisorOptions {
+function supervisorOptions(options: Options): SupervisorOptions {
+  const { processes, host, port, apiKeys, apiKeysFile } = options;
   const keySource = apiKeysFile === undefined ? undefined : { texts: apiKeys, file: apiKeysFile };
   return { processes, host, port, args: process.argv.slice(2), keySource };
 }
@@ -169,7 +153,7 @@ function serveAsMember(options: Options): void {
     await endWith(log, app?.close());
   };
   process.on('SIGTERM', stop);
-  // A terminal sends SIGINT and SIGHUP to all processes; the supervisor handles them for all.
+  // A terminal sends SIGINT and SIGHUP to all processes, but only the supervisor handles them.
   process.on('SIGINT', () => {});
   if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => {});
 }
@@ -178,10 +162,8 @@ function createLog({ logLevel, logFormat, processes }: Options): Log {
   const { stderr, pid } = process;
   const always = processes > 1 ? { process: pid } : {};
   const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && stderr.isTTY);
-  return new LineLog(
-    logLevel,
-    isPretty ? { always, toLine: prettyLine(stderr.isTTY && stderr.hasColors()) } : { always },
-  );
+  if (!isPretty) return new LineLog(logLevel, { always });
+  return new LineLog(logLevel, { always, toLine: prettyLine(stderr.isTTY && stderr.hasColors()) });
 }
 
 async function reloadKeys(app: Pick<App, 'reloadKeys'>, log: Log): Promise<void> {
@@ -192,10 +174,7 @@ async function reloadKeys(app: Pick<App, 'reloadKeys'>, log: Log): Promise<void>
   }
 }
 
-/**
- * After an uncaught error the state is unknown: log it and exit, so that a supervisor starts a new
- * process.
- */
+/** Logs an uncaught error and exits, because the state is unknown then. */
 function endOnFault(log: Log): void {
   process.on('uncaughtException', (error) => {
     log.write('error', 'uncaught', { error });
@@ -220,13 +199,11 @@ function end(log: Log, status: number): void {
 }
 
 function readVersion(): string {
-  const { version } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  );
-  return version;
+  const manifest = new URL('../../package.json', import.meta.url);
+  return JSON.parse(readFileSync(manifest, 'utf8')).version;
 }
 
-/** Describes an error for a person, without a stack trace. */
+/** Returns a message about an error, without a stack trace. */
 function describe(error: unknown): string {
   if (error instanceof UsageError || error instanceof DatabaseUnusable) return error.message;
   const { code, message, address, port } = error as NodeJS.ErrnoException & {

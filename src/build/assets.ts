@@ -1,14 +1,11 @@
-// Writes files that the service will send from memory, compressed at build time where that pays.
+// Writes the files that the service sends from memory, with compressed variants.
 import { writeFile } from 'node:fs/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
-/** A compressed variant must be smaller than this share of the original to be worth its headers. */
+/** A larger share of the original does not justify a compressed variant. */
 const MAX_COMPRESSED_SHARE = 0.9;
 
-/**
- * Writes `bytes` to `path` and its compressed variants, where they are worth it, to `path` with
- * `.br` and `.gz`.
- */
+/** Writes `bytes` to `path`, and compressed variants to `path` with `.br` and `.gz`. */
 export async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
   await writeFile(path, bytes);
   const variants = { br: brotliCompressSync(bytes), gz: gzipSync(bytes, { level: 9 }) };

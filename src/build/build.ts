@@ -1,13 +1,9 @@
-// What the build does after the TypeScript compiler: it compiles the contract, gathers the docs
-// files, renders the guides.
+// The build steps after the TypeScript compiler: the contract, the docs files and the guides.
 import { compileContract } from './contract.ts';
 import { bundleDocs } from './docs.ts';
 import { renderGuides } from './guides.ts';
 
-/**
- * Builds everything that is not TypeScript into dist/. Run it from a compiled tree:
- * dist/src/build/build.js.
- */
+/** Builds everything but TypeScript into dist/. Call it in dist/src/build/build.js. */
 export async function build(): Promise<void> {
   const source = new URL('../../../src/', import.meta.url);
   const output = new URL('../', import.meta.url);

@@ -1,5 +1,4 @@
-// A build step: compiles the schemas of the contract into validators, so that the service neither
-// compiles schemas nor needs Ajv.
+// Compiles the schemas of the contract into validators, so that the service does not need Ajv.
 import { readFile, writeFile } from 'node:fs/promises';
 import { _ } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -12,21 +11,18 @@ type JsonObject = { [member: string]: Json };
 const METHODS = ['get', 'post', 'put', 'delete'];
 const CONTRACT_ID = 'contract';
 
-/**
- * The top-level members of an OpenAPI document. Ajv's strict mode rejects words that it does not
- * know.
- */
-const DOCUMENT_WORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
+/** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
+const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
 
 /**
- * Compiles the contract at `contract` into a module, at `output`, that exports its operations with
+ * Compiles the contract at `contract` into a module at `output` that exports its operations with
  * their validators. Rejects if a schema is not strictly valid.
  */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
-  const compiled = writeModule(document);
+  const contents = writeModule(document);
   const bundle = await build({
-    stdin: { contents: compiled, resolveDir: import.meta.dirname, loader: 'js' },
+    stdin: { contents, resolveDir: import.meta.dirname, loader: 'js' },
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -40,19 +36,17 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
 /** How many errors a validator reports. */
 type Mode = 'first' | 'all';
 
-/** Collects the schemas that need a validator, in the order of their first use. */
+/** The schemas that need a validator, in the order of their first use. */
 class Validators {
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
   readonly #names = { first: new Map<string, string>(), all: new Map<string, string>() };
 
   constructor(document: JsonObject) {
     const options = { strict: true, code: { source: true, formats: _`formats` } };
-    this.#ajvs = {
-      first: new Ajv2020(options),
-      all: new Ajv2020({ ...options, allErrors: true }),
-    };
+    const allOptions = { ...options, allErrors: true };
+    this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020(allOptions) };
     for (const ajv of Object.values(this.#ajvs)) {
-      ajv.addVocabulary(DOCUMENT_WORDS);
+      ajv.addVocabulary(DOCUMENT_KEYWORDS);
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
       ajv.addSchema(document, CONTRACT_ID);
     }
@@ -69,7 +63,7 @@ class Validators {
     return `${mode}.${name}`;
   }
 
-  /** Returns the declaration of the validators of one mode, to which the expressions refer. */
+  /** Returns the declaration of all validators of a mode, to which the expressions refer. */
   declaration(mode: Mode): string {
     const names = [...this.#names[mode].values()].map((name) => [name, name]);
     const code = standalone.default(this.#ajvs[mode], Object.fromEntries(names));
@@ -77,7 +71,7 @@ class Validators {
   }
 }
 
-/** Returns the source of the module before its helpers are bundled. */
+/** Returns the source of the module, before its dependencies are bundled. */
 function writeModule(document: JsonObject): string {
   const validators = new Validators(document);
   const paths = Object.entries(document.paths as Record<string, JsonObject>);
@@ -110,7 +104,7 @@ function writeOperation(
   ].map((each) =>
     literal({
       name: JSON.stringify(each.name),
-      in: JSON.stringify(each.place),
+      in: JSON.stringify(each.in),
       isInteger: JSON.stringify(each.schema.type === 'integer'),
       default: JSON.stringify(each.schema.default),
       validate: validators.expression('all', each.pointer),
@@ -143,7 +137,7 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
 
 interface Parameter {
   readonly name: Json | undefined;
-  readonly place: Json | undefined;
+  readonly in: Json | undefined;
   readonly schema: JsonObject;
   readonly pointer: string;
 }
@@ -155,23 +149,17 @@ function parametersOf(document: JsonObject, list: Json | undefined, at: string):
     const [target] = resolve(document, pointer);
     // A default may stand beside the reference to its schema.
     const schema = { ...target, ...(parameter.schema as JsonObject) };
-    return { name: parameter.name, place: parameter.in, schema, pointer };
+    return { name: parameter.name, in: parameter.in, schema, pointer };
   });
 }
 
-/**
- * Follows `pointer` and the references found there to an object. Returns the object and its own
- * pointer.
- */
+/** Returns the object at `pointer`, after following references, with its own pointer. */
 function resolve(document: JsonObject, pointer: string): [JsonObject, string] {
-  const found = pointer
-    .split('/')
-    .slice(1)
-    .reduce<Json | undefined>(
-      (value, segment) =>
-        (value as JsonObject)?.[segment.replaceAll('~1', '/').replaceAll('~0', '~')],
-      document,
-    ) as JsonObject | undefined;
+  let found: JsonObject | undefined = document;
+  for (const segment of pointer.split('/').slice(1)) {
+    const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
+    found = found?.[name] as JsonObject | undefined;
+  }
   if (!found) throw new Error(`the contract has nothing at ${pointer}`);
   return typeof found.$ref === 'string' ? resolve(document, found.$ref.slice(1)) : [found, pointer];
 }

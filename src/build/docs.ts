@@ -1,15 +1,11 @@
-// A build step: gathers the files of the docs page, so that the package of Swagger UI is not needed
-// at run time.
+// Gathers the files of the docs pages, so that the service does not need the Swagger UI package.
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { DOCS_FILES } from '../docs/files.ts';
 import { writeAsset } from './assets.ts';
 
-/**
- * Writes the files of the docs page to the folder `target`; this project's own come from the folder
- * `source`.
- */
+/** Writes the files of the docs pages to `target`; those of this project come from `source`. */
 export async function bundleDocs(source: URL, target: URL): Promise<void> {
   const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
   const swaggerUi = pathToFileURL(manifest);

@@ -1,18 +1,14 @@
-// A build step: renders the guides from Markdown to pages, so that the service only has to send
-// them.
+// Renders the guides from Markdown to HTML pages.
 import { mkdir, readFile } from 'node:fs/promises';
 import { Marked, Renderer, type Tokens } from 'marked';
 import { GUIDES, type Guide, renderGuideList } from '../docs/guides.ts';
 import { escapeHtml, renderPage } from '../docs/page.ts';
 import { writeAsset } from './assets.ts';
 
-/** Leads from the page of a guide to the service's base. */
+/** The base of the service, relative to the page of a guide. */
 const ROOT = '../../';
 
-/**
- * Writes the page of each guide to the folder `target`; the Markdown comes from the folder
- * `source`.
- */
+/** Writes the page of each guide to the folder `target`, from the Markdown in `source`. */
 export async function renderGuides(source: URL, target: URL): Promise<void> {
   await mkdir(target, { recursive: true });
   for (const guide of GUIDES) {
@@ -23,8 +19,8 @@ export async function renderGuides(source: URL, target: URL): Promise<void> {
 }
 
 /**
- * Returns the page of `guide`, whose text is `markdown`. Throws if its heading is not the title of
- * the guide, if two headings get the same id, or if it links to a guide that does not exist.
+ * Returns the page of `guide` with the text `markdown`. Throws if its heading is not the title of
+ * the guide, if two headings have the same id, or if it links to a guide that does not exist.
  */
 export function renderGuide(guide: Guide, markdown: string): string {
   if (!markdown.startsWith(`# ${guide.title}\n`)) {
@@ -47,9 +43,9 @@ ${renderGuideList(ROOT, guide)}
   });
 }
 
-/** Renders one guide. Raw HTML in the Markdown is shown as text. */
+/** Renders one guide; shows raw HTML as text. */
 class GuideRenderer extends Renderer {
-  /** The ids of the page, and those that the page frame has. */
+  /** The ids on the page, including those of its frame. */
   readonly #ids = new Set(['main', 'all-guides']);
 
   override heading({ tokens, depth, text }: Tokens.Heading): string {
@@ -68,7 +64,7 @@ class GuideRenderer extends Renderer {
     return super.link({ ...token, href: `${name}${fragment}` });
   }
 
-  /** Code and tables scroll on narrow screens; only what can have the focus scrolls by keyboard. */
+  // On narrow screens, code and tables scroll; for the keyboard, they must be focusable.
   override code(token: Tokens.Code): string {
     return super.code(token).replace('<pre>', '<pre tabindex="0">');
   }
@@ -82,7 +78,7 @@ class GuideRenderer extends Renderer {
   }
 }
 
-/** Returns the id of a heading, as GitHub forms it, so that a fragment works in both places. */
+/** Returns the id of a heading in the form of GitHub, so that fragments work there too. */
 function idOf(heading: string): string {
   const words = heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '');
   return words.replaceAll(' ', '-');

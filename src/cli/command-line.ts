@@ -1,5 +1,7 @@
-// Parses the command line into a command. Each sub-command is declared once, in the table below;
-// options.ts declares the options of the service.
+// Parses the command line into a command. The table below declares the sub-commands, options.ts the
+// options of the service.
+
+import { RESOURCE_NAMES } from '../resources/resources.ts';
 import type { Location } from '../storage/location.ts';
 import type { StorageOptions } from '../storage/open.ts';
 import { parseDatabase, parseFlags, parseWords, UsageError } from './option-values.ts';
@@ -16,28 +18,25 @@ type Row = readonly [left: string, right: string];
 
 const TEXT = { type: 'string' } as const;
 
-/** What the process is to do. */
+/** The files of a backup or restore. */
+interface Files {
+  readonly db: string;
+  readonly file: string;
+}
+
+/** A parsed command line. */
 export type Command =
   | { readonly kind: 'serve'; readonly options: Options }
   | { readonly kind: 'check'; readonly file: string }
   | { readonly kind: 'copy'; readonly from: StorageOptions; readonly to: StorageOptions }
-  | { readonly kind: 'backup'; readonly db: string; readonly file: string }
-  | {
-      readonly kind: 'restore';
-      readonly db: string;
-      readonly file: string;
-      readonly force: boolean;
-    }
+  | ({ readonly kind: 'backup' } & Files)
+  | ({ readonly kind: 'restore'; readonly force: boolean } & Files)
   /** Without a file, standard output or input is used. */
-  | {
-      readonly kind: 'export' | 'import';
-      readonly db: StorageOptions;
-      readonly file: string | undefined;
-    }
+  | { readonly kind: 'export' | 'import'; readonly db: StorageOptions; readonly file?: string }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' };
 
-/** A sub-command. `usage` are its arguments, `help` is its line of --help. */
+/** A sub-command. `usage` lists its arguments, `help` describes it in one line of --help. */
 interface SubCommand {
   readonly name: string;
   readonly usage: string;
@@ -84,9 +83,7 @@ const SUB_COMMANDS: readonly SubCommand[] = [
   },
 ];
 
-/**
- * Parses the arguments (without node and script) and the environment. Throws {@link UsageError}.
- */
+/** Parses the arguments (without node and script) and the environment. Throws UsageError. */
 export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const [first, ...others] = args;
   const command = SUB_COMMANDS.find(({ name }) => name === first);
@@ -105,7 +102,7 @@ export function helpText(): string {
   return `Usage: notes-server [options]
 ${usages.join('\n')}
 
-Keeps notes, tags and comments in SQLite and serves them as JSON over HTTP.
+Keeps ${RESOURCE_NAMES} in SQLite and serves them as JSON over HTTP.
 
 Commands:
 ${formatRows(commands)}
@@ -145,23 +142,19 @@ function parseBackup(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Command {
-  const known = {
-    db: TEXT,
-    ...(kind === 'restore' ? { force: { type: 'boolean' } as const } : {}),
-  };
-  const { flags, words } = parseWords(args, known);
+  const force = kind === 'restore' && ({ force: { type: 'boolean' } } as const);
+  const { flags, words } = parseWords(args, { db: TEXT, ...force });
   if (flags.help) return { kind: 'help' };
   const [file, ...others] = words;
   if (!file || others.length > 0)
     throw new UsageError(`${kind} takes one ${kind === 'backup' ? 'TARGET' : 'BACKUP'}`);
   const { db: flag } = flags as Record<string, string | undefined>;
   const db = databaseNamed(flag, environment);
-  if ([db, parseDatabase(file)].some(({ kind }) => kind !== 'file')) {
+  if ([db, parseDatabase(file)].some((each) => each.kind !== 'file')) {
     throw new UsageError(`${kind} works with files only; for a cluster use copy, export or import`);
   }
-  return kind === 'backup'
-    ? { kind, db: db.name, file }
-    : { kind, db: db.name, file, force: flags.force === true };
+  const files = { db: db.name, file };
+  return kind === 'backup' ? { kind, ...files } : { kind, ...files, force: flags.force === true };
 }
 
 function parseExport(
@@ -173,17 +166,11 @@ function parseExport(
   if (flags.help) return { kind: 'help' };
   const [file, ...others] = words;
   if (file === '' || others.length > 0) throw new UsageError(`${kind} takes one FILE at most`);
-  const { db: flag, 'db-password-file': passwordFile } = flags as Record<
-    string,
-    string | undefined
-  >;
-  const db = databaseNamed(flag, environment);
+  const texts = flags as Record<string, string | undefined>;
+  const db = databaseNamed(texts.db, environment);
   if (db.kind === 'memory') throw new UsageError(`${kind} does not work with a database in memory`);
-  return {
-    kind,
-    db: storageOptions(db, passwordFile, environment),
-    file: file === '-' ? undefined : file,
-  };
+  const storage = storageOptions(db, texts['db-password-file'], environment);
+  return { kind, db: storage, ...(file !== undefined && file !== '-' && { file }) };
 }
 
 function parseCopy(args: readonly string[], environment: NodeJS.ProcessEnv): Command {

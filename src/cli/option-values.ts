@@ -1,5 +1,4 @@
-// Parsers for the values of options. Each takes the text of a value and returns what it stands for,
-// or throws UsageError.
+// Parsers for the values of options. Each parses the text of a value, or throws UsageError.
 import { availableParallelism } from 'node:os';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Location, parseLocation } from '../storage/location.ts';
@@ -20,9 +19,7 @@ export function parseFlags(args: readonly string[], known: ParseArgsConfig['opti
   return parseWords(args, known, false).flags;
 }
 
-/**
- * Returns the flags among the arguments, as {@link parseFlags} does, and the words between them.
- */
+/** Returns the flags among the arguments, as {@link parseFlags} does, and all other arguments. */
 export function parseWords(
   args: readonly string[],
   known: ParseArgsConfig['options'],
@@ -37,9 +34,13 @@ export function parseWords(
     return { flags: values, words: positionals };
   } catch (error) {
     const [sentence] = (error as Error).message.split(/\.\s/);
-    // An argument with an @ may hold a password.
+    // An argument with an @ may contain a password.
     throw new UsageError(sentence?.replace(/'[^']*@[^']*'/g, "'...'") ?? 'wrong options');
   }
+}
+
+function wrong(flag: string, wanted: string, text: string | undefined): UsageError {
+  return new UsageError(`--${flag} takes ${wanted}, not ${JSON.stringify(text)}`);
 }
 
 /** Parses a list separated by commas. */
@@ -48,21 +49,19 @@ export function parseList(text = ''): string[] {
   return values.filter((value) => value !== '');
 }
 
-/** Parses origins, written as browsers write them, separated by commas. */
+/** Parses origins in the form that browsers send, separated by commas. */
 export function parseOrigins(text: string | undefined): string[] {
   const origins = parseList(text);
   for (const origin of origins) {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
     if (!isOrigin || !/^https?:/.test(origin)) {
-      throw new UsageError(
-        `--cors-origin takes an origin such as https://example.com, not ${JSON.stringify(origin)}`,
-      );
+      throw wrong('cors-origin', 'an origin such as https://example.com', origin);
     }
   }
   return origins;
 }
 
-/** Returns a parser of whole numbers in digits, from `min` to `max`. */
+/** Returns a parser of whole numbers from `min` to `max`. */
 export function integer(
   min: number,
   max: number,
@@ -70,22 +69,18 @@ export function integer(
   return (text = '', flag) => {
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
-    throw new UsageError(
-      `--${flag} takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`,
-    );
+    throw wrong(flag, `a whole number from ${min} to ${max}`, text);
   };
 }
 
-/** Returns a parser of one of the choices. */
+/** Returns a parser that accepts one of `choices`. */
 export function oneOf<Choice extends string>(
   choices: readonly Choice[],
 ): (text: string | undefined, flag: string) => Choice {
   return (text, flag) => {
     const found = choices.find((choice) => choice === text);
     if (found) return found;
-    throw new UsageError(
-      `--${flag} takes one of ${choices.join(', ')}, not ${JSON.stringify(text)}`,
-    );
+    throw wrong(flag, `one of ${choices.join(', ')}`, text);
   };
 }
 
@@ -96,46 +91,34 @@ export function parseSwitch(text = 'false', flag: string): boolean {
   );
 }
 
-/**
- * Parses an http or https URL and returns it without a slash at its end; undefined if it is not
- * set.
- */
+/** Parses an http or https URL; returns it without a slash at its end. Undefined if not set. */
 export function parseUrl(text: string | undefined, flag: string): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // An empty query or fragment shows in the text only.
-  if (
-    !url ||
-    !/^https?:$/.test(url.protocol) ||
-    /[?#]/.test(text) ||
-    url.username ||
-    url.password
-  ) {
-    throw new UsageError(
-      `--${flag} takes an http or https URL without user, query and fragment, not ${JSON.stringify(text)}`,
-    );
+  const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
+  // The parsed URL does not show an empty query or fragment.
+  if (!isHttp || /[?#]/.test(text) || url.username || url.password) {
+    throw wrong(flag, 'an http or https URL without user, query and fragment', text);
   }
-  // In a location header such a path would name another host.
+  // In a location header, `//` at the start of a path would lead to another host.
   if (url.pathname.startsWith('//')) {
-    throw new UsageError(
-      `--${flag} takes a URL whose path begins with one slash, not ${JSON.stringify(text)}`,
-    );
+    throw wrong(flag, 'a URL whose path begins with one slash', text);
   }
   return url.href.replace(/\/+$/, '');
 }
 
-/** Parses the name of a database: a file, `:memory:` or the address of a cluster. */
+/** Parses the location of a database: a file, `:memory:` or the address of a cluster. */
 export function parseDatabase(text = ''): Location {
   if (text === '') throw new UsageError('--db must not be empty');
   const location = parseLocation(text);
   if (location) return location;
   if (/^rqlites?:/i.test(text)) throw new UsageError(`--db takes ${CLUSTERS}`);
-  // The text may hold a password.
+  // The text may contain a password.
   const quoted = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`;
   throw new UsageError(`--db takes a file, :memory: or ${CLUSTERS}${quoted}`);
 }
 
-/** Parses a number of processes; `auto` is one for each core. */
+/** Parses a number of processes; `auto` means one for each core. */
 export function parseProcesses(text: string | undefined, flag: string): number {
   return text === 'auto'
     ? Math.min(availableParallelism(), MAX_PROCESSES)
@@ -147,10 +130,7 @@ export function parseRateLimit(text: string | undefined, flag: string): number |
   return text === undefined || text === 'off' ? text : integer(1, MAX_RATE_LIMIT)(text, flag);
 }
 
-/**
- * Returns a parser of a text that must not be empty; undefined if it is not set and there is no
- * default.
- */
+/** Parses a text that must not be empty; returns undefined if it is not set. */
 export function parseText(text: string | undefined, flag: string): string | undefined {
   if (text === '') throw new UsageError(`--${flag} must not be empty`);
   return text;

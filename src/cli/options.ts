@@ -1,5 +1,5 @@
-// The options of the service, each declared once: command line, environment, --help and library
-// follow from the table.
+// The table of all options of the service, from which command line, environment, --help and library
+// derive.
 import { isIP } from 'node:net';
 import { isKey } from '../guards/keys.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../log/log.ts';
@@ -19,27 +19,24 @@ import {
   UsageError,
 } from './option-values.ts';
 
-/** How an option is declared. */
+/** The declaration of an option. */
 interface Declaration {
-  /**
-   * The flag. Its environment variable is NOTES_FLAG, its name in the library is the flag in camel
-   * case.
-   */
+  /** The environment variable is NOTES_FLAG; the name in the library is the flag in camel case. */
   readonly flag: string;
-  /** What --help calls its value; a switch has none. */
+  /** The name of the value in --help; a switch has none. */
   readonly value?: string;
-  /** It may be given several times; in the environment its values are separated by commas. */
+  /** May be given several times; in the environment, commas separate the values. */
   readonly repeatable?: boolean;
   readonly default?: string;
   readonly help: string;
-  /** A variable in common use that counts where NOTES_FLAG is not set. */
+  /** A variable in common use that counts if NOTES_FLAG is not set. */
   readonly variable?: string;
   /** Whether it makes sense only for the command. */
   readonly commandOnly?: boolean;
   readonly parse: (text: string | undefined, flag: string) => unknown;
 }
 
-/** The rate limit where other machines reach the service. */
+/** The default rate limit of a service that other machines can reach. */
 const PUBLIC_RATE_LIMIT = 600;
 
 /** The largest demonstration needs this many threads. */
@@ -79,14 +76,14 @@ const OPTIONS = {
     help: "holds the password of a cluster's user",
     parse: (text: string | undefined) => text,
   },
-  /** Where clients reach the service, without a slash at the end; undefined: where it listens. */
+  /** Without a slash at the end; undefined: the address on which the service listens. */
   baseUrl: {
     flag: 'base-url',
     value: 'URL',
     help: 'where clients reach the service (default: where it listens)',
     parse: parseUrl,
   },
-  /** The start of problem types, without a slash at the end; undefined: `{baseUrl}/problems`. */
+  /** Without a slash at the end; undefined: `{baseUrl}/problems`. */
   problemBase: {
     flag: 'problem-base',
     value: 'URL',
@@ -122,7 +119,7 @@ const OPTIONS = {
     help: 'take the address of a client from the end of x-forwarded-for',
     parse: parseSwitch,
   },
-  /** Origins, as browsers send them, whose scripts may read and write. */
+  /** The origins, in the form that browsers send, whose scripts may read and write. */
   corsOrigins: {
     flag: 'cors-origin',
     value: 'ORIGIN',
@@ -166,20 +163,20 @@ const OPTIONS = {
 const DECLARATIONS: readonly (readonly [name: string, declaration: Declaration])[] =
   Object.entries(OPTIONS);
 
-/** The options as their texts say them. */
-type Declared = {
+/** The options as parsed from their texts. */
+type Parsed = {
   readonly [Name in keyof typeof OPTIONS]: ReturnType<(typeof OPTIONS)[Name]['parse']>;
 };
 
-/** All options of the service, with what follows from them. */
-export interface Options extends Omit<Declared, 'host' | 'rateLimit'> {
+/** All options of the service, with the values that derive from several of them. */
+export interface Options extends Omit<Parsed, 'host' | 'rateLimit'> {
   readonly host: string;
   /** Requests per minute for each client; undefined: any number. */
   readonly rateLimit: number | undefined;
-  /** The keys of the environment; a file may hold more. */
+  /** The keys in the environment; a file may contain more. */
   readonly apiKeys: readonly string[];
   readonly dbPassword: string | undefined;
-  /** The share of one process. */
+  /** For this process. */
   readonly maxThreads: number;
 }
 
@@ -191,30 +188,27 @@ export function parseOptions(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Options | 'help' | 'version' {
-  const known = DECLARATIONS.map(([, { flag, value, repeatable = false }]) => [
+  const known = DECLARATIONS.map(([, { flag, value, repeatable: multiple = false }]) => [
     flag,
-    { type: value ? 'string' : 'boolean', multiple: repeatable } as const,
+    { type: value ? 'string' : 'boolean', multiple } as const,
   ]);
   const flags = parseFlags(args, Object.fromEntries(known));
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  const parsed = DECLARATIONS.map(([name, declaration]) => {
+  const entries = DECLARATIONS.map(([name, declaration]) => {
     const { flag, default: byDefault, parse } = declaration;
     const text = flags[flag] ?? fromEnvironment(declaration, environment) ?? byDefault;
     return [name, parse(text === undefined ? undefined : String(text), flag)];
   });
-  return complete(Object.fromEntries(parsed) as Declared, environment);
+  return complete(Object.fromEntries(entries) as Parsed, environment);
 }
 
-/**
- * Returns the database that the flag `--db` names, or else the environment or the default. Throws
- * {@link UsageError}.
- */
+/** Returns the database of the flag `--db`, the environment or the default. Throws UsageError. */
 export function databaseNamed(flag: string | undefined, environment: NodeJS.ProcessEnv): Location {
   return parseDatabase(flag ?? fromEnvironment(OPTIONS.db, environment) ?? OPTIONS.db.default);
 }
 
-/** Returns what --help says of each option: the flag with its value, and what it means. */
+/** Returns the lines of --help: each flag with the name of its value, and its meaning. */
 export function optionsHelp(): [left: string, right: string][] {
   return DECLARATIONS.map(([, { flag, value, help, default: byDefault }]) => [
     `--${flag}${value ? ` ${value}` : ''}`,
@@ -222,25 +216,22 @@ export function optionsHelp(): [left: string, right: string][] {
   ]);
 }
 
-/** Returns the flags of the options that the library has, by their names there. */
+/** Returns the flags of the options of the library, by their names there. */
 export function libraryFlags(): ReadonlyMap<string, string> {
-  const flags = DECLARATIONS.filter(([, { commandOnly }]) => !commandOnly).map(
-    ([, { flag }]) => flag,
-  );
-  return new Map(
-    flags.map((flag) => [flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()), flag]),
-  );
+  const declared = DECLARATIONS.filter(([, { commandOnly }]) => !commandOnly);
+  return new Map(declared.map(([, { flag }]) => [toCamelCase(flag), flag]));
 }
 
-/** Whether `host` can be reached from this machine only. */
+function toCamelCase(flag: string): string {
+  return flag.replace(/-./g, (pair) => pair.slice(1).toUpperCase());
+}
+
+/** Whether only this machine can reach `host`. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/**
- * Returns where the password of a cluster's user comes from; `flag` is the file on the command
- * line. Throws {@link UsageError}.
- */
+/** Returns the source of the password for a cluster; `flag` is the file. Throws UsageError. */
 export function passwordSource(
   flag: string | undefined,
   environment: NodeJS.ProcessEnv,
@@ -255,9 +246,9 @@ export function passwordSource(
   return { dbPassword: text || undefined, dbPasswordFile: file };
 }
 
-/** Adds what follows from the environment and from several options together. */
-function complete(declared: Declared, environment: NodeJS.ProcessEnv): Options {
-  const { host = '', rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = declared;
+/** Checks combinations of options, and adds the values that derive from several of them. */
+function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
+  const { host = '', rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = parsed;
   const apiKeys = keysIn(environment.NOTES_API_KEYS);
   if (processes > 1 && db.kind === 'memory') {
     throw new UsageError(
@@ -267,21 +258,22 @@ function complete(declared: Declared, environment: NodeJS.ProcessEnv): Options {
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
   if (!isLoopback(host) && !hasKeys && !allowAnonymous) {
     throw new UsageError(
-      `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or --api-keys-file, or --allow-anonymous if you mean it`,
+      `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
+        '--api-keys-file, or --allow-anonymous if you mean it',
     );
   }
   const limit = rateLimit ?? (isLoopback(host) ? 'off' : PUBLIC_RATE_LIMIT);
   return {
-    ...declared,
+    ...parsed,
     host,
-    ...passwordSource(declared.dbPasswordFile, environment),
+    ...passwordSource(parsed.dbPasswordFile, environment),
     apiKeys,
     rateLimit: limit === 'off' ? undefined : limit,
     maxThreads: Math.max(MIN_THREADS, Math.floor(maxThreads / processes)),
   };
 }
 
-/** Keys have no flag: every user of the machine can see a command line. */
+/** Keys have no flag, because all users of the machine can read a command line. */
 function keysIn(text: string | undefined): readonly string[] {
   const keys = parseList(text);
   if (text && (keys.length === 0 || !keys.every(isKey))) {

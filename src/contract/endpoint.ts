@@ -1,6 +1,5 @@
-// Connects HTTP and handlers: validates each request against its operation in the contract, so that
-// handlers see only valid input. One 422 reports all violations.
-
+// Validates each request against its operation in the contract, so that handlers see only valid
+// input. One 422 reports all violations.
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
@@ -20,12 +19,12 @@ export type Handler<Parameters, Content> = (
   input: Input<Parameters, Content>,
 ) => Reply | Promise<Reply>;
 
-/** How many violations a 422 lists; more would let a small request cause a large answer. */
+/** How many violations a 422 lists: a small request must not cause a large answer. */
 const MAX_ERRORS = 20;
 
 /**
- * Returns the route of the operation at `method` and `template`. `Parameters` and `Content` are the
- * types that its schemas guarantee. Throws if the contract has no such operation.
+ * Returns the route of an operation. `Parameters` and `Content` are the types that its schemas
+ * guarantee. Throws if the contract has no such operation.
  */
 export function endpoint<Parameters = unknown, Content = unknown>(
   method: Operation['method'],
@@ -51,7 +50,7 @@ export function endpoint<Parameters = unknown, Content = unknown>(
   };
 }
 
-/** Returns the values of all parameters and adds what is wrong with them to `violations`. */
+/** Returns the values of all parameters; adds their violations to `violations`. */
 function checkParameters(
   { parameters }: Operation,
   call: Call,

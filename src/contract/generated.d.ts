@@ -26,9 +26,9 @@ export interface Parameter {
 
 /** The body of an operation. */
 export interface Body {
-  /** Stops at the first violation. Every request is validated with it. */
+  /** Stops at the first violation; validates every request. */
   readonly first: Validate;
-  /** Collects all violations of a request that was refused. */
+  /** Collects all violations of a request that `first` has refused. */
   readonly all: Validate;
   /** The defaults of optional members. */
   readonly defaults: Readonly<Record<string, unknown>>;

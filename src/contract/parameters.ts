@@ -1,9 +1,8 @@
-// Parses the integers of paths and queries. Only ASCII digits count, unlike in `Number`.
+// Parses the integers of paths and queries, which consist of ASCII digits only.
 
 /**
- * Parses the integer of a path segment: digits with an optional minus sign. An integer that a
- * double cannot hold exactly becomes 0, which is no id either. Returns undefined for any other
- * text.
+ * Parses digits with an optional minus sign; returns undefined for other text. An integer that a
+ * double cannot hold exactly becomes 0, which is not an id either.
  */
 export function parsePathInteger(text: string): number | undefined {
   if (!/^-?[0-9]+$/.test(text)) return undefined;
@@ -12,8 +11,8 @@ export function parsePathInteger(text: string): number | undefined {
 }
 
 /**
- * Parses the integer of a query value: digits. A negative number is accepted too, so that its range
- * is reported and not its form, but "-0" is not. Returns undefined for any other text.
+ * Parses digits; returns undefined for other text. Accepts negative numbers other than "-0", so
+ * that the violation concerns their range, not their form.
  */
 export function parseQueryInteger(text: string): number | undefined {
   return /^(?:[0-9]+|-0*[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;

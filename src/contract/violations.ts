@@ -2,10 +2,7 @@
 import type { Violation } from '../http/problem.ts';
 import type { Body, SchemaError } from './generated.js';
 
-/**
- * How many members of an array are checked for the list of violations; an array may have half a
- * million.
- */
+/** How many members of an array are checked for all violations; it may have half a million. */
 const MAX_MEMBERS = 100;
 
 /** How many violations a sentence describes. */
@@ -23,13 +20,11 @@ export function describeViolations(violations: readonly Violation[]): string {
 /** Returns the violations of `value`, which `body.first` has just refused. */
 export function findViolations(body: Body, value: unknown): Violation[] {
   const errors = body.all(shorten(value)) ? [] : body.all.errors;
-  // The violation may be in a part that was cut off.
+  // The violation may be in the part that was cut off.
   return (errors?.length ? errors : (body.first.errors ?? [])).map(toViolation);
 }
 
-/**
- * Cuts long arrays: collecting every violation of an unbounded input would be a denial of service.
- */
+/** Cuts long arrays, because collecting all violations of a large input would take too long. */
 function shorten(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const members = Object.entries(value).map(([name, member]) => [
@@ -51,7 +46,7 @@ function toViolation(error: SchemaError): Violation {
   };
 }
 
-/** Returns what the violated rule requires, as the end of a sentence: `must be ...`. */
+/** Returns what a violated rule requires, as the end of a sentence: `must be ...`. */
 export function describeRule({ keyword, params, message = 'is not valid' }: SchemaError): string {
   if (keyword === 'pattern' && params.pattern === '\\S') return 'must not be blank';
   if (keyword === 'format' && params.format === 'well-formed') {

@@ -1,9 +1,6 @@
-// The files of the docs pages. The build gathers them from two origins; the service serves all of
-// them.
+// The files of the docs pages, which the build gathers from two origins.
 
-/**
- * A file of the docs pages: its name in /docs/{asset}, its media type, and where the build gets it.
- */
+/** A file of the docs pages: its name in /docs/{asset}, its media type and its origin. */
 export interface DocsFile {
   readonly name: string;
   readonly type: string;

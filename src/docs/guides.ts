@@ -1,5 +1,4 @@
-// The guides: one list of them, and the links to them that pages show. Their texts are in
-// guides/*.md.
+// The list of the guides, and its HTML. Their texts are in guides/*.md.
 import { escapeHtml } from './page.ts';
 
 /** A guide: its text is guides/{name}.md, its page /docs/guides/{name}. */
@@ -32,10 +31,7 @@ export const GUIDES: readonly Guide[] = [
   { name: 'releasing', title: 'Releasing', description: 'Tests, dependencies, release steps.' },
 ];
 
-/**
- * Returns the HTML of links to all guides; `root` leads to the service's base, `current` is the
- * guide of the page.
- */
+/** Returns links to all guides as HTML. `root` is as in a page, `current` is its guide. */
 export function renderGuideList(root: string, current?: Guide): string {
   const items = GUIDES.map((guide) => {
     const here = guide === current ? ' aria-current="page"' : '';

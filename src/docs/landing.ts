@@ -1,19 +1,14 @@
-// The content of /docs. The introduction and the first call need no script; Swagger UI replaces the
-// paragraph inside #swagger-ui.
+// The content of /docs. Only the list of operations needs a script: Swagger UI replaces the
+// paragraph in #swagger-ui.
+import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { renderGuideList } from './guides.ts';
 import { escapeHtml } from './page.ts';
 import { renderProblemList } from './problem-list.ts';
 
-/** What the content of /docs says about the service; `baseUrl` has no slash at its end. */
-export interface LandingParts {
-  readonly version: string;
-  readonly baseUrl: string;
-}
-
-/** Returns the HTML of the content of /docs. */
-export function renderLanding({ version, baseUrl }: LandingParts): string {
+/** Returns the HTML of the content of /docs. `baseUrl` has no slash at its end. */
+export function renderLanding(version: string, baseUrl: string): string {
   return `<h1>notes-server <span class="version">${escapeHtml(version)}</span></h1>
-<p class="lead">A service that keeps notes, tags and comments, over HTTP and in JSON. It validates
+<p class="lead">A service that keeps ${RESOURCE_NAMES}, over HTTP and in JSON. It validates
 strictly, returns every text exactly as it was sent, and confirms a write only when it is stored.
 Six demonstrations show threads at work.</p>
 <h2 id="first-call">Create your first note</h2>
@@ -43,10 +38,7 @@ ${renderProblemList('')}
 </section>`;
 }
 
-/**
- * Returns a command that old versions of curl understand too. A script may replace the marked
- * address.
- */
+/** Returns a command for all versions of curl. A script may replace the marked address. */
 function firstCall(baseUrl: string): string {
   // Between single quotes, a shell interprets nothing but a single quote.
   const base = escapeHtml(baseUrl.replaceAll("'", '%27'));

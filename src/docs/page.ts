@@ -1,7 +1,6 @@
-// The frame that all pages share: /docs, the guides and the problems have the same head, bar and
-// look.
+// The frame of all pages: /docs, the guides and the problems share one head, bar and look.
 
-/** What a browser may do on these pages: load from this server, and nothing else. */
+/** Lets a browser load from this server only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,18 +14,16 @@ const POLICY = [
 
 /** The security headers of pages and their files, flat. */
 export const SECURITY_HEADERS = [
-  'content-security-policy',
-  POLICY,
-  'referrer-policy',
-  'no-referrer',
+  ...['content-security-policy', POLICY],
+  ...['referrer-policy', 'no-referrer'],
 ];
 
 /** The headers of every page, flat. */
 export const PAGE_HEADERS = ['content-type', 'text/html; charset=utf-8', ...SECURITY_HEADERS];
 
 /**
- * The parts of a page. `main` is the HTML of its content, `head` that of further elements of the
- * head. `root` leads from the page to the service's base, as in `../`.
+ * The parts of a page. `main` is the HTML of its content, `head` the HTML of further elements of
+ * the head. `root` is the relative URL of the base of the service, such as `../`.
  */
 export interface PageParts {
   readonly title: string;

@@ -1,14 +1,11 @@
-// The list of all problem types, as pages show it.
+// The list of all problem types as HTML.
 import { type ProblemSlug, problemTitle, problemTypes } from '../http/problem.ts';
 import { escapeHtml } from './page.ts';
 
 /** All problem types, in the order of their status. */
 export const PROBLEM_SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
-/**
- * Returns the HTML of links to the pages of all problem types; `root` leads to the service's base,
- * `current` is the problem of the page.
- */
+/** Returns links to all problem types as HTML. `root` is as in a page, `current` is its problem. */
 export function renderProblemList(root: string, current?: ProblemSlug): string {
   const items = PROBLEM_SLUGS.map((slug) => {
     const here = slug === current ? ' aria-current="page"' : '';

@@ -1,19 +1,16 @@
-// The keys that clients may use. Only digests of equal length are kept, and a sent key is compared
-// with all of them in constant time, so the time of an answer reveals nothing about the keys.
+// The keys that clients may use. A sent key is compared with all of them, as digests and in
+// constant time, so that the time of an answer reveals nothing about the keys.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Each sent key is compared with all keys. */
+/** Bounds the time of a request: each sent key is compared with all keys. */
 const MAX_KEYS = 512;
 
-/** Visible ASCII without commas, so that a key fits into a header and into a list. */
+/** Visible ASCII without commas, which fits into a header and into a list. */
 const KEY = /^[!-+\--~]+$/;
 
-/**
- * Who sent a request: the holder of a key, by the digest of the key; a client with no key or a
- * wrong one.
- */
+/** The sender of a request, by the digest of its key; or one that sent none, or a wrong key. */
 export type Holder = { readonly key: string } | 'none' | 'wrong';
 
 /** Where keys come from. */
@@ -33,10 +30,7 @@ export class Keys {
     this.#source = source;
   }
 
-  /**
-   * Returns the holder of the key in `authorization: Bearer KEY` (RFC 6750), or else in `x-api-key:
-   * KEY`.
-   */
+  /** Returns the holder of the key in `authorization: Bearer` (RFC 6750), else in `x-api-key`. */
   holderOf(headers: IncomingHttpHeaders): Holder {
     const sent = sentKey(headers);
     if (sent === undefined) return 'none';
@@ -47,11 +41,11 @@ export class Keys {
   }
 
   /**
-   * Reads the file again; resolves with the number of keys. Rejects, and keeps the old keys, if the
-   * file cannot be read or has no valid keys. The message of the Error is one line for a person.
+   * Reads the file again; resolves with the number of keys. Rejects with a one-line message, and
+   * keeps the old keys, if the file cannot be read or has no valid keys.
    */
   reload(): Promise<number> {
-    // One after the other, so that a slow reload cannot restore keys that a later one has replaced.
+    // In sequence, so that a slow reload cannot undo a later one.
     this.#lastReload = this.#lastReload.catch(() => 0).then(() => this.#load());
     return this.#lastReload;
   }
@@ -88,22 +82,21 @@ async function readKeyFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new Error(`cannot read the keys in ${file}: ${(cause as NodeJS.ErrnoException).code}`, {
-      cause,
-    });
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(`cannot read the keys in ${file}: ${code}`, { cause });
   }
 }
 
 function parseKeys(text: string, file: string): string[] {
-  const lines = text.split(/\r?\n/).map((line, index) => ({ key: line.trim(), number: index + 1 }));
-  const entries = lines.filter(({ key }) => key !== '' && !key.startsWith('#'));
-  const wrong = entries.find(({ key }) => !isKey(key));
-  if (wrong)
-    throw new Error(
-      `line ${wrong.number} of ${file} is not a key: a key is visible ASCII without commas`,
-    );
-  if (entries.length === 0) throw new Error(`${file} contains no key`);
-  return entries.map(({ key }) => key);
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const keys = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  const wrong = keys.find((key) => !isKey(key));
+  if (wrong !== undefined) {
+    const where = `line ${lines.indexOf(wrong) + 1} of ${file}`;
+    throw new Error(`${where} is not a key: a key is visible ASCII without commas`);
+  }
+  if (keys.length === 0) throw new Error(`${file} contains no key`);
+  return keys;
 }
 
 function digest(key: string): Buffer {

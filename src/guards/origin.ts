@@ -1,5 +1,5 @@
-// Requests that browsers send on behalf of other sites. Writes are refused, foreign host names
-// cannot reach a loopback service (DNS rebinding), and allowed origins may read the answers (CORS).
+// Protects against requests that browsers send on behalf of other sites: refuses their writes,
+// refuses foreign host names on loopback (DNS rebinding), and lets allowed origins read (CORS).
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
@@ -10,12 +10,13 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** How long a browser may cache a preflight, in seconds; Chromium caps it at this. */
+/** How long a browser may cache a preflight, in seconds; the maximum of Chromium. */
 const PREFLIGHT_S = 7_200;
 
-/** The headers of an answer that scripts of other origins may read. */
+/** The headers that scripts of allowed origins may read. */
 const EXPOSED =
-  'accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
+  'accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, ' +
+  'www-authenticate, x-request-id';
 
 const PREFLIGHT_HEADERS = [
   ...['access-control-allow-methods', 'GET, HEAD, POST, PUT, DELETE'],
@@ -23,9 +24,7 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 
-/**
- * Throws forbidden unless the host is a loopback name, one of `hosts` (without port), or missing.
- */
+/** Throws forbidden unless the host is a loopback name, one of `hosts` (no ports), or missing. */
 export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
   const name = hostOf(message)
     .replace(/\.?(?::\d*)?$/, '')
@@ -35,7 +34,7 @@ export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>):
   }
 }
 
-/** Whether a browser sends this write on behalf of a site that `origins` does not allow. */
+/** Whether a browser sent this write on behalf of a site that is not in `origins`. */
 export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<string>): boolean {
   const { method, headers } = message;
   if (SAFE_METHODS.has(method)) return false;
@@ -48,7 +47,7 @@ export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<st
     : site === 'cross-site' || site === 'same-site';
 }
 
-/** Returns the headers that allow a page of `origins` to read the answer. */
+/** Returns the headers that let a page of `origins` read the answer. */
 export function corsHeaders(
   { headers }: IncomingMessage,
   origins: ReadonlySet<string>,
@@ -61,9 +60,7 @@ export function corsHeaders(
     : vary;
 }
 
-/**
- * Returns the reply to a CORS preflight of a page of `origins`; undefined for any other request.
- */
+/** Returns the reply to a CORS preflight from `origins`; undefined for any other request. */
 export function preflightReply(
   { method, headers }: IncomingMessage,
   origins: ReadonlySet<string>,

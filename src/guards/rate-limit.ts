@@ -1,21 +1,18 @@
-// Rate limits by the generic cell rate algorithm (GCRA), which needs one number per client. A
-// client may use its whole quota at once and regains it evenly over the window.
+// Limits rates by the generic cell rate algorithm (GCRA), which stores one number per client. A
+// client may use its whole quota at once, and regains it evenly over the window.
 
 /** The window of a quota, in seconds. */
 export const WINDOW_S = 60;
 
 const WINDOW_MS = WINDOW_S * 1_000;
 
-/**
- * How many clients are remembered. The one that was quiet for longest is forgotten and starts
- * afresh.
- */
+/** How many clients are stored. Beyond it, the least recently seen one is dropped. */
 const MAX_CLIENTS = 65_536;
 
-/** The tolerance of comparisons, as a part of an interval, because clocks are rounded. */
+/** The tolerance of comparisons, as a fraction of an interval, because clocks are rounded. */
 const ROUNDING = 0.000_1;
 
-/** What a client may still do. */
+/** The state of a client's quota. */
 export interface Quota {
   readonly allowed: boolean;
   /** How many more requests are allowed now. */
@@ -26,7 +23,7 @@ export interface Quota {
   readonly resetS: number;
 }
 
-/** Limits the requests of each client. The counts may be kept in another process. */
+/** Limits the requests of each client, in this process or through another. */
 export interface RateLimiter {
   /** Counts a request, unless it is refused, and returns the quota after it. */
   take(client: string): Quota | Promise<Quota>;
@@ -34,19 +31,13 @@ export interface RateLimiter {
   look(client: string): Quota | Promise<Quota>;
 }
 
-/**
- * A limiter that allows each client `quota` requests in {@link WINDOW_S} seconds. Its memory is
- * bounded.
- */
+/** Allows each client `quota` requests in {@link WINDOW_S} seconds, in bounded memory. */
 export class LocalRateLimiter implements RateLimiter {
   readonly #quota: number;
   readonly #intervalMs: number;
-  /**
-   * When the quota of a client is complete again, in intervals: whole steps add up without
-   * rounding.
-   */
+  /** When each client's quota is complete again, in intervals, because integers add up exactly. */
   readonly #fullAt = new Map<string, number>();
-  /** One live iterator over the clients: its next one is always the oldest that is left. */
+  /** One live iterator over the clients: its next value is always the oldest one left. */
   readonly #oldest = this.#fullAt.keys();
 
   constructor(quota: number) {
@@ -57,7 +48,7 @@ export class LocalRateLimiter implements RateLimiter {
   /** Counts a request, unless it is refused. `now` is in milliseconds. */
   take(client: string, now = performance.now()): Quota {
     const decision = this.#decide(client, now);
-    // A map is in the order of insertion, so this makes the client the latest one.
+    // A map keeps the order of insertion, so this makes the client the latest one.
     this.#fullAt.delete(client);
     this.#fullAt.set(client, decision.nextFullAt);
     if (this.#fullAt.size > MAX_CLIENTS) this.#fullAt.delete(this.#oldest.next().value ?? client);

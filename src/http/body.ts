@@ -7,7 +7,7 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
-/** How many chunks of a body are kept apart before they are copied into one. */
+/** So many chunks are copied into one: a small chunk keeps the whole network read in memory. */
 const MAX_CHUNKS = 256;
 
 /** Whether the request has a body (RFC 9112, section 6.3). */
@@ -16,10 +16,10 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Whether every parser agrees on where the request ends. If not, what follows may belong to it, and
- * must not be taken for the next request (RFC 9112, sections 6.1 and 11.2).
+ * Whether all parsers agree on where the request ends. If not, the bytes after it must not be read
+ * as the next request (RFC 9112, sections 6.1 and 11.2).
  */
-export function hasSureEnd({ httpVersion, headers }: IncomingMessage): boolean {
+export function hasUnambiguousEnd({ httpVersion, headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined
     ? httpVersion.startsWith('1.')
@@ -32,9 +32,9 @@ export function checkDeclaredLength({ headers }: IncomingMessage, limitBytes: nu
 }
 
 /**
- * Reads the whole body and calls `onReceived` with the number of bytes after each chunk. Rejects
- * with payload-too-large as soon as there are more than `limitBytes`, with {@link ClientGone} if
- * the connection closes first, and with what `onReceived` throws.
+ * Reads the whole body and calls `onReceived` after each chunk with the number of bytes so far.
+ * Rejects with payload-too-large beyond `limitBytes`, with {@link ClientGone} if the connection
+ * closes first, and with any error that `onReceived` throws.
  */
 export function readBody(
   message: IncomingMessage,
@@ -49,7 +49,6 @@ export function readBody(
     function onData(chunk: Buffer): void {
       received += chunk.length;
       chunks.push(chunk);
-      // A chunk of one byte keeps the whole network read alive; a copy does not.
       if (chunks.length === MAX_CHUNKS) {
         joined.push(Buffer.concat(chunks));
         chunks = [];
@@ -69,12 +68,12 @@ export function readBody(
     function onClose(): void {
       settle(() => reject(new ClientGone('the connection was closed in the middle of a body')));
     }
-    function settle(outcome: () => void): void {
+    function settle(complete: () => void): void {
       message.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      outcome();
+      complete();
     }
 
-    // The client may have disconnected while the guard was deciding; no event would follow.
+    // A client that disconnected while the guard was deciding causes no further event.
     if (message.destroyed) onClose();
     else message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });

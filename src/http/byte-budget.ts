@@ -1,14 +1,14 @@
-// Bounds what large bodies or large replies hold in memory together, over all connections.
+// Bounds the memory of all large bodies, or all large replies, together.
 import type { ServerResponse } from 'node:http';
 import { unavailable } from './problem.ts';
 
-/** A number of bytes that responses share. What a response uses is free again when it closes. */
+/** A number of bytes that responses share. A response gives its bytes back when it closes. */
 export class ByteBudget {
   readonly #maxBytes: number;
   readonly #refusal: string;
   #usedBytes = 0;
 
-  /** `refusal` is the detail of the problem where the budget is exhausted. */
+  /** `refusal` is the detail of the problem when the budget is exhausted. */
   constructor(maxBytes: number, refusal: string) {
     this.#maxBytes = maxBytes;
     this.#refusal = refusal;
@@ -19,18 +19,18 @@ export class ByteBudget {
     if (this.#usedBytes + bytes > this.#maxBytes) throw unavailable(this.#refusal);
   }
 
-  /** Returns a function that takes further bytes for `response`, whether they fit or not. */
+  /** Returns a function that counts further bytes for `response`, even beyond the budget. */
   account(response: ServerResponse): (bytes: number) => void {
-    let takenBytes = 0;
+    let countedBytes = 0;
     return (bytes) => {
-      // A closed response would never give them back.
+      // A closed response would never give the bytes back.
       if (response.destroyed) return;
-      if (takenBytes === 0) {
+      if (countedBytes === 0) {
         response.once('close', () => {
-          this.#usedBytes -= takenBytes;
+          this.#usedBytes -= countedBytes;
         });
       }
-      takenBytes += bytes;
+      countedBytes += bytes;
       this.#usedBytes += bytes;
     };
   }

@@ -1,5 +1,5 @@
-// The open connections of a server: which request of each is the latest, and which of them wait for
-// their turn.
+// The open connections of a server: the latest request of each, and whether it waits for the
+// answer to the request before.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -16,7 +16,7 @@ export interface Connection {
 /** All connections of one server. */
 export class Connections {
   readonly #latest = new Map<Duplex, Connection | undefined>();
-  /** The connections on which a request waits for the response to the one before. */
+  /** The connections on which a request waits for the response to the request before. */
   readonly #waiting = new Set<Duplex>();
   /** How many connections have been accepted so far. */
   accepted = 0;
@@ -29,8 +29,8 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket whenever it has read a request to its end. While one waits, no more may
-    // be read: a client with one slow answer could fill the memory.
+    // Node resumes a socket after each request. While one waits, nothing more may be read, because
+    // requests behind one slow answer could fill the memory.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
@@ -48,7 +48,7 @@ export class Connections {
     const { socket } = message;
     const previous = this.#latest.get(socket)?.response;
     this.#latest.set(socket, { message, response, requestId, previous });
-    // An idle connection must not keep the memory of its last request.
+    // An idle connection must not hold its last request in memory.
     response.once('close', () => {
       const isLatest = this.#latest.get(socket)?.response === response;
       if (message.complete && isLatest) this.#latest.set(socket, undefined);
@@ -57,12 +57,11 @@ export class Connections {
   }
 
   /**
-   * Calls `next` once `previous` has been answered, because a read may follow the write that it
-   * depends on (RFC 9112, section 9.3.2). Does not call it if the connection ended with that
-   * answer.
+   * Calls `next` when `previous` is complete, because a read may depend on the write before it (RFC
+   * 9112, section 9.3.2). Never calls it if the connection ended with `previous`.
    */
-  inTurn(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
-    // A response that is finished but not closed may be about to end the connection.
+  runAfter(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
+    // Until it is closed, a finished response may still end the connection.
     if (!previous || previous.closed) {
       if (socket.writable) next();
       return;
@@ -80,14 +79,14 @@ export class Connections {
     });
   }
 
-  /** Makes every answer that has not begun say `connection: close`. */
+  /** Adds `connection: close` to every answer that has not begun. */
   announceClose(): void {
     for (const latest of this.#latest.values()) {
       if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
     }
   }
 
-  /** Resolves when no answer is being flushed and no request waits behind one. */
+  /** Resolves when no answer is being flushed and no request waits behind another. */
   async flushed(): Promise<void> {
     for (const [socket, latest] of this.#latest) {
       const { response } = latest ?? {};
@@ -99,7 +98,7 @@ export class Connections {
     }
   }
 
-  /** Destroys the connections that have not sent a byte: Node would wait for them. */
+  /** Destroys the connections that have not sent a byte; Node would wait for them. */
   destroySilent(): void {
     for (const [socket, latest] of this.#latest) {
       if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();

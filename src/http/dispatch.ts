@@ -1,7 +1,6 @@
-// The path of a well-formed request. `respond` is the whole of it: its steps stand in the order in
-// which their faults are reported.
+// Answers well-formed requests. `#respond` has all steps, in the order in which it reports faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { parseJson } from './json.ts';
@@ -13,39 +12,36 @@ import type { Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { parseTarget, type Target } from './target.ts';
 
-/** What dispatching depends on. */
+/** The parts of the service that a dispatcher calls, and its limits. */
 export interface DispatchOptions {
   readonly router: Router<Route>;
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
   readonly onOutcome: (outcome: Outcome) => void;
-  /**
-   * Returns the problem for an error that a handler threw; undefined for an unexpected one, which
-   * is a 500.
-   */
+  /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
 
-/** One request and what is known of it so far. */
+/** One request, and what the steps so far have found out. */
 interface Exchange {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   /** The client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
-  /** The headers of the guard, for every answer. */
+  /** The headers of the guard, which every answer gets. */
   headers: readonly string[];
   template: string | undefined;
 }
 
-/** How a request ended: without a reply if the client has disconnected. */
-interface Settled {
+/** What to send and to log; no reply if the client has disconnected. */
+interface Result {
   readonly reply?: Reply;
   readonly error?: unknown;
   readonly reason?: string;
 }
 
-/** The refusals whose detail may be logged: it never quotes the request. */
+/** The refusals whose detail is logged, because it never quotes the request. */
 const LOGGED_DETAIL: ReadonlySet<ProblemSlug> = new Set([
   'unauthorized',
   'forbidden',
@@ -58,7 +54,7 @@ const SERVER_OPTIONS: Reply = {
   headers: ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'],
 };
 
-/** Answers well-formed requests and reports what became of them. */
+/** Answers well-formed requests and reports their outcomes. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #bodies = new ByteBudget(
@@ -69,8 +65,8 @@ export class Dispatcher {
     DISPATCH_LIMITS.repliesBytes,
     'Too many large answers wait for clients that read slowly.',
   );
-  /** Resolves when the last large body that arrived may be parsed. */
-  #lastTurn: Promise<void> = Promise.resolve();
+  /** Resolves when the large body that arrived last may be parsed. */
+  #lastParse: Promise<void> = Promise.resolve();
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -91,13 +87,13 @@ export class Dispatcher {
       headers: [],
       template: undefined,
     };
-    let settled: Settled;
+    let result: Result;
     try {
-      settled = { reply: this.#admit(await this.#respond(exchange), response) };
-    } catch (thrown) {
-      settled = await this.#settle(thrown, response);
+      result = { reply: this.#account(await this.#respond(exchange), response) };
+    } catch (error) {
+      result = await this.#fail(error, response);
     }
-    const { reply, error, reason } = settled;
+    const { reply, error, reason } = result;
     const isSent = reply !== undefined && !response.destroyed;
     if (isSent) this.#send(exchange, reply, requestId);
     this.#options.onOutcome({
@@ -123,25 +119,30 @@ export class Dispatcher {
     if (target.isServer) return SERVER_OPTIONS;
     const match = this.#options.router(target.segments);
     if (!match) throw new Problem('not-found', 'There is nothing at this path.'); // 404
-    exchange.template = match.place.template;
-    if (message.method === 'OPTIONS') return { status: 204, headers: ['allow', match.place.allow] };
+    const { template, allow } = match.pathItem;
+    exchange.template = template;
+    if (message.method === 'OPTIONS') return { status: 204, headers: ['allow', allow] };
     const route = routeOf(match, message); // 405
     const body = await this.#readInput(exchange, route); // 415, 413, 400
     return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
   }
 
-  /** Resolves with the answer to a request that failed with `thrown`, when it may be sent. */
-  async #settle(thrown: unknown, response: ServerResponse): Promise<Settled> {
-    await parserCaughtUp();
-    const problem = this.#problemOf(thrown);
-    if (problem?.heldBack && !response.destroyed) await holdBack(response);
-    return problem ? this.#failure(problem) : {};
+  /** Resolves with the result for an error, when it may be sent. */
+  async #fail(error: unknown, response: ServerResponse): Promise<Result> {
+    // Yield once, so that a parse error later in the same packet takes precedence.
+    await undefined;
+    if (error instanceof ClientGone) return {};
+    const { toProblem, problemBase } = this.#options;
+    const problem = error instanceof Problem ? error : (toProblem(error) ?? unexpected(error));
+    if (problem.heldBack && !response.destroyed) await holdBack(response);
+    const reply = problemReply(problem, problemBase);
+    // The detail and the cause of other 4xx may quote the request.
+    if (reply.status < 500 && !LOGGED_DETAIL.has(problem.slug)) return { reply };
+    const { cause, message: reason } = problem;
+    return reply.status < 500 || cause === undefined ? { reply, reason } : { reply, error: cause };
   }
 
-  /**
-   * Reads the body. A write waits for its whole request, even for a body that its route does not
-   * take.
-   */
+  /** Reads the body. A write waits for its whole request, even if its route ignores the body. */
   async #readInput(
     { message, response, awaitsContinue }: Exchange,
     route: Route,
@@ -154,32 +155,29 @@ export class Dispatcher {
     const onReceived = this.#bodyCounter(message, response);
     if (awaitsContinue) response.writeContinue();
     const bytes = await readBody(message, bodyLimitBytes, onReceived);
-    if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#turn();
+    if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#queueParse();
     return route.takesBody ? parseJson(bytes) : undefined;
   }
 
-  /**
-   * Returns a function that counts the received bytes of a large body and throws when there is no
-   * room for them.
-   */
+  /** Returns a function that counts the bytes of a large body, and throws beyond the budget. */
   #bodyCounter({ headers }: IncomingMessage, response: ServerResponse): (received: number) => void {
     if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes)
       this.#bodies.ensureRoom();
-    let take: ((bytes: number) => void) | undefined;
+    let count: ((bytes: number) => void) | undefined;
     let counted = 0;
     return (received) => {
       if (received < DISPATCH_LIMITS.largeBodyBytes) return;
-      take ??= this.#bodies.account(response);
+      count ??= this.#bodies.account(response);
       this.#bodies.ensureRoom(received - counted);
-      take(received - counted);
+      count(received - counted);
       counted = received;
     };
   }
 
-  /** Resolves in a turn of the event loop in which no other large body is parsed. */
-  #turn(): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(() => nextTurn());
-    return this.#lastTurn;
+  /** Resolves in an iteration of the event loop in which no other large body is parsed. */
+  #queueParse(): Promise<void> {
+    this.#lastParse = this.#lastParse.then(() => immediate());
+    return this.#lastParse;
   }
 
   #callOf(
@@ -201,34 +199,14 @@ export class Dispatcher {
     };
   }
 
-  /**
-   * Counts a large reply. It becomes bytes, because Node would keep its text in memory beside them.
-   */
-  #admit(reply: Reply, response: ServerResponse): Reply {
+  /** Counts a large reply and encodes it: Node would keep the text in memory beside the bytes. */
+  #account(reply: Reply, response: ServerResponse): Reply {
     const { body = '' } = reply;
     if (body.length < DISPATCH_LIMITS.largeReplyCharacters || response.destroyed) return reply;
     this.#replies.ensureRoom();
     const bytes = Buffer.from(body);
     this.#replies.account(response)(bytes.length);
     return { ...reply, body: bytes };
-  }
-
-  /** Returns the problem to answer with; undefined if the client has disconnected. */
-  #problemOf(thrown: unknown): Problem | undefined {
-    if (thrown instanceof ClientGone) return undefined;
-    return thrown instanceof Problem
-      ? thrown
-      : (this.#options.toProblem(thrown) ?? unexpected(thrown));
-  }
-
-  #failure(problem: Problem): Settled {
-    const reply = problemReply(problem, this.#options.problemBase);
-    if (LOGGED_DETAIL.has(problem.slug)) return { reply, reason: problem.message };
-    // The cause of a 4xx may quote the request, so it is not logged.
-    if (reply.status < 500) return { reply };
-    return problem.cause === undefined
-      ? { reply, reason: problem.message }
-      : { reply, error: problem.cause };
   }
 
   #send(
@@ -243,31 +221,24 @@ export class Dispatcher {
     else sendReply(response, complete, requestId);
   }
 
-  /** Whether more of the body is to come than Node should discard to keep the connection. */
+  /** Whether the rest of the body may be too long for Node to discard it. */
   #leavesBodyUnread(message: IncomingMessage, awaitsContinue: boolean): boolean {
     if (message.complete || !hasBody(message)) return false;
     const declared = message.headers['content-length'];
-    return (
-      awaitsContinue || declared === undefined || Number(declared) > this.#options.bodyLimitBytes
-    );
+    const isBounded = declared !== undefined && Number(declared) <= this.#options.bodyLimitBytes;
+    return awaitsContinue || !isBounded;
   }
 }
 
-function routeOf({ place }: Match<Route>, { method = '' }: IncomingMessage): Route {
-  const { allow, methods } = place;
+function routeOf({ pathItem }: Match<Route>, { method = '' }: IncomingMessage): Route {
+  const { allow, methods } = pathItem;
   const route = methods.get(method);
   if (route) return route;
-  throw new Problem('method-not-allowed', `This path allows ${allow}.`, {
-    headers: ['allow', allow],
-  });
+  const headers = ['allow', allow];
+  throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers });
 }
 
-/** Yields once, so that a parse error later in the same packet takes precedence. */
-async function parserCaughtUp(): Promise<void> {
-  await undefined;
-}
-
-/** Waits a random time around `heldBackMs`, so that refused clients do not retry in step. */
+/** Waits a random time around `heldBackMs`, so that refused clients do not all retry at once. */
 function holdBack(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random()));

@@ -1,21 +1,20 @@
-// Discards request bodies that nobody wants, so that their senders can read the answer.
+// Discards the rest of refused bodies, because most clients read the answer only after sending.
 import type { IncomingMessage } from 'node:http';
 
-/** How long, and for how many bytes, a body is discarded. */
-const DRAIN_MS = 500;
-const DRAIN_BYTES = 67_108_864;
+const MAX_DRAIN_MS = 500;
+const MAX_DRAIN_BYTES = 67_108_864;
 
-/** Discards the rest of a refused body, bounded in time and size; calls `done` once, at its end. */
+/** Discards the rest of a body until its end or a limit, then calls `done` once. */
 export function drain(message: IncomingMessage, done: () => void): void {
   if (message.complete) {
     done();
     return;
   }
   let drained = 0;
-  const timer = setTimeout(finish, DRAIN_MS);
+  const timer = setTimeout(finish, MAX_DRAIN_MS);
   function onData(chunk: Buffer): void {
     drained += chunk.length;
-    if (drained > DRAIN_BYTES) finish();
+    if (drained > MAX_DRAIN_BYTES) finish();
   }
   function finish(): void {
     clearTimeout(timer);

@@ -1,15 +1,15 @@
-// Strict JSON (RFC 8259). `JSON.parse` accepts any depth of nesting and cannot tell `4.0` from `4`,
-// so the text itself is checked first.
+// Strict JSON (RFC 8259). `JSON.parse` accepts any nesting and does not distinguish `4.0` from `4`,
+// so the text is checked first.
 import { isUtf8 } from 'node:buffer';
 import { Problem } from './problem.ts';
 
-/** How deeply arrays and objects may be nested (RFC 8259, section 9 allows a limit). */
+/** How deeply arrays and objects may be nested (a limit that RFC 8259, section 9, allows). */
 export const MAX_NESTING_LEVELS = 1_000;
 
 /**
- * Parses the bytes of a JSON text. An integer that is written as a float (`4.0`, `4e0`) becomes
- * null, so that no schema accepts it as an integer; the rest is as in `JSON.parse`. Throws a
- * bad-request {@link Problem} if the bytes are not UTF-8, not JSON, or nested too deeply.
+ * Parses a JSON text as `JSON.parse` does, but an integer in the form of a float (`4.0`, `4e0`)
+ * becomes null, so that no schema accepts it as an integer. Throws bad-request if the bytes are not
+ * UTF-8, not JSON, or nested too deeply.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
@@ -25,14 +25,14 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Whether a text may be nested too deeply or contain a float; most bodies cannot. */
+/** Whether a text could be nested too deeply or contain a float; most bodies could not. */
 function needsCheck(text: string): boolean {
   return text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
 }
 
 /**
- * Limits the nesting and replaces integers that are written as floats. It replaces one whole token
- * with another, so an invalid text stays invalid and a valid one valid.
+ * Limits the nesting and replaces integers that are written as floats. It replaces whole tokens
+ * only, so a valid text stays valid and an invalid one invalid.
  */
 function checkTokens(text: string): string {
   const token = /["[\]{}]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -57,17 +57,14 @@ function checkTokens(text: string): string {
   return copied === 0 ? text : checked + text.slice(copied);
 }
 
-/** Whether a number is written as a float but has an integer or no finite value. */
-function isIntegralFloat(number: string): boolean {
-  return (
-    /[.eE]/.test(number) && (Number.isInteger(Number(number)) || !Number.isFinite(Number(number)))
-  );
+/** Whether a number is written as a float but its value is an integer or not finite. */
+function isIntegralFloat(text: string): boolean {
+  if (!/[.eE]/.test(text)) return false;
+  const value = Number(text);
+  return Number.isInteger(value) || !Number.isFinite(value);
 }
 
-/**
- * Returns the index after the closing quote of the string that begins at `start`, or the end of the
- * text.
- */
+/** Returns the index after the closing quote of the string at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;

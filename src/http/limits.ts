@@ -1,4 +1,4 @@
-// The times and sizes that bound what clients can take up.
+// The times and sizes that bound what clients can use.
 
 /** The limits of the server and its connections. */
 export const HTTP_LIMITS = {
@@ -8,26 +8,17 @@ export const HTTP_LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
-  /**
-   * A connection is closed when nothing moved on it for this long while an answer is being sent.
-   * Node checks once in each such interval, so it may take twice as long.
-   */
+  /** Node closes a connection whose answer makes no progress for one or two such intervals. */
   stalledMs: 60_000,
-  /** How often Node looks for requests that are out of time. */
+  /** How often Node looks for requests that have timed out. */
   checkIntervalMs: 500,
   connections: 10_000,
-  /** Connections that the system holds until they are accepted. */
+  /** Connections that the system queues until they are accepted. */
   backlog: 4_096,
-  /**
-   * How long a connection stays open after an answer to something unreadable, so that the client
-   * can read it.
-   */
+  /** How long a connection stays open after the answer to malformed input, to be read. */
   lingerMs: 500,
-  /**
-   * How long a closing server keeps accepting clients that have already connected, and keeps idle
-   * connections open on which a request may be on its way.
-   */
-  farewellMs: 500,
+  /** How long a closing server still accepts queued connections, and requests on open ones. */
+  graceMs: 500,
   /** How long requests in flight may take to finish when the server closes. */
   closeMs: 10_000,
 };
@@ -36,13 +27,10 @@ export const HTTP_LIMITS = {
 export const DISPATCH_LIMITS = {
   /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
-  /**
-   * Bodies from this size on count towards `bodiesBytes`, and are parsed in different turns of the
-   * event loop.
-   */
+  /** Bodies from this size count towards `bodiesBytes`, and are parsed one per loop iteration. */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,
-  /** Replies from this length on count towards `repliesBytes`. */
+  /** Replies from this length count towards `repliesBytes`. */
   largeReplyCharacters: 16_384,
   repliesBytes: 268_435_456,
 };

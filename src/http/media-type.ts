@@ -1,10 +1,7 @@
-// Media types as requests carry them: in content-type (RFC 9110, section 8.3.1), and in the
-// weighted lists of content negotiation such as `text/html, application/json;q=0.5` (section
-// 12.4.2).
+// Parses content-type (RFC 9110, section 8.3.1) and the weighted lists of content negotiation, such
+// as `text/html, application/json;q=0.5` (section 12.4.2).
 
-/**
- * A parsed media type. The essence and the parameter names are in lower case, the values unquoted.
- */
+/** A media type. The essence and the parameter names are in lower case, the values unquoted. */
 export interface MediaType {
   readonly essence: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -41,20 +38,17 @@ export function isJson(contentType: string): boolean {
 }
 
 /**
- * Parses an `accept` or `accept-encoding` field. Returns the weight of each item, by its name in
- * lower case: 1 if the field gives none, 0 if the item is not acceptable.
+ * Parses an `accept` or `accept-encoding` field. Returns the weight of each item by its name in
+ * lower case: 1 if the field has none, 0 if the item is not acceptable.
  */
 export function parseWeights(
   field: string | readonly string[] | undefined,
 ): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
-  for (const item of String(field ?? '')
-    .toLowerCase()
-    .split(',')) {
-    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
-    const weight = Number(
-      parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1,
-    );
+  const items = String(field ?? '').split(',');
+  for (const item of items) {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    const weight = Number(parameters.find((each) => each.startsWith('q='))?.slice(2) ?? 1);
     if (name !== '') weights.set(name, Number.isNaN(weight) ? 0 : weight);
   }
   return weights;

@@ -1,5 +1,4 @@
-// Problems (RFC 9457): the table of their types, the error that carries one, and the function that
-// turns it into a reply.
+// Problem details (RFC 9457): the table of types, the error class, and the reply to a problem.
 import { STATUS_CODES } from 'node:http';
 import type { Reply } from './reply.ts';
 
@@ -120,10 +119,7 @@ export const problemTypes = {
 /** The name of a problem type. */
 export type ProblemSlug = keyof typeof problemTypes;
 
-/**
- * One violated rule of a 422. `pointer` is a JSON Pointer into the body; `code` is the JSON Schema
- * keyword.
- */
+/** A violated rule. `pointer` is a JSON Pointer into the body, `code` the JSON Schema keyword. */
 export interface Violation {
   readonly field: string;
   readonly in: 'body' | 'query' | 'path';
@@ -132,23 +128,17 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** What a problem may have beside its detail. `headers` is flat: name, value, name, value. */
+/** The optional parts of a problem. `headers` is flat: name, value, name, value. */
 export interface ProblemExtras {
   readonly headers?: readonly string[];
   readonly errors?: readonly Violation[];
-  /**
-   * Whether the answer is held back for a while. Otherwise, an overloaded service would spend its
-   * time on refusing clients that retry at once.
-   */
+  /** Delays the answer, so that clients that retry at once do not keep the service busy. */
   readonly heldBack?: boolean;
   /** The internal cause. It is logged, never sent. */
   readonly cause?: unknown;
 }
 
-/**
- * An error that becomes the answer to a request. Its `detail` is sent, so it must not contain
- * internals.
- */
+/** An error that is sent as the answer to a request, so its detail must not reveal internals. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly slug: ProblemSlug;
@@ -169,10 +159,12 @@ export class Problem extends Error {
   }
 }
 
+const PROBLEM_HEADERS = ['content-type', 'application/problem+json', 'cache-control', 'no-store'];
+
 /** The `retry-after` of a 503, in seconds. */
 const RETRY_AFTER_S = 1;
 
-/** Returns a 503 for what the service cannot do now but may do soon. */
+/** Returns a 503 for a request that may succeed soon. */
 export function unavailable(
   detail: string,
   extras?: Pick<ProblemExtras, 'cause' | 'heldBack'>,
@@ -183,26 +175,17 @@ export function unavailable(
   });
 }
 
-/** Returns the `title` of a problem, which is the name of its status, such as "Not Found". */
+/** Returns the `title` of a problem: the name of its status, such as "Not Found". */
 export function problemTitle(slug: ProblemSlug): string {
   return STATUS_CODES[problemTypes[slug].status] ?? slug;
 }
 
-/**
- * Returns the reply for a problem (RFC 9457, section 3.1). Its `type` URI begins with
- * `problemBase`.
- */
+/** Returns the reply for a problem. Its `type` URI begins with `problemBase`. */
 export function problemReply(problem: Problem, problemBase: string): Reply {
   const { status } = problemTypes[problem.slug];
   return {
     status,
-    headers: [
-      'content-type',
-      'application/problem+json',
-      'cache-control',
-      'no-store',
-      ...problem.headers,
-    ],
+    headers: [...PROBLEM_HEADERS, ...problem.headers],
     body: JSON.stringify({
       type: `${problemBase}/${problem.slug}`,
       title: problemTitle(problem.slug),

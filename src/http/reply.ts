@@ -1,4 +1,4 @@
-// A reply as a value. Handlers return it, and the functions below send it.
+// Replies as values: handlers return them, and the functions below send them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { drain } from './drain.ts';
 
@@ -22,7 +22,7 @@ export function textReply(status: number, text: string, headers: readonly string
   return { status, headers: [...TEXT_HEADERS, ...headers], body: text };
 }
 
-/** Returns all headers of a reply: its own and those of every reply. */
+/** Returns the headers of a reply with those that every reply has. */
 export function replyHeaders(
   { status, headers = [], body = '' }: Reply,
   requestId: string,
@@ -38,9 +38,7 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   response.end(reply.body);
 }
 
-/**
- * Sends `reply`, discards the rest of the request's body within limits, and closes the connection.
- */
+/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
 export function sendReplyAndClose(
   message: IncomingMessage,
   response: ServerResponse,
@@ -48,7 +46,7 @@ export function sendReplyAndClose(
   requestId: string,
 ): void {
   response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
-  // Without this, Node would hold back the reply to a HEAD until `end`.
+  // Otherwise Node would delay the reply to a HEAD until `end`.
   response.flushHeaders();
   if (reply.body !== undefined) response.write(reply.body);
   drain(message, () => response.end());

@@ -1,19 +1,17 @@
-// Checks requests that node:http accepts although they break a rule. Each check throws the Problem
-// to answer with.
+// Refuses requests that break a rule of HTTP but that node:http accepts. Each check throws the
+// Problem to answer with.
 import type { IncomingMessage } from 'node:http';
 import { HTTP_LIMITS } from './limits.ts';
 import { isJson } from './media-type.ts';
 import { Problem } from './problem.ts';
 
-/**
- * Host and port (RFC 9112, section 3.2): a name, an IPv4 address or an IPv6 address in brackets.
- */
+/** A name, an IPv4 address or a bracketed IPv6 address, and a port (RFC 9112, section 3.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
- * Checks a request message: the HTTP version (else 505), the number of headers (else 431), exactly
- * one valid host in HTTP/1.1 (else 400), no transfer coding but chunked (else 501; 400 if it is
- * empty or in HTTP/1.0), no expectation but 100-continue (else 417). See RFC 9110 and RFC 9112.
+ * Checks a request message: the HTTP version (else 505), the number of headers (431), exactly one
+ * valid host in HTTP/1.1 (400), no transfer coding but chunked (501; 400 if it is empty or in
+ * HTTP/1.0), no expectation but 100-continue (417). See RFC 9110 and RFC 9112.
  */
 export function checkMessage(message: IncomingMessage): void {
   const { httpVersion, rawHeaders } = message;
@@ -30,10 +28,7 @@ export function checkMessage(message: IncomingMessage): void {
   checkExpectation(message);
 }
 
-/**
- * Checks that a body is declared as JSON in UTF-8 without a content coding, or not declared at all;
- * else 415.
- */
+/** Throws 415 if a body is declared as anything but JSON in UTF-8 or has a content coding. */
 export function checkMediaType({ headers }: IncomingMessage): void {
   const type = headers['content-type'];
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
@@ -60,19 +55,15 @@ function checkTransferCoding({ httpVersion, headers }: IncomingMessage): void {
   if (httpVersion === '1.0') throw new Problem('bad-request', 'HTTP/1.0 has no transfer-encoding.');
   if (coding === '') throw new Problem('bad-request', 'The transfer-encoding is empty.');
   if (coding.toLowerCase() !== 'chunked') {
-    throw new Problem(
-      'not-implemented',
-      'The only transfer-encoding that is understood is chunked.',
-    );
+    const detail = 'The only transfer-encoding that is understood is chunked.';
+    throw new Problem('not-implemented', detail);
   }
 }
 
 function checkExpectation({ httpVersion, headers }: IncomingMessage): void {
   if (headers.expect && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
-    throw new Problem(
-      'expectation-failed',
-      'The only expectation that is understood is 100-continue.',
-    );
+    const detail = 'The only expectation that is understood is 100-continue.';
+    throw new Problem('expectation-failed', detail);
   }
 }
 
@@ -82,7 +73,7 @@ function unsupported(detail: string): Problem {
   });
 }
 
-/** Counts the host lines. `headers` would show only one of them. */
+/** Counts the host lines; `headers` has only one of them. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

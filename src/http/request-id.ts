@@ -1,4 +1,4 @@
-// The id that connects a request, its answer and its lines in the log.
+// The id that links a request, its answer and its lines in the log.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 

@@ -1,4 +1,4 @@
-// The types that the parts of a request's path share.
+// The types that the steps of handling a request share.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
@@ -13,18 +13,15 @@ export interface Call {
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
   /**
-   * Throws where a large reply would be in vain: ClientGone if the client has disconnected,
-   * service-unavailable while there is no memory for another large reply.
+   * Throws ClientGone if the client has disconnected, and service-unavailable while there is no
+   * memory for another large reply.
    */
   readonly ensureWanted: () => void;
-  /**
-   * Returns a signal that aborts, with ClientGone, if the client disconnects before it has its
-   * reply.
-   */
+  /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */
   readonly signal: () => AbortSignal;
 }
 
-/** What the service does at a method and a path. `handle` may throw a {@link Problem}. */
+/** The handler of one method and path. `handle` may throw a {@link Problem}. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly template: string;
@@ -32,7 +29,7 @@ export interface Route {
   readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
-/** What a guard decides. Its `headers` (flat) go out with the answer, whatever that is. */
+/** What a guard decides. Its `headers` (flat) are sent with every answer to the request. */
 export interface Admission {
   readonly headers: readonly string[];
   /** The problem that refuses the request. */
@@ -41,20 +38,17 @@ export interface Admission {
   readonly reply?: Reply;
 }
 
-/**
- * Decides about a request before it is routed; `path` has the segments of its path. May throw a
- * {@link Problem}.
- */
+/** Decides about a request with these path segments. May throw a {@link Problem}. */
 export type Guard = (
   message: IncomingMessage,
   path: readonly string[],
 ) => Admission | Promise<Admission>;
 
-/** What became of a request, for the log and the metrics. */
+/** How a request ended, for the log and the metrics. */
 export interface Outcome {
   readonly requestId: string;
   readonly method: string;
-  /** The path template, if there is something at the path. */
+  /** The template of the path; undefined if no route matched. */
   readonly template: string | undefined;
   /** Undefined if the client had disconnected before the answer. */
   readonly status: number | undefined;

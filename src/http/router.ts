@@ -1,69 +1,67 @@
-// Finds what exists at a path. The routes form a tree of segments; a fixed segment precedes a
+// Finds the routes of a path in a tree of segments. A fixed segment takes precedence over a
 // parameter.
 
-/** What the router needs to know of a route. A template is a path such as `/notes/{note_id}`. */
+/** The part of a route that the router reads. A template is a path such as `/notes/{note_id}`. */
 export interface Routable {
   readonly method: string;
   readonly template: string;
 }
 
-/** What exists at a path: the routes by method (HEAD is added to GET), and the value of `allow`. */
-export interface Place<Route> {
+/** The routes of one path by method (GET serves HEAD too), and the value of its `allow` header. */
+export interface PathItem<Route> {
   readonly template: string;
   readonly methods: ReadonlyMap<string, Route>;
   readonly allow: string;
 }
 
-/** A place and the values of its path parameters, in the order of the template. */
+/** A path item and the values of its path parameters, in the order of the template. */
 export interface Match<Route> {
-  readonly place: Place<Route>;
+  readonly pathItem: PathItem<Route>;
   readonly values: readonly string[];
 }
 
-/**
- * Returns what exists at a path, which is given as decoded segments; undefined if there is nothing.
- */
+/** Finds a path, given as decoded segments; returns undefined if there is nothing. */
 export type Router<Route> = (segments: readonly string[]) => Match<Route> | undefined;
 
 interface Node<Route> {
   readonly fixed: Map<string, Node<Route>>;
   parameter: Node<Route> | undefined;
-  place: Place<Route> | undefined;
+  pathItem: PathItem<Route> | undefined;
 }
 
 /** Returns the router of `routes`. Throws if two of them have the same method and path. */
 export function createRouter<Route extends Routable>(routes: readonly Route[]): Router<Route> {
   const root = emptyNode<Route>();
   for (const route of routes) {
-    const node = segmentsOf(route.template).reduce(childOf<Route>, root);
-    const methods = new Map(node.place?.methods);
+    const node = route.template
+      .split('/')
+      .slice(1)
+      .reduce(childOf<Route>, root);
+    const methods = new Map(node.pathItem?.methods);
     if (methods.has(route.method))
       throw new Error(`two routes for ${route.method} ${route.template}`);
     methods.set(route.method, route);
     if (route.method === 'GET') methods.set('HEAD', route);
-    node.place = {
-      template: route.template,
-      methods,
-      allow: [...methods.keys(), 'OPTIONS'].join(', '),
-    };
+    const allow = [...methods.keys(), 'OPTIONS'].join(', ');
+    node.pathItem = { template: route.template, methods, allow };
   }
 
-  return (segments) => {
+  return function findPath(segments) {
     const values: string[] = [];
-    const place = find(root, segments, 0, values);
-    return place && { place, values };
+    const pathItem = find(root, segments, 0, values);
+    return pathItem && { pathItem, values };
   };
 }
 
-/** Returns the place below `node` and collects the values of parameters on the way. */
+/** Returns the path item of `segments` from `index` on, and collects the values of parameters. */
 function find<Route>(
   node: Node<Route>,
   segments: readonly string[],
   index: number,
   values: string[],
-): Place<Route> | undefined {
+): PathItem<Route> | undefined {
   const segment = segments[index];
-  if (segment === undefined) return node.place;
+  if (segment === undefined) return node.pathItem;
   const fixed = node.fixed.get(segment);
   const found = fixed && find(fixed, segments, index + 1, values);
   if (found || !node.parameter || segment === '') return found;
@@ -73,25 +71,17 @@ function find<Route>(
   return below;
 }
 
-/** Returns the child of `node` for a segment; adds it if it is missing. */
+/** Returns the child of `node` for a segment of a template; adds it if it is missing. */
 function childOf<Route>(node: Node<Route>, segment: string): Node<Route> {
-  if (isParameter(segment)) {
+  if (segment.startsWith('{')) {
     node.parameter ??= emptyNode();
     return node.parameter;
   }
-  const known = node.fixed.get(segment) ?? emptyNode<Route>();
-  node.fixed.set(segment, known);
-  return known;
+  const child = node.fixed.get(segment) ?? emptyNode<Route>();
+  node.fixed.set(segment, child);
+  return child;
 }
 
 function emptyNode<Route>(): Node<Route> {
-  return { fixed: new Map(), parameter: undefined, place: undefined };
-}
-
-function segmentsOf(template: string): string[] {
-  return template.split('/').slice(1);
-}
-
-function isParameter(segment: string): boolean {
-  return segment.startsWith('{');
+  return { fixed: new Map(), parameter: undefined, pathItem: undefined };
 }

@@ -1,17 +1,17 @@
-// Serves files from memory. They are read once at the start, so no request reaches the file system.
+// Serves files from memory, so that no request reaches the file system.
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseWeights } from './media-type.ts';
 import type { Reply } from './reply.ts';
 
-/** A file in memory: its bytes, and its compressed forms where they are smaller. */
+/** A file in memory, with its compressed forms if they are smaller. */
 export interface Asset {
   readonly bytes: Buffer;
   readonly brotli?: Buffer | undefined;
   readonly gzip?: Buffer | undefined;
 }
 
-/** Returns the reply to a request for an asset with these request headers. */
+/** Returns the reply to a request for an asset, given the headers of the request. */
 export type AssetServer = (request: IncomingHttpHeaders) => Reply;
 
 /** One encoding of an asset, with its headers. */
@@ -22,10 +22,7 @@ interface Variant {
   readonly headers: readonly string[];
 }
 
-/**
- * Returns the server of `asset`. It sends `headers` (flat), and 304 if the client's copy is
- * current.
- */
+/** Returns the server of `asset`, with `headers` (flat). It sends 304 for a current copy. */
 export function serveAsset(asset: Asset, headers: readonly string[]): AssetServer {
   const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
   const plain = createVariant('identity', asset.bytes, hash, headers);
@@ -46,10 +43,7 @@ export function serveAsset(asset: Asset, headers: readonly string[]): AssetServe
   };
 }
 
-/**
- * Each coding is a separate representation with its own strong validator (RFC 9110, section
- * 8.8.3.3).
- */
+/** Each coding is a separate representation with its own etag (RFC 9110, section 8.8.3.3). */
 function createVariant(
   coding: string,
   bytes: Buffer,
@@ -62,10 +56,7 @@ function createVariant(
   return { coding, bytes, etag, headers: isPlain ? all : [...all, 'content-encoding', coding] };
 }
 
-/**
- * If-None-Match compares weakly and may list several validators, or `*` for any (RFC 9110, section
- * 13.1.2).
- */
+/** If-None-Match compares weakly and takes a list or `*` (RFC 9110, section 13.1.2). */
 function matchesEtag(field: string | undefined, etag: string): boolean {
   if (field === undefined) return false;
   return field

@@ -1,24 +1,19 @@
-// Parses the request target (RFC 9112, section 3.2). `new URL` would take `//evil/x` for a host
-// name.
+// Parses the request target (RFC 9112, section 3.2). `new URL` would read `//evil/x` as a host.
 import type { IncomingMessage } from 'node:http';
 import { Problem } from './problem.ts';
 
-/**
- * A request target: the decoded segments of its path (`/notes/7` has two), and its query without
- * the `?`.
- */
+/** The decoded segments of the path (`/notes/7` has two), and the query without its `?`. */
 export interface Target {
   readonly segments: readonly string[];
   readonly query: string;
-  /** Whether the target is the `*` of OPTIONS, which means the whole server. */
+  /** Whether the target is `*`, which stands for the whole server. */
   readonly isServer: boolean;
 }
 
 /**
- * Parses an origin-form (`/notes?limit=5`) or absolute-form (`http://host/notes`) target, or the
- * `*` of OPTIONS. Each segment is percent-decoded by itself, so an encoded slash does not separate
- * segments. Throws bad-request for any other form, a user, a fragment, or percent-encoding that is
- * not UTF-8.
+ * Parses a target in origin form (`/notes?limit=5`) or absolute form (`http://host/notes`), or the
+ * `*` of OPTIONS. Decodes each segment separately, so an encoded slash does not separate segments.
+ * Throws bad-request for other forms, a user, a fragment, or percent-encoding that is not UTF-8.
  */
 export function parseTarget({
   method,

@@ -1,4 +1,4 @@
-// What a resource is. Each one is declared in a file of its own and listed in resources.ts.
+// The type of a resource. Each resource is declared in its own file and listed in resources.ts.
 
 /** The value of a field, as in JSON. */
 export type FieldValue = string | number | boolean;
@@ -6,10 +6,7 @@ export type FieldValue = string | number | boolean;
 /** A member that clients supply. Its bounds are in the contract. */
 export interface Field {
   readonly type: 'text' | 'integer' | 'boolean';
-  /**
-   * The value of a record that was created without this member. A field without a default is
-   * required.
-   */
+  /** The value if the client omits the member. A field without a default is required. */
   readonly default?: FieldValue;
 }
 
@@ -24,32 +21,26 @@ export interface Resource {
   readonly table: string;
   /** The table that counts the records in each block of ids. */
   readonly blocks: string;
-  /** The fields by name, in the order in which a record shows them. */
+  /** The fields by name, in the order of their members in a record. */
   readonly fields: Readonly<Record<string, Field>>;
-  /** The resource whose records own these; `column` holds the id of the owner. */
+  /** The resource that owns these records; `column` holds the id of the owner. */
   readonly owner?: { readonly resource: Resource; readonly column: string };
 }
 
 /** A required text. */
 export const text: Field = { type: 'text' };
 
-/** Returns the name by which exports and messages call one record: the label in lower case. */
+/** Returns the name of one record in exports and messages: the label in lower case. */
 export function typeOf({ label }: Resource): string {
   return label.toLowerCase();
 }
 
-/**
- * Returns the columns beside the id in the order of their values: first the owner's id, if any,
- * then the fields.
- */
+/** Returns the columns without the id, in order: the owner's id, if any, then the fields. */
 export function columnsOf({ fields, owner }: Resource): readonly string[] {
   return owner ? [owner.column, ...Object.keys(fields)] : Object.keys(fields);
 }
 
-/**
- * Returns the values of the fields, in their order. A member that is missing gets its default. The
- * members must fit the contract.
- */
+/** Returns the values of the fields, in order, with defaults. Members must fit the contract. */
 export function valuesOf(
   { fields }: Resource,
   members: Readonly<Record<string, unknown>>,

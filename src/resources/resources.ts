@@ -1,5 +1,5 @@
-// The list of what the service stores. Routes, tables, check, export, import and copy derive from
-// it. Links between two resources, such as tags on notes, will be declared in this file.
+// The list of what the service stores, from which routes, tables, check, export, import and copy
+// derive.
 import { comments } from './comments.ts';
 import { notes } from './notes.ts';
 import type { Resource } from './resource.ts';
@@ -7,3 +7,8 @@ import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
+
+/** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
+export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))
+  .join(', ')
+  .replace(/, (?=[^,]*$)/, ' and ');

@@ -1,5 +1,5 @@
-// The documentation endpoints: the interactive page at /docs with its files, the guides, the
-// machine-readable /openapi.json, and the redirect from / to /docs.
+// The documentation: the page at /docs with its files, the guides, /openapi.json, and the redirect
+// from / to /docs.
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { endpoint } from '../contract/endpoint.ts';
@@ -15,28 +15,25 @@ const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
 const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 
-/**
- * The base URL that is written in the contract, in its examples too, and the start of problem types
- * there.
- */
+/** The base URL in the contract and its examples, and the base of its problem types. */
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
 const REVALIDATE = ['cache-control', 'no-cache'];
 
-/** Where clients reach the service and the pages of its problems; no slash at the end. */
+/** The URLs of the service and of its problem pages, for clients; without a slash at the end. */
 export interface Bases {
   readonly baseUrl: string;
   readonly problemBase: string;
 }
 
-/** What the documentation endpoints serve, read from disk once. */
+/** The content of the documentation endpoints, read from disk once. */
 export interface Documentation {
   readonly contract: string;
   readonly files: ReadonlyMap<string, AssetServer>;
   readonly guides: ReadonlyMap<string, AssetServer>;
 }
 
-/** Reads everything the documentation endpoints serve. Rejects if the build has not been run. */
+/** Reads the documentation. Rejects if the build has not been run. */
 export async function loadDocumentation(): Promise<Documentation> {
   const files = DOCS_FILES.map(async ({ name, type }) => {
     const headers = ['content-type', type, ...SECURITY_HEADERS, ...REVALIDATE];
@@ -54,26 +51,18 @@ export async function loadDocumentation(): Promise<Documentation> {
   return { contract, files: new Map(fileEntries), guides: new Map(guideEntries) };
 }
 
-/** Returns the contract of `documentation` as JSON, its URLs set to `bases`. */
-export function describe({ contract }: Documentation, { baseUrl, problemBase }: Bases): string {
-  // One pass, because a base may begin with the text that is replaced, as http://127.0.0.1:30001
-  // does.
-  const text = contract.replace(CONTRACT_BASES, (_, problems) =>
-    problems ? problemBase : baseUrl,
-  );
-  return JSON.stringify(JSON.parse(text));
+/** Returns the contract of `documentation` as JSON, with its URLs set to `bases`. */
+export function contractAt({ contract }: Documentation, { baseUrl, problemBase }: Bases): string {
+  // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
+  const replace = (_: string, problems?: string) => (problems ? problemBase : baseUrl);
+  return JSON.stringify(JSON.parse(contract.replace(CONTRACT_BASES, replace)));
 }
 
-/**
- * Returns the routes that serve `documentation` from memory, with `contract` as {@link describe}
- * returns it.
- */
+/** Returns the routes of `documentation`. `contract` is the result of {@link contractAt}. */
 export function docsRoutes(documentation: Documentation, contract: string, bases: Bases): Route[] {
   const { files, guides } = documentation;
-  const page = serveAsset(compress(renderDocsPage(contract, bases)), [
-    ...PAGE_HEADERS,
-    ...REVALIDATE,
-  ]);
+  const html = compress(renderDocsPage(contract, bases));
+  const page = serveAsset(html, [...PAGE_HEADERS, ...REVALIDATE]);
   const json = ['content-type', 'application/json', ...REVALIDATE];
   const description = serveAsset(compress(contract), json);
 
@@ -94,7 +83,7 @@ export function docsRoutes(documentation: Documentation, contract: string, bases
   ];
 }
 
-/** Returns the path of the base URL: empty unless a proxy serves it below a path. */
+/** Returns the path of the base URL; empty unless a proxy serves the service below a path. */
 export function basePath({ baseUrl }: Bases): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
@@ -111,7 +100,7 @@ function renderDocsPage(contract: string, { baseUrl }: Bases): string {
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/initializer.js" type="module"></script>
 `,
-    main: renderLanding({ version: info.version, baseUrl }),
+    main: renderLanding(info.version, baseUrl),
   });
 }
 

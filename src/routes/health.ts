@@ -1,5 +1,4 @@
-// Health checks: GET /health with a record, and GET /livez and /readyz in the format of Kubernetes
-// servers.
+// Health checks: /health answers in JSON, /livez and /readyz in the format of Kubernetes servers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoint } from '../contract/endpoint.ts';
 import { unavailable } from '../http/problem.ts';
@@ -7,22 +6,22 @@ import { jsonReply, type Reply, textReply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { Database } from '../storage/database.ts';
 
-/** The health record. */
+/** The answer of /health. */
 export interface Health {
   readonly status: 'ok';
   readonly db: 'ok' | 'error';
 }
 
-/** A check of a probe and whether it passed. */
+/** A check of a probe, and whether it passed. */
 type Check = readonly [name: string, passed: boolean];
 
-const ANSWER_MS = 1_000;
+const MAX_ANSWER_MS = 1_000;
 const NO_STORE = ['cache-control', 'no-store'];
-const NOT_NOW = [...NO_STORE, 'retry-after', '1'];
+const RETRY_SOON = [...NO_STORE, 'retry-after', '1'];
 
 /**
- * Returns the routes of the health checks. /health and /readyz answer 503 if a database connection
- * does not answer a query within a second, and while `isStopping`; /livez always answers 200.
+ * Returns the routes of the health checks. /health and /readyz answer 503 while `isStopping`, and
+ * if the database does not answer within a second; /livez always answers 200.
  */
 export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () => boolean): Route[] {
   const ping = createPing(database);
@@ -32,7 +31,7 @@ export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () =>
       if (isStopping()) throw unavailable('The service is shutting down.');
       const isUp = await ping();
       const health: Health = { status: 'ok', db: isUp ? 'ok' : 'error' };
-      return jsonReply(isUp ? 200 : 503, JSON.stringify(health), isUp ? NO_STORE : NOT_NOW);
+      return jsonReply(isUp ? 200 : 503, JSON.stringify(health), isUp ? NO_STORE : RETRY_SOON);
     }),
 
     endpoint<{ verbose?: string }>('GET', '/livez', ({ parameters }) =>
@@ -53,7 +52,7 @@ function createPing(database: Pick<Database, 'ping'>): () => Promise<boolean> {
   let running: Promise<boolean> | undefined;
 
   return () => {
-    // Concurrent checks share one ping, so that a hanging database gathers no queue of them.
+    // Concurrent checks share one ping, so that no pings queue up while the database hangs.
     running ??= database
       .ping()
       .then(
@@ -64,8 +63,8 @@ function createPing(database: Pick<Database, 'ping'>): () => Promise<boolean> {
         running = undefined;
       });
     const timer = new AbortController();
-    const late = delay(ANSWER_MS, false, { signal: timer.signal });
-    // The timer would keep a process alive that has nothing else to do.
+    const late = delay(MAX_ANSWER_MS, false, { signal: timer.signal });
+    // Otherwise the timer would delay the end of the process.
     return Promise.race([running, late]).finally(() => timer.abort());
   };
 }
@@ -78,5 +77,5 @@ function probeReply(name: string, isVerbose: boolean, checks: readonly Check[]):
   lines.push(`${name} check ${passed ? 'passed' : 'failed'}`, '');
   return passed
     ? textReply(200, lines.join('\n'), NO_STORE)
-    : textReply(503, lines.join('\n'), NOT_NOW);
+    : textReply(503, lines.join('\n'), RETRY_SOON);
 }

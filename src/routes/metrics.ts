@@ -1,4 +1,4 @@
-// GET /metrics. It is loaded only if metrics are enabled.
+// GET /metrics. This module is loaded only if metrics are enabled.
 import { endpoint } from '../contract/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { EXPOSITION_TYPE, type Metrics } from '../metrics/metrics.ts';

@@ -1,5 +1,4 @@
-// The pages that the `type` of a problem leads to: GET /problems/{slug} says what the problem means
-// and what to do.
+// GET /problems/{slug}: the page to which the `type` of a problem leads, with meaning and remedy.
 import { endpoint } from '../contract/endpoint.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
 import { PROBLEM_SLUGS, renderProblemList } from '../docs/problem-list.ts';
@@ -8,11 +7,9 @@ import { Problem, type ProblemSlug, problemTitle, problemTypes } from '../http/p
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 
-/** The part of the contract that is read here: the examples of its responses. */
+/** The part of the contract that has the examples of its responses. */
 interface Contract {
-  readonly components: {
-    readonly responses: Readonly<Record<string, Response>>;
-  };
+  readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
 interface Response {
@@ -24,8 +21,8 @@ interface Media {
 }
 
 /**
- * Returns the route of the problem pages: HTML, or JSON where `accept` gives it a higher weight.
- * `contract`, the OpenAPI description as JSON, has their examples.
+ * Returns the route of the problem pages: HTML, or JSON if `accept` gives it a higher weight. Their
+ * examples are from `contract`, a JSON text.
  */
 export function problemRoute(contract: string): Route {
   const examples = examplesIn(contract);

@@ -16,10 +16,7 @@ interface PageQuery {
 type Ids = Readonly<Record<string, number>>;
 type Members = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the routes of `resource`. Its records are in `table`, their owners in `ownerTable`;
- * `location` headers begin with `basePath`.
- */
+/** Returns the routes of `resource`. The path of a `location` header begins with `basePath`. */
 export function recordRoutes(
   resource: Resource,
   table: Table,
@@ -54,16 +51,13 @@ class Records {
 
   async list({ parameters, call }: Input<PageQuery & Ids, unknown>): Promise<Reply> {
     const { limit, offset } = parameters;
-    const page = await this.#table.page(
-      limit,
-      offset,
-      this.#ownerId(parameters),
-      call.ensureWanted,
-    );
+    const ownerId = this.#ownerId(parameters);
+    const page = await this.#table.page(limit, offset, ownerId, call.ensureWanted);
     if (!page) throw this.#ownerNotFound(call.path);
+    const { items, total } = page;
     return jsonReply(
       200,
-      `{"items":${page.items},"limit":${limit},"offset":${offset},"total":${page.total}}`,
+      `{"items":${items},"limit":${limit},"offset":${offset},"total":${total}}`,
     );
   }
 
@@ -106,13 +100,13 @@ class Records {
     return owner ? ids[owner.resource.idParameter] : undefined;
   }
 
-  /** The 404 for a missing owner. It shows the id as it was sent. */
+  /** Returns the 404 for a missing owner, with the id in the form that was sent. */
   #ownerNotFound(sent: readonly string[]): Problem {
     const { owner, label } = this.#resource;
     return notFound(owner?.resource.label ?? label, sent[0]);
   }
 
-  /** The 404 for a missing record, or for its owner if that is missing too. */
+  /** Resolves with the 404 for a missing record, or for its owner if that is missing too. */
   async #notFound(ids: Ids, sent: readonly string[]): Promise<Problem> {
     const owner = this.#ownerTable && (await this.#ownerTable.read(this.#ownerId(ids) ?? 0));
     const isOrphan = this.#ownerTable !== undefined && owner === undefined;

@@ -13,7 +13,7 @@ function finder(...templates: string[]) {
   const router = createRouter(templates.map((template) => route('GET', template)));
   return (...segments: string[]) => {
     const match = router(segments);
-    return match && [match.place.template, ...match.values];
+    return match && [match.pathItem.template, ...match.values];
   };
 }
 
@@ -96,7 +96,7 @@ test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
     route('DELETE', '/notes/{note_id}'),
     route('POST', '/run'),
   ]);
-  const place = (path: string) => router(path.split('/'))?.place;
+  const place = (path: string) => router(path.split('/'))?.pathItem;
   assert.equal(place('notes')?.allow, 'GET, HEAD, POST, OPTIONS');
   assert.equal(place('notes/1')?.allow, 'DELETE, OPTIONS');
   assert.equal(place('run')?.allow, 'POST, OPTIONS');

@@ -114,7 +114,7 @@ test('stop: a half-sent request is answered once it is complete', SOON, async (t
 });
 
 test('stop: an answer under way arrives whole and delays no others', SOON, async (t) => {
-  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000, farewellMs: 1 });
+  const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000, graceMs: 1 });
   const idle = await converse(server, requestText('GET /quick'));
   await idle.answer();
   const socket = await openSocket(server);
@@ -133,7 +133,7 @@ test('stop: an answer under way arrives whole and delays no others', SOON, async
 
 for (const behind of ['GET /quick', 'CONNECT b:443']) {
   test(`stop: an answer under way arrives whole, ${behind} behind it`, SOON, async (t) => {
-    const { server } = await startGated(t, { farewellMs: 1 });
+    const { server } = await startGated(t, { graceMs: 1 });
     const socket = await openSocket(server);
     socket.pause();
     socket.write(requestText('GET /large') + requestText(behind));
