@@ -1,20 +1,20 @@
-// A copy of a database file as it is at one moment. VACUUM INTO reads it in one transaction, beside
-// those who write; SQLite's online backup would begin again whenever another process has written.
+// Writes a snapshot of a database file. VACUUM INTO reads in one transaction while others write;
+// SQLite's online backup would start again whenever another process has written.
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged } from '../storage/database.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { unusable } from '../storage/sqlite/unusable.ts';
 import { refuseUnfinished } from '../storage/unfinished.ts';
 
-/** How often the size of the growing file is read. */
+/** How often the size of the growing file is checked. */
 const POLL_MS = 100;
 
-/** Called now and then with how many KiB of how many have been written. */
+/** Called repeatedly with how many KiB of how many have been written. */
 export type OnWritten = (done: number, total: number) => void;
 
 /**
- * Opens the database file `path` with `open`. Rejects as `open` does, and if an import or copy into
- * the file is unfinished.
+ * Opens the database file `path` with `open`. Rejects as `open` does, and if the file holds an
+ * unfinished import or copy.
  */
 export async function openComplete(
   path: string,
@@ -55,7 +55,7 @@ export async function writeSnapshot(
     await source.run({ sql: 'VACUUM INTO ?1', parameter: path });
   } catch (error) {
     if (error instanceof DatabaseDamaged)
-      throw new Error('what should be in it is damaged', { cause: error });
+      throw new Error('the source is damaged', { cause: error });
     throw error;
   } finally {
     clearInterval(timer);

@@ -26,8 +26,8 @@ export interface Table {
   remove(id: number, owner?: number): Promise<boolean>;
   /**
    * Resolves with at most `limit` records by rising id, after skipping `offset`; undefined if the
-   * owner is missing.
-   * `check` is called right before the page is read; if it throws, the page is not read and the call rejects.
+   * owner is missing. `check` is called right before the page is read; if it throws, the call
+   * rejects.
    */
   page(
     limit: number,
@@ -37,7 +37,7 @@ export interface Table {
   ): Promise<Page | undefined>;
 }
 
-/** Observe the reads of single records and of pages. */
+/** The meters of the reads of single records and of pages. */
 export interface TableMeters {
   readonly read: BatchMeter;
   readonly page: BatchMeter;
@@ -54,19 +54,19 @@ export function createTable(
   meters?: TableMeters,
 ): Table {
   const sql = statementsOf(resource);
-  const { owner: owned } = resource;
+  const isOwned = resource.owner !== undefined;
   const readPage = createPages(resource, database, meters?.page);
   const reads = createReads(resource, sql.read, database, meters?.read);
-  const foundOrNot: WriteKind<boolean>['outcomes'] = (writes, rows) =>
-    found(writes, rows, owned ? 1 : 0);
+  const outcomes = (writes: readonly Values[], rows: readonly Row[]) =>
+    wereFound(writes, rows, isOwned ? 1 : 0);
   const creation: WriteKind<number | undefined> = {
     ...sql.create,
-    outcomes: (writes, rows) => createdIds(writes, rows, owned !== undefined),
+    outcomes: (writes, rows) => createdIds(writes, rows, isOwned),
   };
-  const replacement: WriteKind<boolean> = { ...sql.replace, outcomes: foundOrNot };
-  const removal: WriteKind<boolean> = { ...sql.remove, outcomes: foundOrNot };
+  const replacement: WriteKind<boolean> = { ...sql.replace, outcomes };
+  const removal: WriteKind<boolean> = { ...sql.remove, outcomes };
   const withOwner = (values: readonly FieldValue[], owner = 0): Values =>
-    owned ? [owner, ...values] : values;
+    isOwned ? [owner, ...values] : values;
 
   return {
     create: (values, owner) => write(creation, undefined, withOwner(values, owner)),
@@ -77,10 +77,7 @@ export function createTable(
   };
 }
 
-/**
- * Returns the id of each created record. Ids rise with the order of the writes; a missing owner
- * returns no row.
- */
+/** Returns the ids of the created records, which rise in the order of the writes. */
 function createdIds(
   writes: readonly Values[],
   rows: readonly Row[],
@@ -93,7 +90,7 @@ function createdIds(
   return writes.map(([owner]) => (owners.has(owner) ? ids[next++] : undefined));
 }
 
-function found(writes: readonly Values[], rows: readonly Row[], idPosition: number): boolean[] {
+function wereFound(writes: readonly Values[], rows: readonly Row[], idPosition: number): boolean[] {
   const ids = new Set<unknown>(rows.map((row) => row.id));
   return writes.map((values) => ids.has(values[idPosition]));
 }
@@ -110,9 +107,9 @@ function createReads(
   database: Database,
   meter: BatchMeter | undefined,
 ) {
-  // Bare ids where there are no owners: SQLite unpacks them faster than arrays.
+  // SQLite unpacks bare ids faster than arrays.
   const keyOf = ({ id, owner }: RecordKey) => (owned ? [owner, id] : id);
-  /** How the text of a record begins, as `recordSql` writes it. */
+  /** Returns the beginning of a record's text, as `recordSql` writes it. */
   const beginningOf = ({ id, owner }: RecordKey) =>
     owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
   return new Batcher<RecordKey, string | undefined>({
@@ -128,8 +125,8 @@ function createReads(
 }
 
 /**
- * Returns the record in a line, undefined for an empty line. Throws if it is another one: SQLite
- * guarantees no order.
+ * Returns the record in a line, or undefined for an empty line. Throws if it is another record:
+ * SQLite does not guarantee the order.
  */
 function recordIn(line: string | undefined, beginning: string): string | undefined {
   if (line === '') return undefined;
@@ -148,14 +145,16 @@ function statementsOf(resource: Resource) {
   const value = (index: number) => `value ->> ${index}`;
   const idPosition = owner ? 1 : 0;
   const [ownerValue, idValue] = [value(0), value(idPosition)];
-  const isWanted = `${name}.id = ${idValue}${owner ? ` AND ${name}.${owner.column} = ${ownerValue}` : ''}`;
+  const isOwner = owner ? ` AND ${name}.${owner.column} = ${ownerValue}` : '';
+  const isWanted = `${name}.id = ${idValue}${isOwner}`;
   const isRead = owner ? isWanted : `${name}.id = value`;
-  const nextId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${name}') + key + 1`;
+  const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${name}')`;
+  const nextId = `${lastId} + key + 1`;
   const foundRows = `
-    (SELECT json_group_array(json_object('id', ${name}.id)) FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
+    (SELECT json_group_array(json_object('id', ${name}.id))
+     FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
   return {
-    // Explicit ids (the last one given plus the position in the batch), because RETURNING has no
-    // order.
+    // Ids are explicit (the last one given plus the position), because RETURNING has no order.
     create: {
       sql: `
         INSERT INTO ${name} (id, ${stored.join(', ')})
@@ -163,12 +162,14 @@ function statementsOf(resource: Resource) {
         FROM json_each(?1) WHERE ${ownerExistsSql(resource, ownerValue)}
         RETURNING id${owner ? `, ${owner.column} AS owner` : ''}`,
       rows: `
-        (SELECT json_group_array(json_object('id', ${nextId}${owner ? `, 'owner', ${ownerValue}` : ''}))
+        (SELECT json_group_array(
+           json_object('id', ${nextId}${owner ? `, 'owner', ${ownerValue}` : ''}))
          FROM json_each(?1) WHERE ${ownerExistsSql(resource, ownerValue)})`,
     },
 
     read: `
-      SELECT group_concat(CASE WHEN ${name}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
+      SELECT group_concat(
+        CASE WHEN ${name}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
       FROM json_each(?1) LEFT JOIN ${name} ON ${isRead}`,
 
     replace: {
