@@ -23,7 +23,7 @@ import {
 } from './walk.ts';
 
 /** Called after each page with how many records have been copied, or compared, of how many. */
-export type OnProgress = (phase: 'copy' | 'check', done: number, total: number) => void;
+export type OnCopyProgress = (phase: 'copy' | 'check', done: number, total: number) => void;
 
 /**
  * Copies the content of `from` to `to`; resolves with a line that says what both hold. Rejects with
@@ -61,7 +61,7 @@ export async function copyDatabase(
   source: Source,
   target: Database,
   resources: readonly Resource[],
-  onProgress: OnProgress,
+  onProgress: OnCopyProgress,
 ): Promise<Counts> {
   const counts = await countsOf(source, resources);
   const total = totalOf(counts);
@@ -85,10 +85,7 @@ export async function copyDatabase(
   return counts;
 }
 
-/**
- * Compares both databases page by page. With `writes`, replaces the pages that differ; without,
- * resolves with true at the first of them.
- */
+/** With `writes`, replaces the pages that differ; without, resolves with whether one differs. */
 async function differs(
   source: Source,
   target: Database,

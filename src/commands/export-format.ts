@@ -61,10 +61,7 @@ export function readHead({ type, version, counts, last_ids: lastIds }: LineValue
   return { counts: numbersByTable('counts', counts), lastIds: numbersByTable('last_ids', lastIds) };
 }
 
-/**
- * Whether the line is the last one. Throws if it is, and first line, last line and `records`, the
- * number of records read, disagree.
- */
+/** Whether the line is the last one. Throws if it or the first line contradicts `records`. */
 export function isEnd(value: LineValue, records: number, head: Head): boolean {
   if (value.type !== END) return false;
   const total = totalOf(head.counts);

@@ -14,10 +14,10 @@ import { writeWhole } from './whole-file.ts';
 export type Write = (text: string) => Promise<unknown>;
 
 /**
- * Writes the content of the database `from` to `file`; resolves with a line that says what it wrote.
- * Without a file, writes to `output` and resolves with undefined. A service may use the database: of
- * a file, a snapshot is exported. Rejects with {@link DatabaseUnusable}, and leaves no file behind;
- * rejects as `output` does.
+ * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
+ * a file, writes to `output` and resolves with undefined. Others may use the database: of a file, a
+ * snapshot is exported. Rejects with {@link DatabaseUnusable}, and leaves no file behind; rejects
+ * as `output` does.
  */
 export async function exportLines(
   from: StorageOptions,

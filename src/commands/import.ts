@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { openTarget, type StorageOptions } from '../storage/open.ts';
 import { ExportReader, type RecordPage } from './export-reader.ts';
-import { createProgress, inDigits, type Screen } from './progress.ts';
+import { createProgress, inDigits, type OnProgress, type Screen } from './progress.ts';
 import { compare, importInto, RecordRefused } from './records.ts';
 import { lastIdsOf, totalOf } from './walk.ts';
 
@@ -64,7 +64,7 @@ function openFile(file: string): AsyncIterable<Buffer> {
 /** Handles all pages in their order. Names the line of a record that `handle` refuses. */
 async function forEachPage(
   reader: ExportReader,
-  onProgress: (done: number, total: number) => void,
+  onProgress: OnProgress,
   handle: (page: RecordPage) => Promise<unknown>,
 ): Promise<void> {
   const total = totalOf(reader.head.counts);

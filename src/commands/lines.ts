@@ -3,8 +3,8 @@
 const LINE_FEED = 0x0a;
 
 /**
- * Yields the lines of `chunks` without their line feeds, as many at a time as are available. The last
- * one may lack its line feed. Throws as soon as a line exceeds `limitBytes`.
+ * Yields the lines of `chunks` without their line feeds, as many at a time as are available. The
+ * last line may lack its line feed. Throws as soon as a line exceeds `limitBytes`.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,

@@ -6,6 +6,9 @@ export interface Screen {
   write(text: string): void;
 }
 
+/** Called with how much of the total is done. */
+export type OnProgress = (done: number, total: number) => void;
+
 /** With it, a line with the largest likely numbers fits 80 columns. */
 const BAR_WIDTH = 12;
 
@@ -16,14 +19,14 @@ const UPDATE_MS = 100;
 const STEPS = 10;
 
 /**
- * Returns a function to call with how much of the total is done, first with 0. It writes `label`, the
- * percentage, the rate and the time left to `screen`; `unit` follows the numbers.
+ * Returns a function to call with how much of the total is done, first with 0. It writes `label`,
+ * the percentage, the rate and the time left to `screen`; `unit` follows the numbers.
  */
 export function createProgress(
   screen: Screen,
   label: string,
   { unit = '', now = () => performance.now() } = {},
-) {
+): OnProgress {
   let begun = Number.NaN;
   let updated = Number.NEGATIVE_INFINITY;
   let step = 0;
@@ -40,7 +43,7 @@ export function createProgress(
     return `${label}${bar} ${Math.floor(part * 100)} % of ${inDigits(total)}${unit}${rate}${left}`;
   }
 
-  return (done: number, total: number): void => {
+  return (done, total) => {
     if (ended) return;
     if (Number.isNaN(begun)) begun = now();
     ended = done >= total;

@@ -62,10 +62,7 @@ export async function* recordLines(
   }
 }
 
-/**
- * An import into a database that nobody else may write to. Both calls reject if another import is
- * unfinished there.
- */
+/** An import. Nobody else may write to the database. Rejects if another import is unfinished. */
 export interface Import {
   /**
    * Adds the records that are missing, in one transaction; resolves with how many. Adds none, and

@@ -7,14 +7,14 @@ import { DatabaseUnusable } from '../storage/database.ts';
 import { isAtRest, openToInspect, seize } from '../storage/sqlite/existing.ts';
 import { reservedNames } from '../storage/sqlite/files.ts';
 import { checkFile } from './check.ts';
-import { createProgress, type Screen } from './progress.ts';
-import { type OnWritten, openComplete, writeSnapshot } from './snapshot.ts';
+import { createProgress, type OnProgress, type Screen } from './progress.ts';
+import { openComplete, writeSnapshot } from './snapshot.ts';
 import { isPresent, makeWhole } from './whole-file.ts';
 
 /**
- * Puts the backup `from` in the place of the database file `db`; an existing file only with
+ * Puts the backup `from` in the place of the database file `db`; of an existing file only with
  * `force`. Resolves with a line that says where the old file is. Rejects with
- * {@link DatabaseUnusable}, and changes nothing, if the backup is unreadable or damaged, if somebody
+ * {@link DatabaseUnusable}, and changes nothing, if the backup is unreadable or damaged, if anybody
  * uses `db` or creates it meanwhile, if `db` is not a file, or if it is missing but its log exists.
  */
 export async function restore(
@@ -49,9 +49,9 @@ async function refuseDamaged(backup: string): Promise<void> {
 }
 
 /** Restores to a path without a file. */
-async function createFrom(backup: string, target: string, onWritten: OnWritten): Promise<void> {
+async function createFrom(backup: string, target: string, onProgress: OnProgress): Promise<void> {
   await refuseLogs(target);
-  const write = (_file: unknown, path: string) => writeCopy(backup, path, onWritten);
+  const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
   await makeWhole(target, { source: backup, like: backup }, write, async (unfinished) => {
     await refuseLogs(target);
     // A rename would replace a file that another process has created meanwhile.
@@ -64,13 +64,17 @@ async function createFrom(backup: string, target: string, onWritten: OnWritten):
 }
 
 /** Replaces an existing file; resolves with the path under which it is kept. */
-async function replaceWith(backup: string, target: string, onWritten: OnWritten): Promise<string> {
+async function replaceWith(
+  backup: string,
+  target: string,
+  onProgress: OnProgress,
+): Promise<string> {
   const found = await stat(target).catch(() => undefined);
   if (!found?.isFile()) throw new DatabaseUnusable(`${target} is not a file`);
   const release = await seize(target);
   try {
     const kept = await freePath(target);
-    const write = (_file: unknown, path: string) => writeCopy(backup, path, onWritten);
+    const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
     await makeWhole(target, { source: backup, like: target }, write, async (unfinished) => {
       // The logs first: SQLite would apply them to the new file.
       for (const log of await logsOf(target))
@@ -84,10 +88,9 @@ async function replaceWith(backup: string, target: string, onWritten: OnWritten)
   }
 }
 
-async function writeCopy(backup: string, path: string, onWritten: OnWritten): Promise<void> {
-  const open = (path: string) => openToInspect(path, isAtRest(path));
-  await using source = await openComplete(backup, open);
-  await writeSnapshot(source, path, onWritten);
+async function writeCopy(backup: string, path: string, onProgress: OnProgress): Promise<void> {
+  await using source = await openComplete(backup, (file) => openToInspect(file, isAtRest(file)));
+  await writeSnapshot(source, path, onProgress);
 }
 
 /** Rejects if there are logs without their database, because they may hold data. */

@@ -22,10 +22,7 @@ export const MAX_IMPORTED_ID = 2 ** 52;
 /** The SQL condition of a page. Its parameter is [the id before the page, its last id] in JSON. */
 export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
 
-/**
- * Counts the records of each resource. Rejects with {@link DatabaseUnusable} for an id that JSON
- * cannot represent exactly.
- */
+/** Counts the records of each resource. Rejects for an id that JSON cannot represent exactly. */
 export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {
   const counts = await Promise.all(
     resources.map(async ({ table }) => {
@@ -54,10 +51,7 @@ export function inWords(counts: Counts): string {
     .join(', ');
 }
 
-/**
- * Resolves with the last id of the page that follows `after`, or {@link END}, and its number of
- * records.
- */
+/** Resolves with the last id of the page after `after`, or {@link END}, and its record count. */
 export async function nextPage(
   { read }: Source,
   resource: Resource,

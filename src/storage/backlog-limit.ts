@@ -37,10 +37,7 @@ export class BacklogLimit {
     this.#tokens = limits.burstItems;
   }
 
-  /**
-   * Whether a queue of `length` items and `size` has no room for an item of `itemSize`. May spend a
-   * token.
-   */
+  /** Whether there is no room for an item in a queue of this length and size. May spend a token. */
   isFull(length: number, size: number, itemSize: number): boolean {
     const { queueItems, queueSize } = this.#limits;
     if (length >= queueItems || size + itemSize > queueSize) return true;

@@ -20,10 +20,7 @@ export interface BatchMeter {
 
 /** What a batcher depends on. */
 export interface BatcherOptions<Item, Outcome> {
-  /**
-   * Runs one batch; resolves with the outcome of each item, in order. If it rejects, nothing was
-   * done.
-   */
+  /** Runs a batch; resolves with the outcomes in order. If it rejects, nothing was done. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
   /** Awaited before a batch is formed; items that arrive meanwhile join it. */
   readonly ready?: (() => Promise<void>) | undefined;

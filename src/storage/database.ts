@@ -24,20 +24,14 @@ export interface Statement {
  * can help, and with {@link DatabaseDamaged} when it reads damaged data.
  */
 export interface Database {
-  /**
-   * Runs one SELECT on a snapshot that contains every transaction that had resolved before the
-   * call.
-   */
+  /** Runs one SELECT on a snapshot that contains every transaction resolved before the call. */
   read(statement: Statement): Promise<readonly Row[]>;
   /**
    * Runs the statements as one transaction: all or nothing, durable when it resolves. Resolves with
    * the rows of each. `batchId` lets an engine that lost the answer send the batch again.
    */
   transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
-  /**
-   * Resolves when a transaction can begin at once. Only a database whose write lease processes
-   * share has it.
-   */
+  /** Resolves when a transaction can begin at once. Only a shared write lease needs it. */
   writable?(): Promise<void>;
   /** Resolves when every connection has answered a query that reads the database. */
   ping(): Promise<void>;

@@ -8,10 +8,7 @@ export type Location =
   | { readonly kind: 'file'; readonly name: string }
   | ({ readonly kind: 'cluster'; readonly name: string } & NamedCluster);
 
-/**
- * Parses `:memory:`, `rqlite://...` or the path of a file; undefined for a malformed cluster, other
- * URLs and an empty text.
- */
+/** Parses `:memory:`, `rqlite://...` or a file path; undefined for anything else. */
 export function parseLocation(name: string): Location | undefined {
   if (name === ':memory:') return { kind: 'memory', name };
   const cluster = parseCluster(name);

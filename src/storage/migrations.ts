@@ -45,11 +45,7 @@ export function blockCounter(resource: Resource): string[] {
 }
 
 const FIRST = [
-  `CREATE TABLE notes (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     title TEXT NOT NULL,
-     body TEXT NOT NULL
-   ) STRICT`,
+  'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
   ...blockCounter(notes),
 
   'CREATE TABLE tags (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT',
@@ -74,10 +70,7 @@ const STEPS: readonly (readonly string[])[] = [FIRST];
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
-/**
- * Brings the database to the version of this program. Several processes may call it at once.
- * Rejects as {@link storedVersion} does.
- */
+/** Migrates the database; several processes may do so at once. Rejects as {@link storedVersion}. */
 export async function migrate(
   database: Database,
   steps: readonly (readonly string[])[] = STEPS,

@@ -27,10 +27,7 @@ export async function openStorage(options: StorageOptions): Promise<Database> {
   return prepare(database, options, [migrate, refuseUnfinished]);
 }
 
-/**
- * Opens the database as {@link openStorage} does, to fill it: a file exclusively, and also after an
- * unfinished run of the same command.
- */
+/** Opens as {@link openStorage}, a file exclusively, to start or to continue this filling. */
 export async function openTarget(
   options: StorageOptions,
   filling: Filling,

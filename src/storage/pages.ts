@@ -23,10 +23,7 @@ interface PageRequest {
 /** From this offset on, the block counters find a page faster than skipping records does. */
 export const DEEP_OFFSET = 2_048;
 
-/**
- * The largest batch, which is in memory as a whole: pages, records, and characters, estimated from
- * the previous batch.
- */
+/** The largest batch, which is in memory as a whole; characters are estimated. */
 export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_576 };
 
 /** Pads a batch: a page without records. */

@@ -13,10 +13,7 @@ import type { Values, Write, WriteKind } from './writer.ts';
  * serve now.
  */
 export interface Table {
-  /**
-   * Stores a record, `values` in the order of the fields; resolves with its id, or undefined if the
-   * owner is missing.
-   */
+  /** Stores a record; resolves with its id, or undefined if the owner is missing. */
   create(values: readonly FieldValue[], owner?: number): Promise<number | undefined>;
   /** Resolves with the record as JSON text, or undefined. */
   read(id: number, owner?: number): Promise<string | undefined>;
@@ -43,10 +40,7 @@ export interface TableMeters {
   readonly page: BatchMeter;
 }
 
-/**
- * Returns the table of `resource` in `database`. All writes go through `write`; `meters` observe
- * the reads.
- */
+/** Returns the table of `resource`, whose writes go through `write`; `meters` observe the reads. */
 export function createTable(
   resource: Resource,
   database: Database,
@@ -140,24 +134,24 @@ function recordIn(line: string | undefined, beginning: string): string | undefin
  * ...fields] to create, [owner, id, ...fields] for the others, without `owner` where there is none.
  */
 function statementsOf(resource: Resource) {
-  const { table: name, fields, owner } = resource;
+  const { table, fields, owner } = resource;
   const stored = columnsOf(resource);
   const value = (index: number) => `value ->> ${index}`;
   const idPosition = owner ? 1 : 0;
   const [ownerValue, idValue] = [value(0), value(idPosition)];
-  const isOwner = owner ? ` AND ${name}.${owner.column} = ${ownerValue}` : '';
-  const isWanted = `${name}.id = ${idValue}${isOwner}`;
-  const isRead = owner ? isWanted : `${name}.id = value`;
-  const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${name}')`;
+  const isOwner = owner ? ` AND ${table}.${owner.column} = ${ownerValue}` : '';
+  const isWanted = `${table}.id = ${idValue}${isOwner}`;
+  const isRead = owner ? isWanted : `${table}.id = value`;
+  const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
   const nextId = `${lastId} + key + 1`;
   const foundRows = `
-    (SELECT json_group_array(json_object('id', ${name}.id))
-     FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
+    (SELECT json_group_array(json_object('id', ${table}.id))
+     FROM json_each(?1) JOIN ${table} ON ${isWanted})`;
   return {
     // Ids are explicit (the last one given plus the position), because RETURNING has no order.
     create: {
       sql: `
-        INSERT INTO ${name} (id, ${stored.join(', ')})
+        INSERT INTO ${table} (id, ${stored.join(', ')})
         SELECT ${nextId}, ${stored.map((_, index) => value(index)).join(', ')}
         FROM json_each(?1) WHERE ${ownerExistsSql(resource, ownerValue)}
         RETURNING id${owner ? `, ${owner.column} AS owner` : ''}`,
@@ -169,22 +163,22 @@ function statementsOf(resource: Resource) {
 
     read: `
       SELECT group_concat(
-        CASE WHEN ${name}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
-      FROM json_each(?1) LEFT JOIN ${name} ON ${isRead}`,
+        CASE WHEN ${table}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
+      FROM json_each(?1) LEFT JOIN ${table} ON ${isRead}`,
 
     replace: {
       sql: `
-        UPDATE ${name} SET ${Object.keys(fields)
+        UPDATE ${table} SET ${Object.keys(fields)
           .map((column, index) => `${column} = ${value(idPosition + 1 + index)}`)
           .join(', ')}
         FROM json_each(?1) WHERE ${isWanted}
-        RETURNING ${name}.id`,
+        RETURNING ${table}.id`,
       rows: foundRows,
     },
 
     remove: {
       sql: `
-        DELETE FROM ${name}
+        DELETE FROM ${table}
         WHERE ${owner ? `(${owner.column}, id)` : 'id'} IN
           (SELECT ${owner ? `${ownerValue}, ` : ''}${idValue} FROM json_each(?1)) RETURNING id`,
       rows: foundRows,

@@ -33,10 +33,7 @@ export function markBegun(filling: Filling): Statement {
   return { sql: `CREATE TABLE IF NOT EXISTS ${tableOf(filling)} (begun INTEGER) STRICT` };
 }
 
-/**
- * Returns the statements that mark an import of the export with this fingerprint; an existing mark
- * stays.
- */
+/** Returns the statements that mark the import of an export; an existing mark stays. */
 export function markImport(fingerprint: number): Statement[] {
   const table = tableOf('import');
   const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;

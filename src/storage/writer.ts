@@ -38,10 +38,7 @@ interface Run {
   readonly writes: Values[];
 }
 
-/**
- * Returns the function through which all writes to `database` go; `meter` observes the batches. A
- * write rejects as the batcher does.
- */
+/** Returns the writer of `database`, which rejects as the batcher does. */
 export function createWriter(database: Database, meter?: BatchMeter): Write {
   const batcher = new Batcher<Item, unknown>({
     run: (items) => commit(database, items),

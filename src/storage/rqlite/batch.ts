@@ -6,10 +6,7 @@ import { SCHEMA_VERSION, VERSIONS_TABLE } from '../migrations.ts';
 import { UNFINISHED } from '../unfinished.ts';
 import type { Step } from './cluster.ts';
 
-/**
- * A batch may be repeated for some seconds, in which fewer batches than this follow. A count, unlike
- * an age, needs no synchronized clocks.
- */
+/** While a batch may be repeated, fewer batches than this follow. A count needs no clocks. */
 const REMEMBERED_BATCHES = 20_000;
 
 /** The SQL that creates the tables which batches need. */

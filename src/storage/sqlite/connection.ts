@@ -45,10 +45,7 @@ export class Connection {
     return this.#pending;
   }
 
-  /**
-   * Runs `work` alone, after all earlier work; resolves or rejects as `work` does. Rejects after
-   * `close`.
-   */
+  /** Runs `work` alone, after all earlier work, and settles as it does. Rejects after `close`. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
     this.#pending += 1;
@@ -61,10 +58,7 @@ export class Connection {
     return done;
   }
 
-  /**
-   * Runs one prepared statement to its end, so that it commits, and returns its rows. Call it
-   * inside `exclusively`.
-   */
+  /** Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. */
   async run({ sql, parameter }: Statement): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
     return new Promise((resolve, reject) => {

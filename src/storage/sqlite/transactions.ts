@@ -1,6 +1,7 @@
 // Transactions on the writing connection, and the recovery from failed ones.
 import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '../database.ts';
 import type { Connection } from './connection.ts';
+import { codeOf } from './unusable.ts';
 
 /**
  * Commits without changing data. A transaction whose commit failed while syncing is complete in the
@@ -56,6 +57,5 @@ export class Transactions {
 }
 
 function isIoError(error: unknown): boolean {
-  if (!(error instanceof DatabaseUnavailable)) return false;
-  return (error.cause as { code?: string } | undefined)?.code === 'SQLITE_IOERR';
+  return error instanceof DatabaseUnavailable && codeOf(error) === 'SQLITE_IOERR';
 }

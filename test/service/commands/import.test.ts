@@ -65,7 +65,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
     WHOLE.replace('"notes":2', '"notes":-2'),
     /line 1: counts must map notes, tags, comments to whole numbers from 0 to \d+/,
   ],
-  'a missing last line': [HEAD + NOTES, /the last line is missing: it was cut off after line 3$/],
+  'a missing last line': [HEAD + NOTES, /the last line is missing: the export ends after line 3$/],
   'half a line': [WHOLE.slice(0, -40), /line 4: it is not JSON in UTF-8$/],
   'a missing line': [
     HEAD + COMMENT.replace('3', '1') + END,
@@ -257,7 +257,7 @@ test('import: ids up to 2 ** 52', async (t) => {
     [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/],
     [
       linesOf([], { tags: beyond }),
-      /line 1: last_ids must be whole numbers from 0 to 4503599627370496 by /,
+      /line 1: last_ids must map notes, tags, comments to whole numbers from 0 to 4503599627370496$/,
     ],
   ] as const) {
     await assert.rejects(imported(newFile(t), lines), reason);
@@ -289,7 +289,7 @@ test('import: messages do not quote long values', async (t) => {
     [lines.replace('"version":1', `"version":${long}`), /line 1: its version is not a number; /],
     [
       lines.replace('"records":1', `"records":${long}`),
-      /line 3: .* the last no number, and there are 1$/,
+      /line 3: .* the last line no number, but there are 1$/,
     ],
   ] as const) {
     await assert.rejects(imported(newFile(t), input), (error: Error) => {
