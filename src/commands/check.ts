@@ -1,21 +1,20 @@
-// The command `check`: runs the checks of SQLite, and those of what this program relies on. It
-// changes nothing, and a service may use the file meanwhile.
-import { existsSync } from 'node:fs';
+// The command `check`: runs the checks of SQLite and those of what this program relies on. It changes
+// nothing, and a service may use the file meanwhile.
 import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
 import { BLOCK_BITS } from '../storage/migrations.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
-import { openToInspect } from '../storage/sqlite/existing.ts';
-import { companionsOf } from '../storage/sqlite/files.ts';
+import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
 
 /** How many faults each check reports. */
 const MAX_FAULTS = 25;
 
-/** Returns queries that return a description of each fault; no rows for a sound database. */
+/** Returns queries whose rows each describe a fault; a sound database returns none. */
 export function soundnessQueries(resources: readonly Resource[] = RESOURCES): string[] {
   return [
-    `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent) FROM pragma_foreign_key_check`,
+    `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent)
+     FROM pragma_foreign_key_check`,
     ...resources.flatMap(soundnessOf),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
@@ -30,30 +29,29 @@ function soundnessOf({ table, blocks, owner }: Resource): string[] {
      FROM (SELECT ${ownerId} AS owner, block, count AS kept, 0 AS found FROM ${blocks}
            UNION ALL SELECT ${ownerId}, id >> ${BLOCK_BITS}, 0, 1 FROM ${table})
      GROUP BY owner, block HAVING sum(kept) <> sum(found)`,
-    `SELECT format('${table}: record %d is beyond the last id that was given', max(id)) FROM ${table}
+    `SELECT format('${table}: record %d is beyond the last id that was given', max(id))
+     FROM ${table}
      HAVING max(id) > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`,
   ];
 }
 
 /**
- * Resolves with one line for each fault of the database file at `path`, for the first faults of
- * each check; no lines if it is sound. Rejects with {@link DatabaseUnusable} if the file is
- * unreadable, foreign or of a newer version.
+ * Resolves with a line for each of the first faults that each check finds in the database file at
+ * `path`; none if it is sound. Rejects with {@link DatabaseUnusable} if the file is unreadable, of
+ * another program or of a newer version.
  */
 export async function checkFile(path: string): Promise<string[]> {
-  const isAtRest = () => !existsSync(companionsOf(path)[0]);
-  const atRest = isAtRest();
+  const atRest = isAtRest(path);
   const faults = await inspect(path, atRest);
   // A service that started meanwhile may have changed the file, which was read without locks.
-  return atRest && !isAtRest() ? inspect(path, false) : faults;
+  return atRest && !isAtRest(path) ? inspect(path, false) : faults;
 }
 
 async function inspect(path: string, atRest: boolean): Promise<string[]> {
   await using connection = await openToInspect(path, atRest);
   try {
     const faults = await faultsFound(connection, 'PRAGMA integrity_check(1)');
-    // Only then ask for more: with a higher limit SQLite may fail, and report none, where it cannot
-    // read on.
+    // With a higher limit, SQLite may fail on unreadable data without reporting any fault.
     const further = faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
     for (const sql of [...further, ...soundnessQueries()])
       faults.push(...(await faultsFound(connection, sql)));

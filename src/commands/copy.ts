@@ -1,33 +1,33 @@
-// The command `copy`: everything that one database holds goes into an empty one, page by page. A
-// page that is there already stays, so a copy that broke off can continue, and a second pass that
-// finds nothing to write proves that both hold the same.
+// The command `copy`: copies the content of one database into an empty one, page by page. Pages that
+// are equal already are skipped, so that an interrupted copy can continue; a second pass compares
+// both databases.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
+import { type Database, DatabaseUnusable } from '../storage/database.ts';
 import { openSource, openTarget, type StorageOptions } from '../storage/open.ts';
 import { markBegun, markFinished, type Source, unfinishedIn } from '../storage/unfinished.ts';
-import { inWords } from './counts.ts';
 import { createProgress, type Screen } from './progress.ts';
 import {
   type Counts,
   countsOf,
   END,
-  giveLastIds,
   IS_ON_PAGE,
+  insertSql,
+  inWords,
   lastIdsOf,
   nextPage,
+  setLastIds,
   totalOf,
 } from './walk.ts';
 
-/** Called after each page with how many records of how many have been copied, or compared. */
-export type OnProgress = (phase: 'copy' | 'check', done: number, total: number) => void;
+/** Called after each page with how many records have been copied, or compared, of how many. */
+export type OnCopyProgress = (phase: 'copy' | 'check', done: number, total: number) => void;
 
 /**
- * Copies what `from` names to what `to` names; resolves with a line that says what both hold.
- * Rejects with {@link DatabaseUnusable}; what has been copied stays, and the next call continues
- * from there.
+ * Copies the content of `from` to `to`; resolves with a line that says what both hold. Rejects with
+ * {@link DatabaseUnusable}; what has been copied stays, and the next run continues from there.
  */
 export async function copy(
   from: StorageOptions,
@@ -41,9 +41,10 @@ export async function copy(
       copy: createProgress(screen, 'copied'),
       check: createProgress(screen, 'compared'),
     };
-    const onProgress: OnProgress = (phase, done, total) => progress[phase](done, total);
-    const counts = await copyDatabase(source, target, RESOURCES, onProgress);
-    return `${from.db.name} and ${to.db.name} hold the same: ${inWords(counts)}`;
+    const counts = await copyDatabase(source, target, RESOURCES, (phase, done, total) =>
+      progress[phase](done, total),
+    );
+    return `${from.db.name} and ${to.db.name} have the same content: ${inWords(counts)}`;
   } catch (error) {
     throw new DatabaseUnusable(`cannot copy to ${to.db.name}: ${(error as Error).message}`, {
       cause: error,
@@ -54,28 +55,24 @@ export async function copy(
 /**
  * Copies the records of the resources, owners before what they own, and the last ids. Resolves with
  * the counts when both databases have been compared. Rejects with {@link DatabaseUnusable} if the
- * target held other records, which stay as they are, or if somebody wrote to one of the two
- * meanwhile.
+ * target held other records, which stay as they are, or if either database changed meanwhile.
  */
 export async function copyDatabase(
   source: Source,
   target: Database,
   resources: readonly Resource[],
-  onProgress: OnProgress,
+  onProgress: OnCopyProgress,
 ): Promise<Counts> {
   const counts = await countsOf(source, resources);
-  const walk = (phase: 'copy' | 'check') => {
-    const total = totalOf(counts);
-    return differs(source, target, resources, phase === 'copy', (done) =>
-      onProgress(phase, done, total),
-    );
-  };
+  const total = totalOf(counts);
+  const walk = (phase: 'copy' | 'check') =>
+    differs(source, target, resources, phase === 'copy', (done) => onProgress(phase, done, total));
   if ((await unfinishedIn(target)) !== 'copy') {
     const given = await lastIdsOf(target);
     if (Object.keys(given).length > 0) {
       // A finished copy may be run again.
       const isOther = !isDeepStrictEqual(await lastIdsOf(source), given) || (await walk('check'));
-      if (isOther) throw new DatabaseUnusable('it holds other records already');
+      if (isOther) throw new DatabaseUnusable('it already holds other records');
       return counts;
     }
     await target.transact(randomUUID(), [markBegun('copy')]);
@@ -83,15 +80,12 @@ export async function copyDatabase(
   await walk('copy');
   const lastIds = await lastIdsOf(source);
   if (await walk('check'))
-    throw new DatabaseUnusable('somebody wrote to one of the two meanwhile: run it again');
-  await target.transact(randomUUID(), [...giveLastIds(lastIds), markFinished('copy')]);
+    throw new DatabaseUnusable('one of the two databases changed meanwhile: run it again');
+  await target.transact(randomUUID(), [...setLastIds(lastIds), markFinished('copy')]);
   return counts;
 }
 
-/**
- * Compares both databases page by page. Writes pages that differ if `writes`, else resolves with
- * whether one does.
- */
+/** With `writes`, replaces the pages that differ; without, resolves with whether one differs. */
 async function differs(
   source: Source,
   target: Database,
@@ -106,15 +100,16 @@ async function differs(
     while (after < END) {
       const { last, count } = await nextPage(source, resource, after);
       const page = JSON.stringify([after, last]);
-      const [wanted, found] = await Promise.all(
+      const [wanted = '[]', found] = await Promise.all(
         [source, target].map((each) => recordsOn(each, resource, page)),
       );
-      if (wanted !== found && !writes) return true;
       if (wanted !== found) {
-        await target.transact(
-          randomUUID(),
-          replacePage(resource, page, wanted ?? '[]', found === '[]'),
-        );
+        if (!writes) return true;
+        const remove = `DELETE FROM ${resource.table} WHERE ${IS_ON_PAGE}`;
+        await target.transact(randomUUID(), [
+          ...(found === '[]' ? [] : [{ sql: remove, parameter: page }]),
+          { sql: insertSql(resource), parameter: wanted },
+        ]);
       }
       done += count;
       onDone(done);
@@ -124,7 +119,7 @@ async function differs(
   return false;
 }
 
-/** Resolves with the records of a page as a JSON array of arrays. */
+/** Resolves with the records of a page as a JSON array of [id, ...columns]. */
 async function recordsOn({ read }: Source, resource: Resource, page: string): Promise<string> {
   const columns = ['id', ...columnsOf(resource)].join(', ');
   const [row] = await read({
@@ -134,24 +129,4 @@ async function recordsOn({ read }: Source, resource: Resource, page: string): Pr
     parameter: page,
   });
   return String(row?.records);
-}
-
-/** Returns the statements that put `records` in the place of what the page holds. */
-function replacePage(
-  resource: Resource,
-  page: string,
-  records: string,
-  isEmpty: boolean,
-): Statement[] {
-  const { table } = resource;
-  const columns = ['id', ...columnsOf(resource)];
-  const insert = {
-    sql: `
-      INSERT INTO ${table} (${columns.join(', ')})
-      SELECT ${columns.map((_, index) => `value ->> ${index}`).join(', ')} FROM json_each(?1)`,
-    parameter: records,
-  };
-  return isEmpty
-    ? [insert]
-    : [{ sql: `DELETE FROM ${table} WHERE ${IS_ON_PAGE}`, parameter: page }, insert];
 }

@@ -1,19 +1,19 @@
 // The grammar of an export: JSON lines. The first line states how many records follow and which ids
-// were given last; the last line proves that the export is complete. Each line between them is a
-// record as the service returns it, with its type as an additional member.
+// were given last; the last line proves that the export is complete. Each other line is a record as
+// the service returns it, with its type as an additional member.
 import { recordCheck } from '../contract/record.ts';
 import { type Resource, typeOf, valuesOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { RecordValues } from './records.ts';
-import { type Counts, type LastIds, MAX_IMPORTED_ID } from './walk.ts';
+import { type Counts, type LastIds, MAX_IMPORTED_ID, totalOf } from './walk.ts';
 
-/** The content of the first line, both by the name of the table. */
+/** The content of the first line. */
 export interface Head {
-  readonly counts: Readonly<Record<string, number>>;
+  readonly counts: Counts;
   readonly lastIds: LastIds;
 }
 
-/** A record and its resource. */
+/** The record in a line, and its resource. */
 export interface RecordLine {
   readonly resource: Resource;
   readonly values: RecordValues;
@@ -22,10 +22,7 @@ export interface RecordLine {
 /** A parsed line. */
 export type LineValue = Readonly<Record<string, unknown>>;
 
-/**
- * The longest line that is read: a note with the longest texts, each code point written as two
- * escapes, needs 1.2 MB.
- */
+/** The longest line that is read. The longest note, with all its texts escaped, needs 1.2 MB. */
 export const MAX_LINE_BYTES = 2_097_152;
 
 const VERSION = 1;
@@ -37,15 +34,8 @@ const TABLES = RESOURCES.map(({ table }) => table);
 const READERS = new Map(RESOURCES.map((each) => [typeOf(each), readerOf(each)]));
 
 /** Returns the first line. */
-export function headLine({
-  counts,
-  lastIds,
-}: {
-  readonly counts: Counts;
-  readonly lastIds: LastIds;
-}): string {
-  const countByTable = Object.fromEntries(counts.map(({ name, count }) => [name, count]));
-  return `${JSON.stringify({ type: HEAD, version: VERSION, counts: countByTable, last_ids: lastIds })}\n`;
+export function headLine({ counts, lastIds }: Head): string {
+  return `${JSON.stringify({ type: HEAD, version: VERSION, counts, last_ids: lastIds })}\n`;
 }
 
 /** Returns the last line. */
@@ -65,29 +55,20 @@ export function readLine(line: Buffer): LineValue {
 export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): Head {
   if (type !== HEAD) throw new Error('it is not an export of notes-server');
   if (version !== VERSION) {
-    const found =
-      typeof version === 'number' ? `version ${version}` : 'no version that is a number';
-    throw new Error(`it has ${found}; this program knows ${VERSION}`);
+    const found = typeof version === 'number' ? version : 'not a number';
+    throw new Error(`its version is ${found}; this program reads version ${VERSION}`);
   }
   return { counts: numbersByTable('counts', counts), lastIds: numbersByTable('last_ids', lastIds) };
 }
 
-/** Returns the number of records that the first line states. */
-export function totalOfHead({ counts }: Head): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
-/**
- * Whether the line is the last one. Throws if it is, but first line, last line and `records`
- * disagree.
- */
+/** Whether the line is the last one. Throws if it or the first line contradicts `records`. */
 export function isEnd(value: LineValue, records: number, head: Head): boolean {
   if (value.type !== END) return false;
-  const total = totalOfHead(head);
+  const total = totalOf(head.counts);
   if (value.records !== records || total !== records) {
     const stated = typeof value.records === 'number' ? value.records : 'no number';
     throw new Error(
-      `the first line says ${total} records, the last ${stated}, and there are ${records}`,
+      `the first line states ${total} records, the last line ${stated}, but there are ${records}`,
     );
   }
   return true;
@@ -101,8 +82,8 @@ export function readRecord(value: LineValue): RecordLine {
 }
 
 /**
- * Returns a function that returns the record of `resource` in a line, and throws if `check` finds a
- * fault in it. A member that is missing gets its default.
+ * Returns a function that returns the record of `resource` in a line. It throws if an id is
+ * malformed or `check` describes a fault; a missing member gets its default.
  */
 export function readerOf(
   resource: Resource,
@@ -126,16 +107,14 @@ function idIn(value: LineValue, name: string): number {
 }
 
 function numbersByTable(name: string, value: unknown): Record<string, number> {
-  const isObject = typeof value === 'object' && value !== null;
-  const isNumber = (each: unknown) =>
-    Number.isInteger(each) && Number(each) >= 0 && Number(each) <= MAX_IMPORTED_ID;
-  if (
-    !isObject ||
-    !Object.entries(value).every(([table, each]) => TABLES.includes(table) && isNumber(each))
-  ) {
-    throw new Error(
-      `${name} must be whole numbers from 0 to ${MAX_IMPORTED_ID} by ${TABLES.join(', ')}`,
-    );
+  const isValid = ([table, each]: [string, unknown]) =>
+    TABLES.includes(table) &&
+    Number.isInteger(each) &&
+    Number(each) >= 0 &&
+    Number(each) <= MAX_IMPORTED_ID;
+  if (typeof value !== 'object' || value === null || !Object.entries(value).every(isValid)) {
+    const tables = TABLES.join(', ');
+    throw new Error(`${name} must map ${tables} to whole numbers from 0 to ${MAX_IMPORTED_ID}`);
   }
   return { ...value };
 }

@@ -1,4 +1,4 @@
-// Reads an export page by page and checks each line, so that an import only has to add records.
+// Reads an export page by page and checks each line.
 import type { Resource } from '../resources/resource.ts';
 import {
   type Head,
@@ -21,15 +21,15 @@ export interface RecordPage {
   readonly firstLine: number;
 }
 
-/** An export that is being read. Each error names the line. */
+/** An export that is being read. Its errors name the line. */
 export class ExportReader {
   readonly head: Head;
   /** The bytes of the first line. */
   readonly headBytes: Buffer;
   readonly #chunks: AsyncGenerator<readonly Buffer[]>;
   readonly #lastIds = new Map<Resource, number>();
-  /** The lines that came together with the first one. */
-  readonly #ahead: readonly Buffer[];
+  /** The lines after the first one in the first chunk. */
+  readonly #firstLines: readonly Buffer[];
   #line = 1;
   #records = 0;
   #isOver = false;
@@ -38,11 +38,11 @@ export class ExportReader {
 
   private constructor(
     chunks: AsyncGenerator<readonly Buffer[]>,
-    [first, ...ahead]: readonly Buffer[],
+    [first, ...others]: readonly Buffer[],
   ) {
-    if (!first) throw new Error('there is nothing in it');
+    if (!first) throw new Error('it is empty');
     this.#chunks = chunks;
-    this.#ahead = ahead;
+    this.#firstLines = others;
     this.headBytes = first;
     this.head = atLine(1, () => readHead(readLine(first)));
   }
@@ -59,12 +59,12 @@ export class ExportReader {
     }
   }
 
-  /** Reads the records, once. Rejects for the first line that is malformed or missing. */
+  /** Reads the records; call it once. Rejects for the first line that is malformed or missing. */
   async *pages(): AsyncGenerator<RecordPage> {
-    yield* this.#pagesIn(this.#ahead);
+    yield* this.#pagesIn(this.#firstLines);
     for await (const lines of this.#chunks) yield* this.#pagesIn(lines);
     if (!this.#isOver)
-      throw new Error(`the last line is missing: it was cut off after line ${this.#line}`);
+      throw new Error(`the last line is missing: the export ends after line ${this.#line}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -91,14 +91,14 @@ export class ExportReader {
 
   /** Checks a line after the first; returns its record, or undefined for the last line. */
   #take(line: Buffer): RecordLine | undefined {
-    if (this.#isOver) throw new Error('it stands after the last one');
+    if (this.#isOver) throw new Error('nothing may follow the last line of an export');
     const value = readLine(line);
     this.#isOver = isEnd(value, this.#records, this.head);
     if (this.#isOver) return undefined;
     const record = readRecord(value);
     const [id] = record.values;
     if (id <= (this.#lastIds.get(record.resource) ?? 0)) {
-      throw new Error(`the ids of each type must rise, and ${id} does not`);
+      throw new Error(`the ids of each type must rise, but ${id} does not`);
     }
     this.#lastIds.set(record.resource, id);
     this.#records += 1;
@@ -106,7 +106,7 @@ export class ExportReader {
   }
 }
 
-/** Returns the result of `read`; adds the number of the line to its error. */
+/** Returns the result of `read`, whose error gets the number of the line. */
 function atLine<Result>(line: number, read: () => Result): Result {
   try {
     return read();

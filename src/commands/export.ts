@@ -1,24 +1,23 @@
-// The command `export`: writes all data as JSON lines, to a file or to the output.
+// The command `export`: writes all records as JSON lines, to a file or to the output.
 import { isDeepStrictEqual } from 'node:util';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
 import type { Source } from '../storage/unfinished.ts';
-import { inWords } from './counts.ts';
 import { endLine, headLine } from './export-format.ts';
 import { createProgress, type Screen } from './progress.ts';
 import { recordLines } from './records.ts';
-import { countsOf, lastIdsOf, totalOf } from './walk.ts';
+import { countsOf, inWords, lastIdsOf, totalOf } from './walk.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** Writes a text; resolves when it can take the next one. */
+/** Writes a text; resolves when the next one can be written. */
 export type Write = (text: string) => Promise<unknown>;
 
 /**
- * Writes the content of the database `from` to `file`; resolves with a line that says what the file
- * holds. Without a file, writes to `output` and resolves with undefined. The service may keep
- * running: a database file is exported as it is at one moment. Rejects with {@link
- * DatabaseUnusable}, and leaves no file behind; rejects as `output` does.
+ * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
+ * a file, writes to `output` and resolves with undefined. Others may use the database: of a file, a
+ * snapshot is exported. Rejects with {@link DatabaseUnusable}, and leaves no file behind; rejects
+ * as `output` does.
  */
 export async function exportLines(
   from: StorageOptions,
@@ -26,16 +25,16 @@ export async function exportLines(
   output: Write,
   screen: Screen,
 ): Promise<string | undefined> {
-  await using source = await openSource(from, { beside: true });
+  await using source = await openSource(from, { snapshot: true });
   if (file === undefined) {
     await writeLines(source, output, screen);
     return undefined;
   }
-  let held = '';
+  let written = '';
   await writeWhole(file, from.db.kind === 'file' ? from.db.name : undefined, async (handle) => {
-    held = await writeLines(source, (text) => handle.appendFile(text), screen);
+    written = await writeLines(source, (text) => handle.appendFile(text), screen);
   });
-  return `${file} holds ${held}`;
+  return `exported ${written} to ${file}`;
 }
 
 async function writeLines(source: Source, write: Write, screen: Screen): Promise<string> {
@@ -52,9 +51,9 @@ async function writeLines(source: Source, write: Write, screen: Screen): Promise
       progress(done, total);
     }
   }
-  // Others may have written to a cluster meanwhile: it is not read in one transaction.
+  // A cluster is not read in one transaction: others may have written to it meanwhile.
   if (done !== total || !isDeepStrictEqual(await summaryOf(source), summary)) {
-    throw new DatabaseUnusable('records came or went meanwhile: run it again');
+    throw new DatabaseUnusable('records were added or deleted meanwhile: run it again');
   }
   await write(endLine(total));
   return inWords(summary.counts);

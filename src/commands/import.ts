@@ -2,14 +2,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { typeOf } from '../resources/resource.ts';
-import { type Database, DatabaseUnusable } from '../storage/database.ts';
+import { DatabaseUnusable } from '../storage/database.ts';
 import { openTarget, type StorageOptions } from '../storage/open.ts';
-import { totalOfHead } from './export-format.ts';
 import { ExportReader, type RecordPage } from './export-reader.ts';
-import { createProgress, inDigits, type Screen } from './progress.ts';
-import { compare, type Import, importInto } from './records.ts';
-import { lastIdsOf } from './walk.ts';
+import { createProgress, inDigits, type OnProgress, type Screen } from './progress.ts';
+import { compare, importInto, RecordRefused } from './records.ts';
+import { lastIdsOf, totalOf } from './walk.ts';
 
 /** Larger chunks need fewer reads. */
 const CHUNK_BYTES = 262_144;
@@ -17,15 +15,12 @@ const CHUNK_BYTES = 262_144;
 /** 48 bits fit a safe integer. */
 const FINGERPRINT_BYTES = 6;
 
-/** Called with the number of records done and their total. */
-type OnProgress = (done: number, total: number) => void;
-
 /**
  * Adds the records in `file`, or in `input` without a file, to the database `to`; resolves with a
  * line that says how many were added. Identical records that exist already are skipped. Rejects
  * with {@link DatabaseUnusable}, which names the faulty line, if any. What has been added stays,
- * and the next run with the same export continues. A fault in a regular file for a database that is
- * not empty is found before anything is added, except for a missing owner.
+ * and the next run with the same export continues. If the database is not empty and `file` is a
+ * regular file, any fault but a missing owner is found before anything is added.
  */
 export async function importLines(
   file: string | undefined,
@@ -40,13 +35,21 @@ export async function importLines(
     const isRepeatable = file !== undefined && (await stat(file)).isFile();
     await using reader = await open();
     await using target = await openTarget(to, 'import');
-    if (isRepeatable && !(await isEmpty(target))) {
+    const isEmpty = Object.keys(await lastIdsOf(target)).length === 0;
+    if (isRepeatable && !isEmpty) {
       await using rehearsal = await open();
-      await compareAll(rehearsal, target, createProgress(screen, 'compared'));
+      await forEachPage(rehearsal, createProgress(screen, 'compared'), ({ resource, records }) =>
+        compare(target, resource, records),
+      );
     }
-    const added = await addAll(reader, target, createProgress(screen, 'imported'));
-    const records = inDigits(totalOfHead(reader.head));
-    return `${to.db.name} holds the ${records} records of ${from}; ${inDigits(added)} were not there before`;
+    const into = importInto(target, fingerprintOf(reader.headBytes));
+    let added = 0;
+    await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
+      added += await into.add(page.resource, page.records);
+    });
+    await into.finish(reader.head.lastIds);
+    const total = inDigits(totalOf(reader.head.counts));
+    return `imported ${from} into ${to.db.name}: ${total} records, ${inDigits(added)} of them new`;
   } catch (error) {
     throw new DatabaseUnusable(`cannot import ${from}: ${(error as Error).message}`, {
       cause: error,
@@ -58,74 +61,24 @@ function openFile(file: string): AsyncIterable<Buffer> {
   return createReadStream(file, { highWaterMark: CHUNK_BYTES });
 }
 
-async function isEmpty(target: Database): Promise<boolean> {
-  return Object.keys(await lastIdsOf(target)).length === 0;
-}
-
-/**
- * Rejects if a line is malformed, or if an id belongs to another record. Owners may be among the
- * records to add.
- */
-async function compareAll(
-  reader: ExportReader,
-  target: Database,
-  onProgress: OnProgress,
-): Promise<void> {
-  await forEachPage(reader, onProgress, async (page) => {
-    const { taken } = await compare(target, page.resource, page.records);
-    if (taken !== undefined) throw takenError(page, taken);
-  });
-}
-
-/** Adds all records and finishes the import; resolves with how many were added. */
-async function addAll(
-  reader: ExportReader,
-  target: Database,
-  onProgress: OnProgress,
-): Promise<number> {
-  const into = importInto(target, fingerprintOf(reader.headBytes));
-  let added = 0;
-  await forEachPage(reader, onProgress, async (page) => {
-    added += await addPage(into, page);
-  });
-  await into.finish(reader.head.lastIds);
-  return added;
-}
-
+/** Handles all pages in their order. Names the line of a record that `handle` refuses. */
 async function forEachPage(
   reader: ExportReader,
   onProgress: OnProgress,
-  handle: (page: RecordPage) => Promise<void>,
+  handle: (page: RecordPage) => Promise<unknown>,
 ): Promise<void> {
-  const total = totalOfHead(reader.head);
+  const total = totalOf(reader.head.counts);
   let done = 0;
   onProgress(done, total);
   for await (const page of reader.pages()) {
-    await handle(page);
+    await handle(page).catch((error) => {
+      if (!(error instanceof RecordRefused)) throw error;
+      const line = page.firstLine + page.records.findIndex(([id]) => id === error.id);
+      throw new Error(`line ${line}: ${error.message}`, { cause: error });
+    });
     done += page.records.length;
     onProgress(done, total);
   }
-}
-
-async function addPage(into: Import, page: RecordPage): Promise<number> {
-  const result = await into.add(page.resource, page.records);
-  if ('taken' in result) throw takenError(page, result.taken);
-  if ('orphan' in result) {
-    throw new Error(
-      `line ${lineOf(page, result.orphan)}: ${page.resource.owner?.column} names nothing`,
-    );
-  }
-  return result.added;
-}
-
-function takenError(page: RecordPage, id: number): Error {
-  return new Error(
-    `line ${lineOf(page, id)}: another ${typeOf(page.resource)} has the id ${id} already`,
-  );
-}
-
-function lineOf({ records, firstLine }: RecordPage, id: number): number {
-  return firstLine + records.findIndex(([each]) => each === id);
 }
 
 /** Returns a number that identifies the export when its import is run again. */

@@ -3,9 +3,8 @@
 const LINE_FEED = 0x0a;
 
 /**
- * Returns the lines of `chunks` without their line feeds, as many at a time as are available. The
- * last one may lack its line feed. Throws for a line of more than `limitBytes`, before it has been
- * read to its end.
+ * Yields the lines of `chunks` without their line feeds, as many at a time as are available. The
+ * last line may lack its line feed. Throws as soon as a line exceeds `limitBytes`.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,
@@ -26,7 +25,7 @@ export async function* linesOf(
   if (!line.isEmpty) yield [line.finish()];
 }
 
-/** The line whose end has not been found yet. */
+/** A line whose end has not been read yet. */
 class PartialLine {
   readonly #limitBytes: number;
   #parts: Buffer[] = [];

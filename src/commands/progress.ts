@@ -1,4 +1,4 @@
-// Shows the progress of a command: a moving bar on a terminal, otherwise a line for each tenth.
+// Shows the progress of a command: a bar on a terminal, otherwise a line for each tenth.
 
 /** Where progress is shown. */
 export interface Screen {
@@ -6,27 +6,29 @@ export interface Screen {
   write(text: string): void;
 }
 
-/** A line with the largest likely numbers fits 80 columns. */
+/** Called with how much of the total is done. */
+export type OnProgress = (done: number, total: number) => void;
+
+/** With it, a line with the largest likely numbers fits 80 columns. */
 const BAR_WIDTH = 12;
 
-/** The least time between two moves of a bar. */
-const MOVE_MS = 100;
+/** The shortest time between two updates of a bar. */
+const UPDATE_MS = 100;
 
-/** How many lines are written where there is no bar. */
+/** How many lines are written without a bar. */
 const STEPS = 10;
 
 /**
- * Returns a function to be called with how much of the total is done, first with 0. It writes
- * `label`, the share, the rate and the time left to `screen`, and ends the line when all is done.
- * `unit` follows the numbers.
+ * Returns a function to call with how much of the total is done, first with 0. It writes `label`,
+ * the percentage, the rate and the time left to `screen`; `unit` follows the numbers.
  */
 export function createProgress(
   screen: Screen,
   label: string,
   { unit = '', now = () => performance.now() } = {},
-) {
+): OnProgress {
   let begun = Number.NaN;
-  let moved = Number.NEGATIVE_INFINITY;
+  let updated = Number.NEGATIVE_INFINITY;
   let step = 0;
   let ended = false;
 
@@ -37,17 +39,17 @@ export function createProgress(
     const bar = screen.isTerminal ? ` [${'#'.repeat(filled).padEnd(BAR_WIDTH, '-')}]` : '';
     const rate = seconds > 0 ? `, ${inDigits(done / seconds)}${unit}/s` : '';
     const left =
-      done > 0 && done < total ? `, ${inMinutes((seconds * (total - done)) / done)} left` : '';
+      done > 0 && done < total ? `, ${minutesOf((seconds * (total - done)) / done)} left` : '';
     return `${label}${bar} ${Math.floor(part * 100)} % of ${inDigits(total)}${unit}${rate}${left}`;
   }
 
-  return (done: number, total: number): void => {
+  return (done, total) => {
     if (ended) return;
     if (Number.isNaN(begun)) begun = now();
     ended = done >= total;
     if (screen.isTerminal) {
-      if (!ended && now() - moved < MOVE_MS) return;
-      moved = now();
+      if (!ended && now() - updated < UPDATE_MS) return;
+      updated = now();
       // Move to the first column and erase the line.
       screen.write(`\r\u001b[K${text(done, total)}${ended ? '\n' : ''}`);
       return;
@@ -64,7 +66,7 @@ export function inDigits(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-function inMinutes(seconds: number): string {
+function minutesOf(seconds: number): string {
   const whole = Math.ceil(seconds);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }

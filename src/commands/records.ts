@@ -4,31 +4,39 @@ import { columnsOf, type FieldValue, type Resource, typeOf } from '../resources/
 import type { Database } from '../storage/database.ts';
 import { recordSql } from '../storage/record-text.ts';
 import { markFinished, markImport, refuseOtherImport, type Source } from '../storage/unfinished.ts';
-import { END, giveLastIds, IS_ON_PAGE, type LastIds, lastIdsOf, nextPage } from './walk.ts';
+import {
+  END,
+  IS_ON_PAGE,
+  insertSql,
+  type LastIds,
+  lastIdsOf,
+  nextPage,
+  setLastIds,
+} from './walk.ts';
 
 /** A record: its id, the id of its owner, if any, and its values in the order of the fields. */
 export type RecordValues = readonly [id: number, ...values: FieldValue[]];
 
-/**
- * The result of adding records: how many were added, or the id of the first record that cannot be,
- * because its id is taken or its owner is missing.
- */
-export type Addition =
-  | { readonly added: number }
-  | { readonly taken: number }
-  | { readonly orphan: number };
+/** The record with this id cannot be added. */
+export class RecordRefused extends Error {
+  override readonly name = 'RecordRefused';
+  readonly id: number;
+
+  constructor(message: string, id: number) {
+    super(message);
+    this.id = id;
+  }
+}
 
 /** How records compare with those in a database. */
-export interface Comparison {
-  /** How many are there already, with the same values. */
+interface Comparison {
+  /** How many records exist with the same values. */
   readonly same: number;
-  /** The least id that belongs to another record. */
-  readonly taken: number | undefined;
   /** The least id of a record whose owner is missing. */
   readonly orphan: number | undefined;
 }
 
-/** The position of the id, and of the owner's id, in {@link RecordValues}. */
+/** The SQL of the id, and of the owner's id, in {@link RecordValues}. */
 const ID = 'value ->> 0';
 const OWNER_ID = 'value ->> 1';
 
@@ -44,7 +52,9 @@ export async function* recordLines(
   while (after < END) {
     const { last, count } = await nextPage(source, resource, after);
     const [row] = await source.read({
-      sql: `SELECT group_concat(${record}, char(10) ORDER BY id) AS lines FROM ${resource.table} WHERE ${IS_ON_PAGE}`,
+      sql: `
+        SELECT group_concat(${record}, char(10) ORDER BY id) AS lines
+        FROM ${resource.table} WHERE ${IS_ON_PAGE}`,
       parameter: JSON.stringify([after, last]),
     });
     if (count > 0) yield { lines: `${row?.lines}\n`, count };
@@ -52,13 +62,13 @@ export async function* recordLines(
   }
 }
 
-/**
- * An import into a database that nobody else may write to. Both calls reject if another import is
- * unfinished there.
- */
+/** An import. Nobody else may write to the database. Rejects if another import is unfinished. */
 export interface Import {
-  /** Adds the records that are missing, in one transaction; none if one of them cannot be added. */
-  add(resource: Resource, records: readonly RecordValues[]): Promise<Addition>;
+  /**
+   * Adds the records that are missing, in one transaction; resolves with how many. Adds none, and
+   * rejects with {@link RecordRefused}, if an id is taken or an owner is missing.
+   */
+  add(resource: Resource, records: readonly RecordValues[]): Promise<number>;
   /** Makes sure that no id up to `lastIds` is given again, and ends the import. */
   finish(lastIds: LastIds): Promise<void>;
 }
@@ -71,42 +81,47 @@ export function importInto(target: Database, fingerprint: number): Import {
   return {
     async add(resource, records) {
       await refuseOtherImport(target, fingerprint);
-      const { same, taken, orphan } = await compare(target, resource, records);
-      if (taken !== undefined) return { taken };
-      if (orphan !== undefined) return { orphan };
+      const { same, orphan } = await compare(target, resource, records);
+      const { table, owner } = resource;
+      if (owner && orphan !== undefined) {
+        const message = `${owner.column} refers to a ${typeOf(owner.resource)} that does not exist`;
+        throw new RecordRefused(message, orphan);
+      }
+      const sql = `${insertSql(resource)}
+        WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE id = ${ID})`;
+      const insert = { sql, parameter: JSON.stringify(records) };
       const added = records.length - same;
-      const insert = { sql: insertSql(resource), parameter: JSON.stringify(records) };
       if (added > 0) await target.transact(randomUUID(), [...markImport(fingerprint), insert]);
-      return { added };
+      return added;
     },
 
     async finish(lastIds) {
       await refuseOtherImport(target, fingerprint);
       const given = await lastIdsOf(target);
-      const tables = new Set([...Object.keys(given), ...Object.keys(lastIds)]);
-      const last = [...tables].map(
-        (table) => [table, Math.max(given[table] ?? 0, lastIds[table] ?? 0)] as const,
-      );
-      await target.transact(randomUUID(), [
-        ...giveLastIds(Object.fromEntries(last)),
-        markFinished('import'),
-      ]);
+      const tables = Object.keys({ ...given, ...lastIds });
+      const last = tables.map((table) => [table, Math.max(given[table] ?? 0, lastIds[table] ?? 0)]);
+      const statements = [...setLastIds(Object.fromEntries(last)), markFinished('import')];
+      await target.transact(randomUUID(), statements);
     },
   };
 }
 
-/** Compares records with those of `target`, and changes nothing. */
+/**
+ * Compares records with those of `target`, and changes nothing. Rejects with {@link RecordRefused}
+ * if an id belongs to another record.
+ */
 export async function compare(
   target: Source,
   resource: Resource,
   records: readonly RecordValues[],
 ): Promise<Comparison> {
-  const [found] = await target.read({
-    sql: comparisonSql(resource),
-    parameter: JSON.stringify(records),
-  });
+  const parameter = JSON.stringify(records);
+  const [found] = await target.read({ sql: comparisonSql(resource), parameter });
   const idOf = (value: unknown) => (value == null ? undefined : Number(value));
-  return { same: Number(found?.same), taken: idOf(found?.taken), orphan: idOf(found?.orphan) };
+  const taken = idOf(found?.taken);
+  if (taken !== undefined)
+    throw new RecordRefused(`another ${typeOf(resource)} already has the id ${taken}`, taken);
+  return { same: Number(found?.same), orphan: idOf(found?.orphan) };
 }
 
 function comparisonSql(resource: Resource): string {
@@ -117,17 +132,9 @@ function comparisonSql(resource: Resource): string {
   const isOrphan =
     owner && `NOT EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${OWNER_ID})`;
   const orphan = isOrphan ? `(SELECT min(${ID}) FROM json_each(?1) WHERE ${isOrphan})` : 'NULL';
-  // CROSS JOIN keeps the order of the tables: a lookup for each record instead of a scan of the
-  // whole table.
+  // CROSS JOIN fixes the order of the tables: a lookup for each record, not a scan of the table.
   return `
-    SELECT count(*) AS same, min(iif(${same.join(' AND ')}, NULL, found.id)) AS taken, ${orphan} AS orphan
+    SELECT count(*) AS same, min(iif(${same.join(' AND ')}, NULL, found.id)) AS taken,
+      ${orphan} AS orphan
     FROM json_each(?1) CROSS JOIN ${table} AS found ON found.id = ${ID}`;
-}
-
-function insertSql(resource: Resource): string {
-  const stored = ['id', ...columnsOf(resource)];
-  return `
-    INSERT INTO ${resource.table} (${stored.join(', ')})
-    SELECT ${stored.map((_, index) => `value ->> ${index}`).join(', ')} FROM json_each(?1)
-    WHERE NOT EXISTS (SELECT 1 FROM ${resource.table} WHERE id = ${ID})`;
 }

@@ -1,21 +1,16 @@
-// A copy of a database file as it is at one moment. VACUUM INTO reads it in one transaction, beside
-// those who write; SQLite's online backup would begin again whenever another process has written.
+// Writes a snapshot of a database file. VACUUM INTO reads in one transaction while others write;
+// SQLite's online backup would start again whenever another process has written.
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged } from '../storage/database.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { unusable } from '../storage/sqlite/unusable.ts';
 import { refuseUnfinished } from '../storage/unfinished.ts';
+import type { OnProgress } from './progress.ts';
 
-/** How often the size of the growing file is read. */
+/** How often the size of the growing file is checked. */
 const POLL_MS = 100;
 
-/** Called now and then with how many KiB of how many have been written. */
-export type OnWritten = (done: number, total: number) => void;
-
-/**
- * Opens the database file `path` with `open`. Rejects as `open` does, and if an import or copy into
- * the file is unfinished.
- */
+/** Opens `path` with `open`. Also rejects if the file holds an unfinished import or copy. */
 export async function openComplete(
   path: string,
   open: (path: string) => Promise<Connection>,
@@ -31,13 +26,14 @@ export async function openComplete(
 }
 
 /**
- * Writes the current content of `source` to `path`, an empty file. The path must be absolute:
- * SQLite would take one that begins with `file:` for a URI. Rejects as the statements do.
+ * Writes the current content of `source` to `path`, an empty file; calls `onProgress` with KiB. The
+ * path must be absolute: SQLite would take one that begins with `file:` for a URI. Rejects as the
+ * statements do.
  */
 export async function writeSnapshot(
   source: Connection,
   path: string,
-  onWritten: OnWritten,
+  onProgress: OnProgress,
 ): Promise<void> {
   const [size] = await source.run({
     sql: `SELECT (page_count - freelist_count) * page_size / 1024 AS kib
@@ -47,18 +43,18 @@ export async function writeSnapshot(
   const poll = async () => {
     const found = await stat(path).catch(() => undefined);
     // The size is ahead of what has been written, so the total is reported only at the end.
-    if (found) onWritten(Math.min(found.size / 1_024, total - 1), total);
+    if (found) onProgress(Math.min(found.size / 1_024, total - 1), total);
   };
-  onWritten(0, total);
+  onProgress(0, total);
   const timer = setInterval(poll, POLL_MS);
   try {
     await source.run({ sql: 'VACUUM INTO ?1', parameter: path });
   } catch (error) {
     if (error instanceof DatabaseDamaged)
-      throw new Error('what should be in it is damaged', { cause: error });
+      throw new Error('the source is damaged', { cause: error });
     throw error;
   } finally {
     clearInterval(timer);
   }
-  onWritten(total, total);
+  onProgress(total, total);
 }

@@ -1,61 +1,57 @@
-// Walks through all records of a table in pages by rising id, for commands that go through whole
-// tables.
+// What commands need to go through whole databases: counts, pages by rising id, and last ids.
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { DatabaseUnusable, type Statement } from '../storage/database.ts';
 import type { Source } from '../storage/unfinished.ts';
+import { inDigits } from './progress.ts';
 
-/** The number of records in each table, in the order of the resources. */
-export type Counts = readonly { readonly name: string; readonly count: number }[];
+/** The number of records by the name of the table, in the order of the resources. */
+export type Counts = Readonly<Record<string, number>>;
 
-/** The last id given in each table that has given any, by its name. */
+/** The last id given by the name of the table; none for a table that has given none. */
 export type LastIds = Readonly<Record<string, number>>;
 
 /** How much a page may hold; a larger record has a page of its own. */
 export const PAGE = { records: 2_048, bytes: 1_048_576 };
 
-/** Greater than every id. */
+/** No id is greater. */
 export const END = Number.MAX_SAFE_INTEGER;
 
-/**
- * The largest id that is imported: as many ids are left to be given, and JSON can carry them all.
- */
+/** The largest id that is imported. It leaves 2^52 greater ids that JSON can represent exactly. */
 export const MAX_IMPORTED_ID = 2 ** 52;
 
-/**
- * The SQL condition of a page. Its parameter is the JSON array of the id before the page and its
- * last id.
- */
+/** The SQL condition of a page. Its parameter is [the id before the page, its last id] in JSON. */
 export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
 
-/**
- * Counts the records of each resource. Rejects with {@link DatabaseUnusable} for an id that JSON
- * cannot carry.
- */
+/** Counts the records of each resource. Rejects for an id that JSON cannot represent exactly. */
 export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {
-  return Promise.all(
+  const counts = await Promise.all(
     resources.map(async ({ table }) => {
       const [row] = await read({
         sql: `SELECT count(*) AS count, coalesce(max(id), 0) > ${END} AS beyond FROM ${table}`,
       });
-      if (row?.beyond === 1) {
+      if (row?.beyond === 1)
         throw new DatabaseUnusable(
           `${table} has an id beyond ${END}, which this program never gives`,
         );
-      }
-      return { name: table, count: Number(row?.count) };
+      return [table, Number(row?.count)] as const;
     }),
   );
+  return Object.fromEntries(counts);
 }
 
 /** Returns the number of records in all tables. */
 export function totalOf(counts: Counts): number {
-  return counts.reduce((sum, { count }) => sum + count, 0);
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/**
- * Resolves with the last id of the page that follows `after`, or {@link END}, and its number of
- * records.
- */
+/** Returns the counts as text, as in "2 notes, 0 tags". */
+export function inWords(counts: Counts): string {
+  return Object.entries(counts)
+    .map(([table, count]) => `${inDigits(count)} ${table}`)
+    .join(', ');
+}
+
+/** Resolves with the last id of the page after `after`, or {@link END}, and its record count. */
 export async function nextPage(
   { read }: Source,
   resource: Resource,
@@ -76,6 +72,14 @@ export async function nextPage(
   return { last: Number(row?.last ?? END), count: Number(row?.count) };
 }
 
+/** Returns the SQL that inserts records, given as a JSON array of [id, ...columns]. */
+export function insertSql(resource: Resource): string {
+  const columns = ['id', ...columnsOf(resource)];
+  return `
+    INSERT INTO ${resource.table} (${columns.join(', ')})
+    SELECT ${columns.map((_, index) => `value ->> ${index}`).join(', ')} FROM json_each(?1)`;
+}
+
 /** Resolves with the last ids, by table in alphabetical order. */
 export async function lastIdsOf({ read }: Source): Promise<LastIds> {
   const found = await read({
@@ -85,7 +89,7 @@ export async function lastIdsOf({ read }: Source): Promise<LastIds> {
 }
 
 /** Returns the statements that set the last ids to `lastIds`. */
-export function giveLastIds(lastIds: LastIds): Statement[] {
+export function setLastIds(lastIds: LastIds): Statement[] {
   return [
     { sql: 'DELETE FROM sqlite_sequence' },
     {

@@ -1,5 +1,5 @@
-// Writes files that are never seen half-written: each is written under another name in the same
-// folder, synced to disk and then renamed.
+// Writes files so that nobody sees them half-written: each is written under a temporary name in the
+// same folder, synced to disk and then renamed.
 import type { Stats } from 'node:fs';
 import {
   type FileHandle,
@@ -15,34 +15,33 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { reservedNames } from '../storage/sqlite/files.ts';
 
-/** The mode of a private file, and masks for the bits of the owner and of everybody. */
 const PRIVATE_MODE = 0o600;
-const OWNERS_BITS = 0o700;
+const OWNER_BITS = 0o700;
 const ALL_BITS = 0o777;
 
-/** Stands between the final name and the process id in the name of an unfinished file. */
+/** A temporary name is the final name, this, and the process id. */
 const UNFINISHED = '.unfinished-';
 
-/**
- * The database that the content comes from, and the file whose owner and mode are copied; without
- * one, the file is private.
- */
-export interface Model {
+/** Writes the whole content to an open file, which is at `path`. */
+type WriteFile = (file: FileHandle, path: string) => Promise<void>;
+
+interface Model {
+  /** The database from which the content comes. */
   readonly source: string | undefined;
+  /** The file whose owner and mode are copied. Without it, the file is private. */
   readonly like: string | undefined;
 }
 
 /**
- * Creates the file `target`. `write` gets the open file and its path, and writes the whole content.
- * The file gets the owner and mode of `source`, the database that the content comes from, if any.
- * Rejects with {@link DatabaseUnusable}, and leaves nothing behind, if `target` exists, is a name
- * that SQLite reserves for `source`, or cannot be written, or if `write` rejects. Removes what runs
- * that were killed have left behind.
+ * Creates the file `target` with what `write` writes. It gets the owner and mode of `source`, the
+ * database from which the content comes, if any. Rejects with {@link DatabaseUnusable}, and leaves
+ * nothing behind, if `target` exists, is a name that SQLite reserves for `source`, or cannot be
+ * written, or if `write` rejects. Removes the temporary files of killed processes.
  */
 export async function writeWhole(
   target: string,
   source: string | undefined,
-  write: (file: FileHandle, path: string) => Promise<void>,
+  write: WriteFile,
 ): Promise<void> {
   await refusePresent(target);
   await makeWhole(target, { source, like: source }, write, async (unfinished) => {
@@ -51,24 +50,21 @@ export async function writeWhole(
   });
 }
 
-/**
- * Like {@link writeWhole}, except that `target` may exist, and that `place` gives the finished file
- * its name.
- */
+/** Like {@link writeWhole}, but `target` may exist, and `publish` gives the file its final name. */
 export async function makeWhole(
   target: string,
   { source, like }: Model,
-  write: (file: FileHandle, path: string) => Promise<void>,
-  place: (unfinished: string) => Promise<void>,
+  write: WriteFile,
+  publish: (unfinished: string) => Promise<void>,
 ): Promise<void> {
   try {
     const folder = await realpath(dirname(target));
     const path = join(folder, basename(target));
     if (source !== undefined && reservedNames(source).includes(path)) {
-      throw new Error(`SQLite keeps there what belongs to ${source}`);
+      throw new Error(`SQLite reserves this name for ${source}`);
     }
     await removeLeftovers(path, source);
-    await writeAndPlace(`${path}${UNFINISHED}${process.pid}`, like, write, place);
+    await writeAndPublish(`${path}${UNFINISHED}${process.pid}`, like, write, publish);
     await syncFolder(folder);
   } catch (error) {
     throw new DatabaseUnusable(`cannot write ${target}: ${(error as Error).message}`, {
@@ -77,44 +73,40 @@ export async function makeWhole(
   }
 }
 
-/**
- * Removes the files of runs whose process has ended. Rejects, and removes nothing, if one of them
- * is `source`.
- */
+/** Removes temporary files whose process has ended; rejects, and removes none, if one is `source`. */
 async function removeLeftovers(path: string, source: string | undefined): Promise<void> {
   const prefix = `${basename(path)}${UNFINISHED}`;
   const names = (await readdir(dirname(path))).filter((name) => {
-    const process = name.startsWith(prefix)
-      ? /^(\d+)(?:-journal)?$/.exec(name.slice(prefix.length))?.[1]
-      : undefined;
-    return process !== undefined && isOver(Number(process));
+    if (!name.startsWith(prefix)) return false;
+    const [, pid] = /^(\d+)(?:-journal)?$/.exec(name.slice(prefix.length)) ?? [];
+    return pid !== undefined && hasEnded(Number(pid));
   });
   const leftovers = names.map((name) => join(dirname(path), name));
   for (const left of leftovers) {
     if (source !== undefined && (await realpath(source)) === left) {
-      throw new Error(`${source} has a name of what is made on the way: give it another`);
+      throw new Error(`${source} has the name of a temporary file: rename it first`);
     }
   }
   for (const left of leftovers) await rm(left, { force: true });
 }
 
 /** Whether no other process has this id. */
-function isOver(number: number): boolean {
-  if (number === process.pid) return true;
+function hasEnded(pid: number): boolean {
+  if (pid === process.pid) return true;
   try {
     // Signal 0 only checks whether the process exists.
-    process.kill(number, 0);
+    process.kill(pid, 0);
     return false;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
 
-async function writeAndPlace(
+async function writeAndPublish(
   unfinished: string,
   like: string | undefined,
-  write: (file: FileHandle, path: string) => Promise<void>,
-  place: (unfinished: string) => Promise<void>,
+  write: WriteFile,
+  publish: (unfinished: string) => Promise<void>,
 ): Promise<void> {
   const file = await open(unfinished, 'wx', PRIVATE_MODE);
   try {
@@ -122,10 +114,9 @@ async function writeAndPlace(
     await write(file, unfinished);
     if (model) await allowAs(file, model);
     await file.sync();
-    if (!(await isAt(file, unfinished)))
-      throw new Error('somebody else writes to it at this moment');
-    if ((await file.stat()).size === 0) throw new Error('nothing has been written to it');
-    await place(unfinished);
+    if (!(await isAt(file, unfinished))) throw new Error('another process is writing it');
+    if ((await file.stat()).size === 0) throw new Error('nothing was written to it');
+    await publish(unfinished);
   } catch (error) {
     if (await isAt(file, unfinished)) await rm(unfinished, { force: true });
     throw error;
@@ -140,7 +131,7 @@ export async function isPresent(path: string): Promise<boolean> {
 }
 
 async function refusePresent(path: string): Promise<void> {
-  if (await isPresent(path)) throw new DatabaseUnusable(`${path} is there already`);
+  if (await isPresent(path)) throw new DatabaseUnusable(`${path} already exists`);
 }
 
 /** Grants nobody more access to the file than `model` does. */
@@ -149,7 +140,7 @@ async function allowAs(file: FileHandle, { uid, gid, mode }: Stats): Promise<voi
     () => true,
     () => false,
   );
-  await file.chmod(mode & (isOwned ? ALL_BITS : OWNERS_BITS));
+  await file.chmod(mode & (isOwned ? ALL_BITS : OWNER_BITS));
 }
 
 /** Whether `path` still refers to the file. */

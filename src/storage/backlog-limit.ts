@@ -1,9 +1,7 @@
-// Decides how long a queue may grow: as long as recent throughput can serve in a short time, plus a
-// burst now and then.
+// Decides whether a queue is full: it may hold what recent throughput can serve in a short time,
+// and now and then a burst.
 
-/**
- * How large a batch and its queue may grow. Sizes are in the unit of the batcher's `size` option.
- */
+/** The limits of a batch and of its queue. Sizes are in the unit of the batcher's `size` option. */
 export const BATCH_LIMITS = {
   batchItems: 512,
   batchSize: 4_194_304,
@@ -11,8 +9,7 @@ export const BATCH_LIMITS = {
   queueSize: 67_108_864,
   /**
    * This many items may always wait. Beyond it, only what recent throughput serves within `waitMs`
-   * or
-   * `waitBatches`, whichever is longer.
+   * or `waitBatches`, whichever is longer.
    */
   shortItems: 128,
   waitMs: 50,
@@ -22,13 +19,13 @@ export const BATCH_LIMITS = {
   burstItemMs: 4,
 };
 
-/** The weight of one batch in the moving averages. */
+/** The moving sums cover about this many batches. */
 const SMOOTHING = 8;
 
 /** The limit of one queue. */
 export class BacklogLimit {
   readonly #limits: typeof BATCH_LIMITS;
-  /** Moving averages over recent batches; `ms` is the wall-clock time from one to the next. */
+  /** Moving sums over recent batches; `ms` is the time from the end of one to the next. */
   readonly #recent = { items: 1, batches: 1, ms: 0 };
   #lastDoneMs = 0;
   #tokens: number;
@@ -40,10 +37,7 @@ export class BacklogLimit {
     this.#tokens = limits.burstItems;
   }
 
-  /**
-   * Whether a queue of `length` items and `size` has no room for an item of `itemSize`. May spend a
-   * token.
-   */
+  /** Whether there is no room for an item in a queue of this length and size. May spend a token. */
   isFull(length: number, size: number, itemSize: number): boolean {
     const { queueItems, queueSize } = this.#limits;
     if (length >= queueItems || size + itemSize > queueSize) return true;
@@ -51,8 +45,7 @@ export class BacklogLimit {
       this.#wasShort = true;
       return false;
     }
-    // Refill only where a burst begins: a queue that stays long is not a burst, however slowly it
-    // grows.
+    // Refill only where a burst begins: a queue that stays long must not get more tokens.
     if (this.#wasShort) this.#refill();
     this.#wasShort = false;
     if (this.#tokens < 1) return true;
@@ -60,7 +53,7 @@ export class BacklogLimit {
     return false;
   }
 
-  /** Takes a finished batch into account; `startMs` is when its lane began to work. */
+  /** Records a finished batch of `items`; `startMs` is when its lane began to work. */
   measure(startMs: number, items: number): void {
     const now = performance.now();
     const recent = this.#recent;

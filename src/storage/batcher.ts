@@ -20,24 +20,18 @@ export interface BatchMeter {
 
 /** What a batcher depends on. */
 export interface BatcherOptions<Item, Outcome> {
-  /**
-   * Runs one batch; resolves with the outcome of each item, in order. If it rejects, nothing was
-   * done.
-   */
+  /** Runs a batch; resolves with the outcomes in order. If it rejects, nothing was done. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Awaited before a batch is formed: what arrives meanwhile joins the batch. Default: nothing. */
+  /** Awaited before a batch is formed; items that arrive meanwhile join it. */
   readonly ready?: (() => Promise<void>) | undefined;
-  /** What an item adds to the size of its batch. Default: nothing. */
+  /** Returns what an item adds to the size of its batch. Default: 0. */
   readonly size?: (item: Item) => number;
-  /**
-   * Called with each item of a batch; an item for which it throws is left out and rejects with that
-   * error.
-   */
+  /** Called with each item of a batch. If it throws, the item is left out and rejects. */
   readonly check?: (item: Item) => void;
-  /** How many batches may run at a time. Default: one, so that items keep their order. */
+  /** How many batches may run at a time. Default: 1, which keeps the order of the items. */
   readonly lanes?: number;
-  /** Whether the engine runs on another core than the event loop. Default: whether there is one. */
-  readonly beside?: boolean;
+  /** Whether batches and the event loop run on different cores. Default: if there are several. */
+  readonly isParallel?: boolean;
   readonly limits?: typeof BATCH_LIMITS;
   readonly meter?: BatchMeter | undefined;
 }
@@ -49,80 +43,76 @@ interface Waiting<Item, Outcome> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A shared instance: capturing a stack trace for each refusal costs more than a read. */
+/** A shared instance, because capturing a stack trace costs more than a read. */
 const QUEUE_FULL = new QueueFull('the queue of waiting calls is full');
 
-/** Runs items in batches, each of the items that have waited longest. */
+const DEFAULTS = {
+  size: () => 0,
+  check: () => {},
+  lanes: 1,
+  isParallel: availableParallelism() > 1,
+  limits: BATCH_LIMITS,
+};
+
+type CompleteOptions<Item, Outcome> = BatcherOptions<Item, Outcome> &
+  Required<Pick<BatcherOptions<Item, Outcome>, keyof typeof DEFAULTS>>;
+
+/** Runs items in batches, oldest first. */
 export class Batcher<Item, Outcome> {
-  readonly #run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  readonly #ready: (() => Promise<void>) | undefined;
-  readonly #size: (item: Item) => number;
-  readonly #check: (item: Item) => void;
-  readonly #lanes: number;
-  readonly #beside: boolean;
-  readonly #limits: typeof BATCH_LIMITS;
-  readonly #meter: BatchMeter | undefined;
+  readonly #options: CompleteOptions<Item, Outcome>;
   readonly #backlog: BacklogLimit;
   #queue: Waiting<Item, Outcome>[] = [];
   #queuedSize = 0;
   #busyLanes = 0;
   /** How many items at the head of the queue run one by one, because their batch failed. */
-  #alone = 0;
+  #retries = 0;
 
   constructor(options: BatcherOptions<Item, Outcome>) {
-    const { run, ready, size, check, lanes, beside, limits, meter } = options;
-    this.#run = run;
-    this.#ready = ready;
-    this.#size = size ?? (() => 0);
-    this.#check = check ?? (() => {});
-    this.#lanes = lanes ?? 1;
-    this.#beside = beside ?? availableParallelism() > 1;
-    this.#limits = limits ?? BATCH_LIMITS;
-    this.#meter = meter;
-    this.#backlog = new BacklogLimit(this.#limits);
-    meter?.watch(() => this.#queue.length);
+    this.#options = { ...DEFAULTS, ...options };
+    this.#backlog = new BacklogLimit(this.#options.limits);
+    options.meter?.watch(() => this.#queue.length);
   }
 
   /**
    * Runs an item and resolves with its outcome. A batch that fails is run again item by item, so
-   * that an item rejects with its own error only. Rejects with {@link QueueFull}, and with {@link
-   * DatabaseUnavailable} if a batch ahead found the database unavailable.
+   * that each item rejects with its own error only. Rejects with {@link QueueFull}, and with
+   * {@link DatabaseUnavailable} if an earlier batch found the database unavailable.
    */
   submit(item: Item): Promise<Outcome> {
-    const itemSize = this.#size(item);
+    const itemSize = this.#options.size(item);
     if (this.#backlog.isFull(this.#queue.length, this.#queuedSize, itemSize))
       return Promise.reject(QUEUE_FULL);
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, itemSize, resolve, reject });
       this.#queuedSize += itemSize;
-      if (this.#busyLanes === this.#lanes) return;
+      if (this.#busyLanes === this.#options.lanes) return;
       this.#busyLanes += 1;
-      // After all available input has been read, so that calls which arrived together share a
-      // batch.
+      // Wait until all available input has been read: calls that arrived together share a batch.
       setImmediate(() => this.#work());
     });
   }
 
   /** Works as one lane until the queue is empty. */
   async #work(): Promise<void> {
+    const { run, ready, isParallel, meter } = this.#options;
     let startMs = performance.now();
     while (this.#queue.length > 0) {
-      if (this.#ready) await this.#ready();
+      if (ready) await ready();
       const batch = this.#nextBatch().filter((each) => this.#isWanted(each));
       if (batch.length === 0) continue;
       try {
         const started = performance.now();
-        const outcomes = await this.#run(batch.map(({ item }) => item));
-        this.#meter?.done(batch.length, performance.now() - started);
+        const outcomes = await run(batch.map(({ item }) => item));
+        meter?.done(batch.length, performance.now() - started);
         this.#backlog.measure(startMs, batch.length);
         batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
       } catch (error) {
         startMs = performance.now();
         this.#fail(batch, error);
       }
-      // On a single core, let the answers go out first: those who get them ask again, and a larger
-      // batch costs less.
-      if (!this.#beside && batch.length > 1) await nextTurn().then(() => nextTurn());
+      // On a single core, let the answers go out first: their clients send the next requests, which
+      // join a larger batch.
+      if (!isParallel && batch.length > 1) await nextTurn().then(() => nextTurn());
     }
     this.#busyLanes -= 1;
   }
@@ -130,7 +120,7 @@ export class Batcher<Item, Outcome> {
   #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
     if (error instanceof DatabaseUnavailable) {
       rejectAll(batch, error);
-      // Those behind would only find out later, one batch after the other.
+      // All others would fail in the same way, one batch after the other.
       rejectAll(this.#takeAll(), asUnavailable(error));
     } else if (batch.length === 1) {
       rejectAll(batch, error);
@@ -140,8 +130,8 @@ export class Batcher<Item, Outcome> {
   }
 
   #nextBatch(): Waiting<Item, Outcome>[] {
-    const { batchItems, batchSize } = this.#limits;
-    const maxItems = this.#alone > 0 ? 1 : batchItems;
+    const { batchItems, batchSize } = this.#options.limits;
+    const maxItems = this.#retries > 0 ? 1 : batchItems;
     let count = 0;
     let size = 0;
     for (const { itemSize } of this.#queue) {
@@ -152,13 +142,13 @@ export class Batcher<Item, Outcome> {
     const batch = this.#queue.slice(0, count);
     this.#queue = this.#queue.slice(count);
     this.#queuedSize -= size;
-    if (this.#alone > 0) this.#alone -= 1;
+    if (this.#retries > 0) this.#retries -= 1;
     return batch;
   }
 
   #isWanted({ item, reject }: Waiting<Item, Outcome>): boolean {
     try {
-      this.#check(item);
+      this.#options.check(item);
       return true;
     } catch (error) {
       reject(error);
@@ -169,19 +159,19 @@ export class Batcher<Item, Outcome> {
   #putBack(batch: readonly Waiting<Item, Outcome>[]): void {
     this.#queue = [...batch, ...this.#queue];
     this.#queuedSize += batch.reduce((sum, { itemSize }) => sum + itemSize, 0);
-    this.#alone += batch.length;
+    this.#retries += batch.length;
   }
 
   #takeAll(): Waiting<Item, Outcome>[] {
     const all = this.#queue;
     this.#queue = [];
     this.#queuedSize = 0;
-    this.#alone = 0;
+    this.#retries = 0;
     return all;
   }
 }
 
-/** Returns the error for items that had not begun: about them nothing is uncertain. */
+/** Returns the error for items that had not begun, whose outcome is certain. */
 function asUnavailable(error: DatabaseUnavailable): DatabaseUnavailable {
   return error instanceof DatabaseUncertain
     ? new DatabaseUnavailable(error.message, { cause: error })

@@ -1,5 +1,5 @@
-// The seam between the service and its storage engine. It is so small that the same batches drive a
-// local file and a distributed engine.
+// The interface between the service and its storage engine: small enough for a local file and for
+// a cluster.
 
 /** A row as the engine returns it: column name to value. */
 export type Row = Readonly<Record<string, string | number | null>>;
@@ -13,9 +13,8 @@ export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
   /**
-   * An SQL expression over the same parameter: the JSON array of the rows that `sql` will return,
-   * evaluated right before it. An engine whose answers can get lost stores these rows, so that it
-   * can return them again.
+   * An SQL expression over the same parameter, evaluated right before `sql`: the JSON array of the
+   * rows that `sql` will return. An engine whose answers can get lost stores these rows.
    */
   readonly rows?: string;
 }
@@ -25,31 +24,24 @@ export interface Statement {
  * can help, and with {@link DatabaseDamaged} when it reads damaged data.
  */
 export interface Database {
-  /**
-   * Runs one SELECT on a snapshot that contains every transaction that had resolved before the
-   * call.
-   */
+  /** Runs one SELECT on a snapshot that contains every transaction resolved before the call. */
   read(statement: Statement): Promise<readonly Row[]>;
   /**
-   * Runs the statements as one transaction: all or nothing, durable when it resolves. Returns the
-   * rows of each.
-   * `batchId` names the batch, so that an engine that lost the answer can send it again.
+   * Runs the statements as one transaction: all or nothing, durable when it resolves. Resolves with
+   * the rows of each. `batchId` lets an engine that lost the answer send the batch again.
    */
   transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
-  /**
-   * Resolves when a transaction can begin at once. Only a database that takes turns with others has
-   * it: what arrives while it waits joins the batch.
-   */
+  /** Resolves when a transaction can begin at once. Only a shared write lease needs it. */
   writable?(): Promise<void>;
-  /** Resolves when every connection that the service uses has answered a real query. */
+  /** Resolves when every connection has answered a query that reads the database. */
   ping(): Promise<void>;
   /** Waits for the work in progress, then releases the engine. No call may follow. */
   close(): Promise<void>;
 }
 
 /**
- * The database cannot serve now: it is busy, full or gone. Unless it is uncertain, the failed call
- * changed nothing.
+ * The database cannot serve now: it is busy, full or gone. Except for {@link DatabaseUncertain},
+ * the failed call changed nothing.
  */
 export class DatabaseUnavailable extends Error {
   override readonly name: string = 'DatabaseUnavailable';
@@ -60,18 +52,12 @@ export class DatabaseUncertain extends DatabaseUnavailable {
   override readonly name = 'DatabaseUncertain';
 }
 
-/**
- * Some stored data cannot be read. The call that needs it fails and changes nothing; other calls
- * may succeed.
- */
+/** Some stored data cannot be read. The call changed nothing; other calls may succeed. */
 export class DatabaseDamaged extends Error {
   override readonly name = 'DatabaseDamaged';
 }
 
-/**
- * The database cannot be used at all. The message is one line for a person; it ends the start or
- * the command.
- */
+/** The database cannot be used, so the start or the command fails. The message is one line. */
 export class DatabaseUnusable extends Error {
   override readonly name = 'DatabaseUnusable';
 }

@@ -1,18 +1,14 @@
-// Where data is kept: in a SQLite file, in memory, or on a cluster. The text that names it is
-// parsed here and nowhere else.
+// Where data is kept: in a SQLite file, in memory, or on a cluster.
 import { type NamedCluster, parseCluster } from './rqlite/address.ts';
 
-/** A place for data; `name` is the text that named it. */
+/** Where data is kept; `name` is the text that was parsed. */
 export type Location =
   | { readonly kind: 'memory'; readonly name: string }
-  /** The name is the path. */
+  /** The name is the path of the file. */
   | { readonly kind: 'file'; readonly name: string }
   | ({ readonly kind: 'cluster'; readonly name: string } & NamedCluster);
 
-/**
- * Parses `:memory:`, `rqlite://...` or the path of a file; undefined for a malformed cluster, other
- * URLs and an empty text.
- */
+/** Parses `:memory:`, `rqlite://...` or a file path; undefined for anything else. */
 export function parseLocation(name: string): Location | undefined {
   if (name === ':memory:') return { kind: 'memory', name };
   const cluster = parseCluster(name);

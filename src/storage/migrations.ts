@@ -7,9 +7,9 @@ import { tags } from '../resources/tags.ts';
 import { type Database, DatabaseUnusable, type Statement } from './database.ts';
 
 /**
- * A block is a run of 2^BLOCK_BITS ids. The counter table of a resource holds the number of records
- * in each block, so that a page at any offset is found without walking there. A change needs a
- * migration of all counters.
+ * A block is a range of 2^BLOCK_BITS ids. The counter table of a resource holds the number of
+ * records in each block, so that a page at any offset is found without reading what precedes it. A
+ * change needs a migration of all counters.
  */
 export const BLOCK_BITS = 10;
 
@@ -60,7 +60,7 @@ const FIRST = [
   ...blockCounter(comments),
 ];
 
-/** Creates the table of versions if it is missing. */
+/** The SQL that creates the table of versions if it is missing. */
 export const VERSIONS_TABLE =
   'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT';
 
@@ -70,10 +70,7 @@ const STEPS: readonly (readonly string[])[] = [FIRST];
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
-/**
- * Brings the database to the version of this program. Several processes may call it at once.
- * Rejects as {@link storedVersion} does.
- */
+/** Migrates the database; several processes may do so at once. Rejects as {@link storedVersion}. */
 export async function migrate(
   database: Database,
   steps: readonly (readonly string[])[] = STEPS,
@@ -85,8 +82,7 @@ export async function migrate(
     try {
       await database.transact(`migration-${version + 1}`, statementsOf(step, version + 1));
     } catch (error) {
-      // Another process may have taken the same step: then this one failed on the primary key of
-      // the versions.
+      // If another process has taken the same step, this one failed on the key of the versions.
       if ((await storedVersion(database.read, steps.length)) === version) throw error;
     }
   }

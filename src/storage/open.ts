@@ -6,7 +6,7 @@ import { migrate } from './migrations.ts';
 import type { NamedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { openSqlite } from './sqlite/engine.ts';
-import { openAlone, openBeside } from './sqlite/existing.ts';
+import { openAlone, openShared } from './sqlite/existing.ts';
 import { unusable } from './sqlite/unusable.ts';
 import { type Filling, refuseUnfinished, type Source } from './unfinished.ts';
 
@@ -27,10 +27,7 @@ export async function openStorage(options: StorageOptions): Promise<Database> {
   return prepare(database, options, [migrate, refuseUnfinished]);
 }
 
-/**
- * Opens the database to fill it, as {@link openStorage} does; a file so that nobody else can use
- * it. It may have been left by an unfinished run of the same kind.
- */
+/** Opens as {@link openStorage}, a file exclusively, to start or to continue this filling. */
 export async function openTarget(
   options: StorageOptions,
   filling: Filling,
@@ -43,22 +40,22 @@ export async function openTarget(
 }
 
 /**
- * Opens the database to read all of it: a file so that nobody else can use it or, with `beside`, as
- * it is at this moment; a cluster while others may change it. Rejects with {@link
- * DatabaseUnusable}, also if there is none.
+ * Opens the database to read all of it: a file exclusively or, with `snapshot`, as it is now, while
+ * others use it; a cluster while others may change it. Rejects with {@link DatabaseUnusable}, also
+ * if there is none.
  */
 export async function openSource(
   options: StorageOptions,
-  { beside = false } = {},
+  { snapshot = false } = {},
 ): Promise<Source & Closable & AsyncDisposable> {
   const { db } = options;
   const source = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options, { toRead: true })
-    : openFileToRead(db.name, beside));
+    : openFileToRead(db.name, snapshot));
   return prepare(source, options, [refuseUnfinished]);
 }
 
-/** Takes the steps that precede the use of `database`, and closes it if one fails. */
+/** Takes `steps` before the database is used, and closes it if one fails. */
 async function prepare<Opened extends Closable>(
   database: Opened,
   { db }: StorageOptions,
@@ -73,10 +70,10 @@ async function prepare<Opened extends Closable>(
   }
 }
 
-async function openFileToRead(path: string, beside: boolean): Promise<Source & Closable> {
-  const connection = await (beside ? openBeside(path) : openAlone(path));
-  // One transaction for everything that is read: it does not see later writes.
-  if (beside) await connection.exclusively(() => connection.execute('BEGIN'));
+async function openFileToRead(path: string, snapshot: boolean): Promise<Source & Closable> {
+  const connection = await (snapshot ? openShared(path) : openAlone(path));
+  // One transaction for all reads: it does not see later writes.
+  if (snapshot) await connection.exclusively(() => connection.execute('BEGIN'));
   return {
     read: (statement) => connection.exclusively(() => connection.run(statement)),
     close: () => connection.close(),
@@ -98,7 +95,7 @@ async function openCluster(
   }
 }
 
-/** Resolves with the text of the file without the line feed that editors put at its end. */
+/** Resolves with the text of the file, without a line feed at its end. */
 async function readPassword(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');

@@ -1,8 +1,8 @@
-// The text of a record, which is what clients get: made by SQLite for a record that is read, and
-// here for one that was just written. Both functions produce the same bytes.
+// The JSON text of a record, as clients get it: SQLite makes it for a record that is read, and
+// `recordText` for one that was just written. Both produce the same bytes.
 import { columnsOf, type Field, type FieldValue, type Resource } from '../resources/resource.ts';
 
-/** Returns the SQL of a record as JSON text; `type`, if given, becomes its first member. */
+/** Returns the SQL of a record's JSON text; `type`, if given, becomes its first member. */
 export function recordSql(resource: Resource, type?: string): string {
   const { table, fields } = resource;
   const members = ['id', ...columnsOf(resource)].map(
@@ -28,10 +28,7 @@ export function recordText(
   return `${text}}`;
 }
 
-/**
- * Returns the SQL that tells whether the owner with this `id` (also SQL) exists; true for a
- * resource without owner.
- */
+/** Returns the SQL condition that the owner with this `id` (SQL) exists; TRUE without owners. */
 export function ownerExistsSql({ owner }: Resource, id: string): string {
   return owner ? `EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${id})` : 'TRUE';
 }

@@ -13,10 +13,7 @@ import type { Values, Write, WriteKind } from './writer.ts';
  * serve now.
  */
 export interface Table {
-  /**
-   * Stores a record, `values` in the order of the fields; resolves with its id, or undefined if the
-   * owner is missing.
-   */
+  /** Stores a record; resolves with its id, or undefined if the owner is missing. */
   create(values: readonly FieldValue[], owner?: number): Promise<number | undefined>;
   /** Resolves with the record as JSON text, or undefined. */
   read(id: number, owner?: number): Promise<string | undefined>;
@@ -26,8 +23,8 @@ export interface Table {
   remove(id: number, owner?: number): Promise<boolean>;
   /**
    * Resolves with at most `limit` records by rising id, after skipping `offset`; undefined if the
-   * owner is missing.
-   * `check` is called right before the page is read; if it throws, the page is not read and the call rejects.
+   * owner is missing. `check` is called right before the page is read; if it throws, the call
+   * rejects.
    */
   page(
     limit: number,
@@ -37,16 +34,13 @@ export interface Table {
   ): Promise<Page | undefined>;
 }
 
-/** Observe the reads of single records and of pages. */
+/** The meters of the reads of single records and of pages. */
 export interface TableMeters {
   readonly read: BatchMeter;
   readonly page: BatchMeter;
 }
 
-/**
- * Returns the table of `resource` in `database`. All writes go through `write`; `meters` observe
- * the reads.
- */
+/** Returns the table of `resource`, whose writes go through `write`; `meters` observe the reads. */
 export function createTable(
   resource: Resource,
   database: Database,
@@ -54,19 +48,19 @@ export function createTable(
   meters?: TableMeters,
 ): Table {
   const sql = statementsOf(resource);
-  const { owner: owned } = resource;
+  const isOwned = resource.owner !== undefined;
   const readPage = createPages(resource, database, meters?.page);
   const reads = createReads(resource, sql.read, database, meters?.read);
-  const foundOrNot: WriteKind<boolean>['outcomes'] = (writes, rows) =>
-    found(writes, rows, owned ? 1 : 0);
+  const outcomes = (writes: readonly Values[], rows: readonly Row[]) =>
+    wereFound(writes, rows, isOwned ? 1 : 0);
   const creation: WriteKind<number | undefined> = {
     ...sql.create,
-    outcomes: (writes, rows) => createdIds(writes, rows, owned !== undefined),
+    outcomes: (writes, rows) => createdIds(writes, rows, isOwned),
   };
-  const replacement: WriteKind<boolean> = { ...sql.replace, outcomes: foundOrNot };
-  const removal: WriteKind<boolean> = { ...sql.remove, outcomes: foundOrNot };
+  const replacement: WriteKind<boolean> = { ...sql.replace, outcomes };
+  const removal: WriteKind<boolean> = { ...sql.remove, outcomes };
   const withOwner = (values: readonly FieldValue[], owner = 0): Values =>
-    owned ? [owner, ...values] : values;
+    isOwned ? [owner, ...values] : values;
 
   return {
     create: (values, owner) => write(creation, undefined, withOwner(values, owner)),
@@ -77,10 +71,7 @@ export function createTable(
   };
 }
 
-/**
- * Returns the id of each created record. Ids rise with the order of the writes; a missing owner
- * returns no row.
- */
+/** Returns the ids of the created records, which rise in the order of the writes. */
 function createdIds(
   writes: readonly Values[],
   rows: readonly Row[],
@@ -93,7 +84,7 @@ function createdIds(
   return writes.map(([owner]) => (owners.has(owner) ? ids[next++] : undefined));
 }
 
-function found(writes: readonly Values[], rows: readonly Row[], idPosition: number): boolean[] {
+function wereFound(writes: readonly Values[], rows: readonly Row[], idPosition: number): boolean[] {
   const ids = new Set<unknown>(rows.map((row) => row.id));
   return writes.map((values) => ids.has(values[idPosition]));
 }
@@ -110,9 +101,9 @@ function createReads(
   database: Database,
   meter: BatchMeter | undefined,
 ) {
-  // Bare ids where there are no owners: SQLite unpacks them faster than arrays.
+  // SQLite unpacks bare ids faster than arrays.
   const keyOf = ({ id, owner }: RecordKey) => (owned ? [owner, id] : id);
-  /** How the text of a record begins, as `recordSql` writes it. */
+  /** Returns the beginning of a record's text, as `recordSql` writes it. */
   const beginningOf = ({ id, owner }: RecordKey) =>
     owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
   return new Batcher<RecordKey, string | undefined>({
@@ -128,8 +119,8 @@ function createReads(
 }
 
 /**
- * Returns the record in a line, undefined for an empty line. Throws if it is another one: SQLite
- * guarantees no order.
+ * Returns the record in a line, or undefined for an empty line. Throws if it is another record:
+ * SQLite does not guarantee the order.
  */
 function recordIn(line: string | undefined, beginning: string): string | undefined {
   if (line === '') return undefined;
@@ -143,47 +134,51 @@ function recordIn(line: string | undefined, beginning: string): string | undefin
  * ...fields] to create, [owner, id, ...fields] for the others, without `owner` where there is none.
  */
 function statementsOf(resource: Resource) {
-  const { table: name, fields, owner } = resource;
+  const { table, fields, owner } = resource;
   const stored = columnsOf(resource);
   const value = (index: number) => `value ->> ${index}`;
   const idPosition = owner ? 1 : 0;
   const [ownerValue, idValue] = [value(0), value(idPosition)];
-  const isWanted = `${name}.id = ${idValue}${owner ? ` AND ${name}.${owner.column} = ${ownerValue}` : ''}`;
-  const isRead = owner ? isWanted : `${name}.id = value`;
-  const nextId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${name}') + key + 1`;
+  const isOwner = owner ? ` AND ${table}.${owner.column} = ${ownerValue}` : '';
+  const isWanted = `${table}.id = ${idValue}${isOwner}`;
+  const isRead = owner ? isWanted : `${table}.id = value`;
+  const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
+  const nextId = `${lastId} + key + 1`;
   const foundRows = `
-    (SELECT json_group_array(json_object('id', ${name}.id)) FROM json_each(?1) JOIN ${name} ON ${isWanted})`;
+    (SELECT json_group_array(json_object('id', ${table}.id))
+     FROM json_each(?1) JOIN ${table} ON ${isWanted})`;
   return {
-    // Explicit ids (the last one given plus the position in the batch), because RETURNING has no
-    // order.
+    // Ids are explicit (the last one given plus the position), because RETURNING has no order.
     create: {
       sql: `
-        INSERT INTO ${name} (id, ${stored.join(', ')})
+        INSERT INTO ${table} (id, ${stored.join(', ')})
         SELECT ${nextId}, ${stored.map((_, index) => value(index)).join(', ')}
         FROM json_each(?1) WHERE ${ownerExistsSql(resource, ownerValue)}
         RETURNING id${owner ? `, ${owner.column} AS owner` : ''}`,
       rows: `
-        (SELECT json_group_array(json_object('id', ${nextId}${owner ? `, 'owner', ${ownerValue}` : ''}))
+        (SELECT json_group_array(
+           json_object('id', ${nextId}${owner ? `, 'owner', ${ownerValue}` : ''}))
          FROM json_each(?1) WHERE ${ownerExistsSql(resource, ownerValue)})`,
     },
 
     read: `
-      SELECT group_concat(CASE WHEN ${name}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
-      FROM json_each(?1) LEFT JOIN ${name} ON ${isRead}`,
+      SELECT group_concat(
+        CASE WHEN ${table}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
+      FROM json_each(?1) LEFT JOIN ${table} ON ${isRead}`,
 
     replace: {
       sql: `
-        UPDATE ${name} SET ${Object.keys(fields)
+        UPDATE ${table} SET ${Object.keys(fields)
           .map((column, index) => `${column} = ${value(idPosition + 1 + index)}`)
           .join(', ')}
         FROM json_each(?1) WHERE ${isWanted}
-        RETURNING ${name}.id`,
+        RETURNING ${table}.id`,
       rows: foundRows,
     },
 
     remove: {
       sql: `
-        DELETE FROM ${name}
+        DELETE FROM ${table}
         WHERE ${owner ? `(${owner.column}, id)` : 'id'} IN
           (SELECT ${owner ? `${ownerValue}, ` : ''}${idValue} FROM json_each(?1)) RETURNING id`,
       rows: foundRows,

@@ -1,5 +1,5 @@
 // Marks a database while an import or a copy fills it, so that no service starts on incomplete
-// data.
+// data. The mark is a table.
 import type { Database, Statement } from './database.ts';
 
 /** A database to read from. */
@@ -9,38 +9,31 @@ export type Source = Pick<Database, 'read'>;
 export type Filling = 'copy' | 'import';
 
 const FILLINGS: readonly Filling[] = ['copy', 'import'];
-const TABLES = FILLINGS.map(tableOf);
+const MARKS = `sqlite_schema
+  WHERE name IN (${FILLINGS.map((filling) => `'${tableOf(filling)}'`).join(', ')})`;
 
 /** The SQL query for whether a filling is unfinished. */
-export const UNFINISHED = `SELECT count(*) > 0 FROM sqlite_schema WHERE name IN ('${TABLES.join("', '")}')`;
+export const UNFINISHED = `SELECT count(*) > 0 FROM ${MARKS}`;
 
 /** Resolves with the filling that is unfinished, if any. */
 export async function unfinishedIn({ read }: Source): Promise<Filling | undefined> {
-  const [row] = await read({
-    sql: `SELECT name FROM sqlite_schema WHERE name IN ('${TABLES.join("', '")}')`,
-  });
+  const [row] = await read({ sql: `SELECT name FROM ${MARKS}` });
   return FILLINGS.find((filling) => tableOf(filling) === row?.name);
 }
 
 /** Rejects if a filling other than `allowed` is unfinished. */
 export async function refuseUnfinished(database: Source, allowed?: Filling): Promise<void> {
   const found = await unfinishedIn(database);
-  if (found && found !== allowed) {
-    throw new Error(
-      `${found === 'copy' ? 'a copy' : 'an import'} into it was not finished: run it again`,
-    );
-  }
+  if (found && found !== allowed)
+    throw new Error(`it holds an unfinished ${found}: run the ${found} again`);
 }
 
-/** Returns the statement that marks the database; it has no effect if the mark is there. */
+/** Returns the statement that marks the database; it has no effect on a marked one. */
 export function markBegun(filling: Filling): Statement {
   return { sql: `CREATE TABLE IF NOT EXISTS ${tableOf(filling)} (begun INTEGER) STRICT` };
 }
 
-/**
- * Returns the statements that mark an import of the export with this fingerprint; an existing mark
- * stays.
- */
+/** Returns the statements that mark the import of an export; an existing mark stays. */
 export function markImport(fingerprint: number): Statement[] {
   const table = tableOf('import');
   const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;
@@ -51,9 +44,8 @@ export function markImport(fingerprint: number): Statement[] {
 export async function refuseOtherImport(database: Source, fingerprint: number): Promise<void> {
   if ((await unfinishedIn(database)) !== 'import') return;
   const [mark] = await database.read({ sql: `SELECT begun FROM ${tableOf('import')}` });
-  if (mark && Number(mark.begun) !== fingerprint) {
-    throw new Error('an import of another file into it was not finished: run that one again first');
-  }
+  if (mark && Number(mark.begun) !== fingerprint)
+    throw new Error('it holds an unfinished import of another file: finish that import first');
 }
 
 /** Returns the statement that removes the mark. */

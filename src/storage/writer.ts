@@ -1,6 +1,5 @@
 // All writes of the service. A batch becomes one transaction of runs; a run is one set-based
-// statement for consecutive writes of one kind. Writes keep their order and resolve after the
-// commit.
+// statement for consecutive writes of one kind. Writes keep their order.
 import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../resources/resource.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
@@ -10,9 +9,8 @@ import type { Database, Row, Statement } from './database.ts';
 export type Values = readonly FieldValue[];
 
 /**
- * A kind of write. `sql` takes a JSON array with the values of each write and cannot fail because
- * of one of them.
- * `outcomes` returns the outcome of each write, given the rows of RETURNING, which have no order.
+ * A kind of write. `sql` takes a JSON array with the values of each write, and no write can make it
+ * fail. `outcomes` returns the outcome of each write, given the rows of RETURNING in any order.
  */
 export interface WriteKind<Outcome> {
   readonly sql: string;
@@ -21,10 +19,7 @@ export interface WriteKind<Outcome> {
   readonly outcomes: (writes: readonly Values[], rows: readonly Row[]) => Outcome[];
 }
 
-/**
- * Submits a write. Two writes with the same key take effect in their order. Resolves once the write
- * is durable.
- */
+/** Submits a write; resolves once it is durable. Writes with the same key keep their order. */
 export type Write = <Outcome>(
   kind: WriteKind<Outcome>,
   key: number | undefined,
@@ -43,10 +38,7 @@ interface Run {
   readonly writes: Values[];
 }
 
-/**
- * Returns the only way to write to `database`; `meter` observes the batches. A write rejects as the
- * batcher does.
- */
+/** Returns the writer of `database`, which rejects as the batcher does. */
 export function createWriter(database: Database, meter?: BatchMeter): Write {
   const batcher = new Batcher<Item, unknown>({
     run: (items) => commit(database, items),

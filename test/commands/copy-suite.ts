@@ -12,11 +12,11 @@ import type { Engine } from '../support/engines.ts';
 const TEXTS = [`x'41'`, 'a\u0000b', '😀 \u{10ffff}', `'"\\`, '\u2028\n\t', '<&>'];
 
 /** The numbers of records that {@link fill} leaves. */
-export const countsOf = (count: number) => [
-  { name: 'notes', count: count + 2 },
-  { name: 'tags', count: 3 },
-  { name: 'comments', count: count / 2 },
-];
+export const countsOf = (count: number) => ({
+  notes: count + 2,
+  tags: 3,
+  comments: count / 2,
+});
 
 /**
  * Stores `count` notes (a multiple of 500) on every other id, one of 500 of them large, with

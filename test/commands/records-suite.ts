@@ -1,7 +1,7 @@
 // The test of imported records that holds for any engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importInto, recordLines } from '../../src/commands/records.ts';
+import { importInto, RecordRefused, recordLines } from '../../src/commands/records.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
@@ -26,10 +26,10 @@ export function testRecords(engine: Engine): void {
     const database = await engine.open(t);
     const into = importInto(database, 1);
     assert.equal(await unfinishedIn(database), undefined);
-    assert.deepEqual(await into.add(NOTES, RECORDS.slice(0, 2)), { added: 2 });
+    assert.deepEqual(await into.add(NOTES, RECORDS.slice(0, 2)), 2);
     assert.equal(await unfinishedIn(database), 'import');
-    assert.deepEqual(await into.add(NOTES, RECORDS), { added: 1 });
-    assert.deepEqual(await into.add(NOTES, RECORDS), { added: 0 });
+    assert.deepEqual(await into.add(NOTES, RECORDS), 1);
+    assert.deepEqual(await into.add(NOTES, RECORDS), 0);
     const wanted = RECORDS.map(
       ([id, title, body]) => `${JSON.stringify({ type: 'note', id, title, body })}\n`,
     );
@@ -38,9 +38,11 @@ export function testRecords(engine: Engine): void {
       [7, 'other', '"\\'],
       [7, `x'41'`, 'other'],
     ] as const) {
-      assert.deepEqual(await into.add(NOTES, [[5, 'new', 'b'], other, [9, 'new', 'b']]), {
-        taken: 7,
-      });
+      const records = [[5, 'new', 'b'], other, [9, 'new', 'b']] as const;
+      await assert.rejects(
+        into.add(NOTES, records),
+        (error) => error instanceof RecordRefused && error.id === 7,
+      );
     }
     assert.equal(await linesIn(database), wanted.join(''));
     await into.finish({ notes: 20, tags: 3 });

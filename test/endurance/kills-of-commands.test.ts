@@ -70,7 +70,7 @@ test('backup: of three at once to one place, one is made', async (t) => {
   const endings = await Promise.all([run(), run(), run()]);
   assert.ok(endings.some(({ status }) => status === 0));
   for (const { status, stderr } of endings) {
-    if (status !== 0) assert.match(stderr, /is there already$/m);
+    if (status !== 0) assert.match(stderr, /already exists$/m);
   }
   assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
   assert.deepEqual(await checkFile(target), []);
@@ -100,7 +100,7 @@ test('restore: the data of a service started meanwhile stays', async (t) => {
   assert.equal(status, 1, stderr);
   assert.match(
     stderr,
-    /is there without its database|cannot write \S+: somebody has created one meanwhile$/m,
+    /exists without its database|cannot write \S+: another process has created it meanwhile$/m,
   );
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
@@ -126,7 +126,7 @@ test('import: the last run finishes it after three kills', async (t) => {
     const run = startCommand(t, args);
     await run.says(`imported ${tenth}`);
     await kill(run);
-    const half = /an import into it was not finished: run it again/;
+    const half = /it holds an unfinished import: run the import again/;
     assertRefused(await runCommand(t, ['--port', '0', '--db', db]), 1, half);
     await assert.rejects(perform(['export', '--db', db]), half);
     await assert.rejects(perform(['copy', '--from', from, '--to', db]), half);
@@ -148,7 +148,7 @@ test('copy: another run finishes it after a kill', async (t) => {
   assertRefused(
     await runCommand(t, ['--port', '0', '--db', db]),
     1,
-    /a copy into it was not finished: run it again/,
+    /it holds an unfinished copy: run the copy again/,
   );
   await assertSucceeds(t, args);
   const { request } = await startService(t, { db });
@@ -163,11 +163,7 @@ test('copy: another run finishes it after SIGINT', async (t) => {
   await first.says('copied 10 %');
   first.process.kill('SIGINT');
   assert.equal((await first.ended).signal, 'SIGINT');
-  assertRefused(
-    await runCommand(t, ['--port', '0', '--db', to]),
-    1,
-    /a copy into it was not finished/,
-  );
+  assertRefused(await runCommand(t, ['--port', '0', '--db', to]), 1, /it holds an unfinished copy/);
   await assertSucceeds(t, args);
   assert.equal(await notesIn(to), NOTES + 6);
 });

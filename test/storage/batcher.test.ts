@@ -20,7 +20,7 @@ interface HeldBatch {
 /**
  * Returns a batcher whose batches run until the test ends them. The size of an item is its length.
  */
-function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
+function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, isParallel = true) {
   const batches: HeldBatch[] = [];
   const batcher = new Batcher<string, string>({
     run: (items) =>
@@ -32,7 +32,7 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, beside = true) {
         });
       }),
     size: (item) => item.length,
-    beside,
+    isParallel,
     limits: { ...BATCH_LIMITS, ...limits },
   });
 
@@ -291,12 +291,12 @@ test('batcher: the next two batches may wait, however slow they are', async () =
   assert.ok(taken >= 195 && taken <= 205, `${taken}`);
 });
 
-for (const [name, beside, next] of [
-  ['beside the event loop starts its next batch at once', true, ['c']],
+for (const [name, isParallel, next] of [
+  ['on another core starts its next batch at once', true, ['c']],
   ['on the event loop waits for callers just answered', false, ['c', 'd']],
 ] as const) {
   test(`batcher: an engine ${name}`, async () => {
-    const { submit, batch, runAll } = heldBatcher({}, beside);
+    const { submit, batch, runAll } = heldBatcher({}, isParallel);
     const answers = ['a', 'b'].map((item) => submit(item));
     const { items, succeed } = await batch(1);
     assert.deepEqual(items, ['a', 'b']);

@@ -56,7 +56,7 @@ export async function testBackupsUnderWriters(t: TestContext, sizes: Sizes): Pro
     const least = [...acknowledged];
     const { status, stdout } = await runCommand(t, ['backup', target, '--db', service.file]);
     const most = [...sent];
-    assert.deepEqual([status, stdout], [0, `${target} holds what ${service.file} held\n`]);
+    assert.deepEqual([status, stdout], [0, `backed up ${service.file} to ${target}\n`]);
     assert.deepEqual(await checkFile(target), []);
     const found = await beside(target, (connection) => connection.run({ sql: NOTES_BY_WRITER }));
     for (let writer = 0; writer < writers; writer += 1) {

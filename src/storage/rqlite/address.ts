@@ -1,10 +1,10 @@
-// The address of an rqlite cluster in an option:
+// Parses the address of an rqlite cluster:
 // rqlite://HOST:PORT,HOST:PORT?level=LEVEL&user=NAME.
 
 /**
- * How fresh reads are (rqlite's read consistency). `linearizable`: the leader first confirms that
- * it still leads and applies every acknowledged write. `weak`: it does not, so reads may miss the
- * latest writes for a moment after a start or an election.
+ * rqlite's read consistency. `linearizable`: the leader first confirms that it still leads and
+ * applies every acknowledged write. `weak`: it does not, so reads may miss the latest writes for a
+ * moment after a start or an election.
  */
 export type ReadLevel = 'linearizable' | 'weak';
 
@@ -34,7 +34,7 @@ export function parseCluster(text: string): NamedCluster | undefined {
   return nodes.length === names.length ? { nodes, level, user } : undefined;
 }
 
-/** Returns the origin of a node. The port is required: URL would add the one of HTTP. */
+/** Returns the origin of a node. The port is required: URL would assume that of HTTP. */
 function originOf(url: string, host: string): string | undefined {
   return URL.canParse(url) && /:\d+$/.test(host) ? new URL(url).origin : undefined;
 }

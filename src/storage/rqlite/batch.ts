@@ -6,13 +6,10 @@ import { SCHEMA_VERSION, VERSIONS_TABLE } from '../migrations.ts';
 import { UNFINISHED } from '../unfinished.ts';
 import type { Step } from './cluster.ts';
 
-/**
- * A batch is repeated for some seconds, in which fewer batches than this follow. Counting needs no
- * synchronized clocks.
- */
+/** While a batch may be repeated, fewer batches than this follow. A count needs no clocks. */
 const REMEMBERED_BATCHES = 20_000;
 
-/** Creates the tables that batches need. */
+/** The SQL that creates the tables which batches need. */
 export const BATCH_TABLES = [
   VERSIONS_TABLE,
   'CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT',
@@ -30,20 +27,16 @@ export const FORBIDDEN = 'NOT NULL constraint failed: notes_server_done.rows';
 const beginSql = (rows: string) => `INSERT INTO notes_server_done (id, rows) VALUES (?1, ${rows})`;
 const BEGIN = beginSql(`'[]'`);
 
-/**
- * Fails if the schema is newer than this program, or while an import or a copy fills the database.
- */
+/** Fails if the schema is newer than this program, or an import or a copy is unfinished. */
 const BEGIN_TO_SERVE = beginSql(`
-  iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION} OR (${UNFINISHED}), NULL, '[]')`);
+  iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION}
+    OR (${UNFINISHED}), NULL, '[]')`);
 
 const FORGET = `
   DELETE FROM notes_server_done
   WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${REMEMBERED_BATCHES}`;
 
-/**
- * Whether the rows of the statements are needed. Only the service needs them; migrations, import
- * and copy do not.
- */
+/** Whether the rows of the statements are needed: by the service, but not by commands. */
 export function needsRows(statements: readonly Statement[]): boolean {
   return statements.some(({ rows }) => rows !== undefined);
 }
@@ -75,5 +68,6 @@ export function parseRows(stored: readonly Row[] | null | undefined): Row[][] {
 
 /** Returns the SQL that stores the rows which the next statement is about to return. */
 function storeSql(rows = `'[]'`): string {
-  return `UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
+  return `
+    UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
 }

@@ -1,6 +1,5 @@
-// Sends statements to the nodes of an rqlite cluster over HTTP: to the leader, if it is known, and
-// otherwise to one node after the other until one answers. So everything sent here must be safe to
-// repeat.
+// Sends statements to an rqlite cluster over HTTP: to the leader, if it is known, or else to one
+// node after the other until one answers. Everything sent here must be safe to repeat.
 import {
   Agent as HttpAgent,
   request as httpRequest,
@@ -13,9 +12,7 @@ import { DatabaseUnavailable, type Row } from '../database.ts';
 
 /** The nodes of a cluster and the credentials for it. */
 export interface ClusterAddress {
-  /**
-   * The origins of nodes, such as `http://127.0.0.1:4001`; at least one, all with the same scheme.
-   */
+  /** At least one origin, such as `http://127.0.0.1:4001`; all with the same scheme. */
   readonly nodes: readonly string[];
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -23,16 +20,13 @@ export interface ClusterAddress {
 
 /** How long to wait for a cluster. */
 export const CLUSTER_LIMITS = {
-  /**
-   * For the answer of one node, and of any node; both plus the time that the body takes at
-   * `bytesPerMs`.
-   */
+  /** For the answer of one node, and of any node. Add the time of the body at `bytesPerMs`. */
   nodeMs: 2_000,
   clusterMs: 10_000,
   bytesPerMs: 256,
-  /** Between two attempts; each pause is twice as long as the one before. */
+  /** The pause between two attempts, which doubles each time. */
   firstPauseMs: 20,
-  longestPauseMs: 400,
+  maxPauseMs: 400,
 };
 
 /** An SQL statement and its parameters. */
@@ -57,7 +51,7 @@ export class Cluster {
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #request: typeof httpRequest;
   readonly #headers: OutgoingHttpHeaders;
-  /** The node that answered last, or that another node has named. */
+  /** The node that answered last, or the leader according to another node. */
   #leader: string | undefined;
   #attempts = 0;
 
@@ -81,11 +75,11 @@ export class Cluster {
    * {@link DatabaseUnavailable} if no node answers in time; they may have been carried out then.
    */
   async send(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
-    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, longestPauseMs } = this.#limits;
+    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = this.#limits;
     const body = JSON.stringify(steps);
     const bodyMs = Math.ceil(Buffer.byteLength(body) / bytesPerMs);
     const deadline = performance.now() + clusterMs + bodyMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       let failure: unknown;
       try {
         const results = await this.#try(path, body, steps.length, nodeMs + bodyMs);
@@ -100,8 +94,7 @@ export class Cluster {
           cause: failure,
         });
       }
-      // A random part, so that the clients of a lost leader do not all ask the next one at the same
-      // moment.
+      // Randomized, so that all clients of a lost leader do not ask the next one at once.
       await delay(pauseMs * (0.5 + Math.random()));
     }
   }
@@ -149,17 +142,15 @@ async function receive(response: IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, location: response.headers.location, text };
 }
 
-/**
- * Returns the results in an answer; undefined for a redirect to another node. Throws if the node
- * failed.
- */
+/** Returns the results in an answer; undefined for a redirect. Throws if the node failed. */
 function resultsOf({ status, text }: Answer, count: number): readonly Result[] | undefined {
   if (status === 301) return undefined;
-  if (status === 401) throw new DatabaseUnavailable('the cluster does not let this user in');
+  if (status === 401)
+    throw new DatabaseUnavailable('the cluster rejects the user name or the password');
   if (status !== 200) throw new Error(`status ${status}: ${text.slice(0, 200)}`);
   const { results, error }: { results?: readonly Result[]; error?: string } = JSON.parse(text);
   if (error !== undefined || !results) throw new Error(error ?? 'an answer without results');
-  // The first error ends a transaction, so that later results are missing.
+  // After the first error of a transaction, the other results are missing.
   if (results.length !== count && !results.some((result) => result.error)) {
     throw new Error('an answer with too few results');
   }

@@ -1,5 +1,5 @@
-// The distributed engine: rqlite, which replicates SQLite with Raft and is used over HTTP. A batch
-// can be sent again until a node answers, and is carried out once.
+// The distributed engine: rqlite, which replicates SQLite with Raft. A batch is sent again until a
+// node answers, and is carried out once.
 import {
   type Database,
   DatabaseUnavailable,
@@ -23,9 +23,9 @@ import {
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
 /**
- * `noparse`, because rqlite 8.43.4 does not roll back a failed statement that it takes for one with RETURNING. In
- * `request`, it does not roll back either after a statement that SQLite cannot compile, so only statements on existing
- * tables go there.
+ * rqlite 8.43.4 does not roll back a failed statement that it takes for one with RETURNING, hence
+ * `noparse`; nor, in `request`, after a statement that SQLite cannot compile, so only statements on
+ * existing tables go there.
  */
 const EXECUTE = '/db/execute?transaction&redirect&noparse';
 const EXECUTE_AND_QUERY = '/db/request?transaction&associative&redirect&noparse';
@@ -35,9 +35,9 @@ const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pra
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /**
- * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable if no node can
- * serve, and as {@link storedVersion} does; with `toRead`, also for an empty database. A refused
- * database stays as it is.
+ * Opens the database of the cluster at `address`. Rejects, without changing it, with
+ * DatabaseUnavailable if no node can serve, and as {@link storedVersion} does; with `toRead`, also
+ * if it is empty.
  */
 export async function openRqlite(
   address: ClusterAddress,
@@ -114,13 +114,12 @@ class Engine {
     }
   }
 
-  /** Resolves with the rows that a batch has stored; undefined if it was not carried out. */
+  /** Resolves with the rows that a batch has stored, or undefined if it was not carried out. */
   async #storedRows(batchId: string): Promise<Row[][] | undefined> {
     try {
       const stored = await this.query({ sql: ROWS, parameter: batchId }, 'linearizable');
       return stored.length === 0 ? undefined : parseRows(stored);
     } catch (error) {
-      // The outcome is unknown: it must not be reported as "not carried out".
       throw new DatabaseUncertain('the outcome of a batch cannot be read', { cause: error });
     }
   }
@@ -144,7 +143,9 @@ function checked(results: readonly Result[]): readonly Result[] {
   const error = results.find((result) => result.error !== undefined)?.error;
   if (error === undefined) return results;
   if (error === FORBIDDEN)
-    throw new DatabaseUnavailable('a newer program or a copy has taken the database over');
+    throw new DatabaseUnavailable(
+      'a newer version, an import or a copy has taken over the database',
+    );
   throw /\b(?:full|locked|busy|timeout|I\/O)\b/.test(error)
     ? new DatabaseUnavailable(error)
     : new Error(error);

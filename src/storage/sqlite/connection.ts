@@ -1,14 +1,11 @@
-// One connection of the `sqlite3` package behind promises. The package has sharp edges: a throw
-// inside a callback locks its statement for ever, and concurrent transactions on one connection
-// interleave. So all work on a connection is done in order, and callbacks only settle promises.
+// One connection of the `sqlite3` package, with promises. A throw inside a callback of the package
+// locks its statement for ever, and concurrent transactions on one connection interleave. So work
+// runs in order, and callbacks only settle promises.
 import sqlite3 from 'sqlite3';
 import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '../database.ts';
 
-/**
- * Result codes that describe the state of the database rather than the statement, which may succeed
- * another time.
- */
-const STATE_CODES: ReadonlySet<string> = new Set([
+/** The result codes of statements that may succeed when they are run again. */
+const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_BUSY',
   'SQLITE_LOCKED',
   'SQLITE_NOMEM',
@@ -43,20 +40,17 @@ export class Connection {
     this.#handle = handle;
   }
 
-  /** How many pieces of work wait or run. */
+  /** How many calls of `exclusively` wait or run. */
   get pending(): number {
     return this.#pending;
   }
 
-  /**
-   * Runs `work` alone, after all earlier work; resolves or rejects as `work` does. Rejects after
-   * `close`.
-   */
+  /** Runs `work` alone, after all earlier work, and settles as it does. Rejects after `close`. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
     this.#pending += 1;
     const done = this.#last.then(() => this.#perform(work));
-    // The chain must not keep results in memory.
+    // Drop the result: the chain would keep it in memory.
     this.#last = done.then(
       () => {},
       () => {},
@@ -64,16 +58,12 @@ export class Connection {
     return done;
   }
 
-  /**
-   * Runs one prepared statement to its end, so that it commits, and returns its rows. Call it
-   * inside `exclusively`.
-   */
+  /** Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. */
   async run({ sql, parameter }: Statement): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
     return new Promise((resolve, reject) => {
       statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
-        // Until it is reset, a write that was refused (SQLITE_BUSY) keeps all others from
-        // committing.
+        // Until it is reset, a write that failed with SQLITE_BUSY prevents all other commits.
         if (error) statement.reset(() => reject(translate(error)));
         else resolve(rows);
       });
@@ -105,16 +95,13 @@ export class Connection {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof DatabaseDamaged) await this.#emptyCache();
+      // A damaged page in the cache would outlive the damage.
+      if (error instanceof DatabaseDamaged)
+        await this.execute('PRAGMA shrink_memory').catch(() => {});
       throw error;
     } finally {
       this.#pending -= 1;
     }
-  }
-
-  /** A damaged page in the cache would outlive the damage. */
-  #emptyCache(): Promise<void> {
-    return new Promise((resolve) => this.#handle.exec('PRAGMA shrink_memory', () => resolve()));
   }
 
   #prepare(sql: string): Promise<sqlite3.Statement> {
@@ -133,7 +120,7 @@ export class Connection {
 
 function translate(error: Error & { code?: string }): Error {
   if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
-  return STATE_CODES.has(error.code ?? '')
+  return RETRYABLE_CODES.has(error.code ?? '')
     ? new DatabaseUnavailable(error.message, { cause: error })
     : error;
 }

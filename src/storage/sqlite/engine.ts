@@ -1,4 +1,4 @@
-// The embedded engine: SQLite in a file. One connection writes and two read, beside the writer
+// The embedded engine: SQLite in a file. One connection writes; two others read at the same time,
 // thanks to the write-ahead log. A database in memory has a single connection.
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
@@ -17,20 +17,17 @@ import { unusable } from './unusable.ts';
 
 const READERS = 2;
 
-/**
- * Earlier versions can lose a committed transaction when the write-ahead log is reset (SQLite
- * 3.51.3 notes).
- */
+/** Earlier versions can lose a committed transaction when the log is reset (3.51.3 notes). */
 const MIN_SQLITE = '3.51.3';
 
-/** Reads a page of the file, which `SELECT 1` would not. */
+/** Reads a page of the file; `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /**
  * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
- * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Rejects with {@link
- * DatabaseUnusable} if the file cannot be opened, is locked, read-only, not a SQLite database, of
- * another program or a newer version, or if SQLite is too old; the file stays as it is.
+ * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Rejects with
+ * {@link DatabaseUnusable}, without changing the file, if it cannot be opened, is locked, read-only,
+ * not a SQLite database, of another program or a newer version, or if SQLite is too old.
  */
 export async function openSqlite(path: string, { alone = false } = {}): Promise<Database> {
   const connections: Connection[] = [];
@@ -61,7 +58,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
     );
   }
   await writer.execute(BUSY_PRAGMA);
-  // Before the first change: a file of another program stays as it is.
+  // Before the first change: a file of another program must stay as it is.
   await storedVersion((statement) => writer.run(statement));
   const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });
   if (path !== ':memory:' && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
@@ -70,10 +67,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   await writer.execute(TAKE_WRITE_LOCK);
 }
 
-/**
- * When two processes switch at once, SQLite refuses one of them without waiting. That one waits and
- * tries again.
- */
+/** If two processes switch at once, SQLite refuses one, which then waits and tries again. */
 async function useWriteAheadLog(writer: Connection): Promise<void> {
   const switchOver = () => writer.execute('PRAGMA journal_mode = WAL');
   await switchOver().catch(async () => {

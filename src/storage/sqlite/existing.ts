@@ -1,70 +1,81 @@
-// Opens existing files for the commands: to look into them, to read them, or to have them alone.
-import { statSync } from 'node:fs';
+// Opens existing database files for the commands, shared with a service or exclusively.
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { DatabaseUnusable } from '../database.ts';
 import { storedVersion } from '../migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { companionsOf, identityOf } from './files.ts';
 import { CACHE_PRAGMA, LOCK_OUT, READER_PRAGMAS, TAKE_WRITE_LOCK } from './pragmas.ts';
 import { codeOf, unusable } from './unusable.ts';
 
+/** Whether the database at `path` has no log, so that nobody is writing to it. */
+export function isAtRest(path: string): boolean {
+  return !existsSync(companionsOf(path)[0]);
+}
+
 /**
- * Opens a file of this program read-only, beside whoever uses it. A file that is `atRest`, with no
- * log beside it, is opened without creating companions, which a reader could not remove. Rejects
- * with {@link DatabaseUnusable} if the file is missing, empty, of another program or of a newer
- * version.
+ * Opens a file of this program read-only; others may use it. With `atRest`, the file is read
+ * without locks and companions, which a read-only connection could not remove. Rejects with
+ * {@link DatabaseUnusable} if the file is missing, empty, of another program or of a newer version.
  */
 export function openToInspect(path: string, atRest: boolean): Promise<Connection> {
   const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
   return openExisting(path, address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI, READER_PRAGMAS);
 }
 
-/**
- * Opens a file of this program to read it beside whoever uses it. Rejects as {@link openToInspect}
- * does.
- */
-export function openBeside(path: string): Promise<Connection> {
+/** Opens a file of this program to read it; others may use it. Rejects as {@link openToInspect}. */
+export function openShared(path: string): Promise<Connection> {
   // With write access, so that it can remove the companions if it is the last to use the file.
   return openExisting(path, path, sqlite3.OPEN_READWRITE, READER_PRAGMAS);
 }
 
 /**
  * Opens a file of this program so that nobody else can use it until it is closed. Rejects with
- * {@link DatabaseUnusable} if somebody does, and as {@link openToInspect} does.
+ * {@link DatabaseUnusable} if somebody uses it, and as {@link openToInspect} does.
  */
 export function openAlone(path: string): Promise<Connection> {
-  return openExisting(
-    path,
-    path,
-    sqlite3.OPEN_READWRITE,
-    `${LOCK_OUT}; ${CACHE_PRAGMA}; ${TAKE_WRITE_LOCK}`,
-  );
+  const pragmas = `${LOCK_OUT}; ${CACHE_PRAGMA}; ${TAKE_WRITE_LOCK}`;
+  return openExisting(path, path, sqlite3.OPEN_READWRITE, pragmas);
 }
 
 /**
- * Takes the file at `path` away from everybody else, with its log checkpointed, until the returned
- * function is called. Rejects with {@link DatabaseUnusable} if somebody uses it. A file that SQLite
- * cannot read is not locked.
+ * Locks the file at `path`, with its log checkpointed, until the returned function is called.
+ * Rejects with {@link DatabaseUnusable} if somebody uses it. A file that SQLite cannot read is not
+ * locked.
  */
 export async function seize(path: string): Promise<() => Promise<void>> {
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch((error) => {
     throw unusable(path, error);
   });
+  const identity = identityOf(path);
+  let mode = 'delete';
+  async function release(): Promise<void> {
+    await connection.execute('ROLLBACK').catch(() => {});
+    // Not if the file was replaced: this would create a log beside the new one.
+    if (mode === 'wal' && identityOf(path) === identity)
+      await connection.execute('PRAGMA journal_mode = WAL').catch(() => {});
+    await connection.close();
+  }
   try {
-    // Leave WAL mode: another open connection would re-create the log beside whatever file has this
-    // name by then.
+    mode = await journalMode(connection);
+    // Leave WAL mode: another connection that opened the old file would create its log beside the
+    // new one.
     await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
-    const [mode] = await connection.run({ sql: 'PRAGMA journal_mode' });
-    if (mode?.journal_mode !== 'delete')
+    if ((await journalMode(connection)) !== 'delete')
       throw new DatabaseUnusable('another process has opened it');
   } catch (error) {
-    if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error)))
-      return () => connection.close();
-    await connection.close().catch(() => {});
+    if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) return release;
+    await release().catch(() => {});
     throw unusable(path, error);
   }
-  return () => connection.close();
+  return release;
+}
+
+async function journalMode(connection: Connection): Promise<string> {
+  const [row] = await connection.run({ sql: 'PRAGMA journal_mode' });
+  return String(row?.journal_mode);
 }
 
 async function openExisting(

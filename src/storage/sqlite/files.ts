@@ -1,12 +1,11 @@
-// The files of a database: the main one, its write-ahead log and the index of the log.
+// The files of a database: the main file, its write-ahead log and the index of the log.
 import { realpathSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { DatabaseUnavailable } from '../database.ts';
 
 /**
- * Returns a check that throws {@link DatabaseUnavailable} while `path` or a companion refers to
- * another file than now, or to none. SQLite would not notice, and what is written to a deleted file
- * is lost.
+ * Returns a check that throws {@link DatabaseUnavailable} while `path` or a companion is not the
+ * same file as now. SQLite would not notice, and writes to a deleted file are lost.
  */
 export function createIdentityCheck(path: string): () => void {
   if (path === ':memory:') return () => {};
@@ -20,26 +19,19 @@ export function createIdentityCheck(path: string): () => void {
   };
 }
 
-/**
- * Returns the paths of the log of the database at `path` and of the log's index. Links are
- * followed.
- */
+/** Returns the paths of the log of the database at `path`, behind links, and of its index. */
 export function companionsOf(path: string): readonly [log: string, index: string] {
   const file = identityOf(path) ? realpathSync(path) : path;
   return [`${file}-wal`, `${file}-shm`];
 }
 
-/**
- * Returns the names beside the database at `path` that belong to SQLite: its logs and their index.
- */
+/** Returns the paths that SQLite reserves for the database at `path`: logs and their index. */
 export function reservedNames(path: string): readonly string[] {
   const [log, index] = companionsOf(path);
   return [log, index, log.replace(/wal$/, 'journal')];
 }
 
-/**
- * Resolves with the sizes of the database at `path` and of its log in bytes; 0 for a missing file.
- */
+/** Resolves with the sizes of the database at `path` and of its log in bytes, 0 if missing. */
 export async function fileSizes(path: string): Promise<{ main: number; wal: number }> {
   const [main = 0, wal = 0] = await Promise.all([path, companionsOf(path)[0]].map(sizeOf));
   return { main, wal };
@@ -52,7 +44,8 @@ async function sizeOf(file: string): Promise<number> {
   );
 }
 
-function identityOf(path: string): string | undefined {
+/** Returns a text that identifies the file at `path`, behind links; undefined if there is none. */
+export function identityOf(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path);
     return `${dev} ${ino}`;

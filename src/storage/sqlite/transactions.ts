@@ -1,10 +1,11 @@
-// Transactions on the writing connection, and what to do when one fails.
+// Transactions on the writing connection, and the recovery from failed ones.
 import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '../database.ts';
 import type { Connection } from './connection.ts';
+import { codeOf } from './unusable.ts';
 
 /**
- * Commits without changing anything. A transaction whose commit failed while syncing stands
- * complete in the write-ahead log and would reappear after a crash; this commit overwrites it.
+ * Commits without changing data. A transaction whose commit failed while syncing is complete in the
+ * write-ahead log and would reappear after a crash; this commit overwrites it there.
  */
 const OVERWRITE = 'PRAGMA user_version = 0';
 
@@ -17,9 +18,9 @@ export class Transactions {
     this.#writer = writer;
   }
 
-  /** Runs the statements as one transaction. The connection must be used exclusively meanwhile. */
+  /** Runs the statements as one transaction. Call it inside `exclusively`. */
   async run(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
-    // Inside a transaction that is still open nothing would become durable.
+    // In a transaction that is still open, nothing would become durable.
     if (this.#mayBeOpen) await this.#rollBack();
     try {
       const [only] = statements;
@@ -48,7 +49,7 @@ export class Transactions {
 
   async #rollBack(): Promise<void> {
     await this.#writer.execute('ROLLBACK').catch((error) => {
-      // Any other error means that SQLite has already rolled back by itself.
+      // Any other error means that SQLite has already rolled back.
       if (error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged) throw error;
     });
     this.#mayBeOpen = false;
@@ -56,6 +57,5 @@ export class Transactions {
 }
 
 function isIoError(error: unknown): boolean {
-  if (!(error instanceof DatabaseUnavailable)) return false;
-  return (error.cause as { code?: string } | undefined)?.code === 'SQLITE_IOERR';
+  return error instanceof DatabaseUnavailable && codeOf(error) === 'SQLITE_IOERR';
 }

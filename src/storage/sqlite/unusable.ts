@@ -1,7 +1,7 @@
-// Why a database cannot be opened, in one line for a person.
+// Explains in one line why a database cannot be opened.
 import { DatabaseUnusable } from '../database.ts';
 
-/** Returns the error that ends a start on the database at `path`, which failed with `error`. */
+/** Returns the error for a database at `path` that could not be opened because of `error`. */
 export function unusable(path: string, error: unknown): DatabaseUnusable {
   return new DatabaseUnusable(`cannot open the database ${path}: ${reasonOf(error)}`, {
     cause: error,
@@ -24,7 +24,7 @@ function reasonOf(error: unknown): string {
     case 'SQLITE_READONLY':
       return 'it is read-only';
     case 'SQLITE_CANTOPEN':
-      return 'its folder is missing, or it is no file that may be opened';
+      return 'its folder is missing, or it is not a file that can be opened';
     case 'SQLITE_CORRUPT':
       return 'it is damaged';
     default:

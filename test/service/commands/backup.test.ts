@@ -35,7 +35,7 @@ test('backup: complete while four clients write', { skip: needsFile }, (t) =>
 test('backup: the final line and the progress', async (t) => {
   const [file, target] = [await filledFile(t, 10), newFile(t)];
   const { line, progress } = await backup(target, file);
-  assert.equal(line, `${target} holds what ${file} held`);
+  assert.equal(line, `backed up ${file} to ${target}`);
   assert.match(progress, /^backed up 100 % of \d+ KiB/m);
 });
 
@@ -56,7 +56,7 @@ test('backup: an existing file, link or folder stays', async (t) => {
   writeFileSync(join(folder, 'file'), 'mine');
   symlinkSync('nowhere', join(folder, 'link'));
   for (const target of [join(folder, 'file'), join(folder, 'link'), folder, file]) {
-    await assert.rejects(backup(target, file), / is there already$/);
+    await assert.rejects(backup(target, file), / already exists$/);
   }
   assert.equal(readFileSync(join(folder, 'file'), 'utf8'), 'mine');
   assert.deepEqual(readdirSync(folder), ['file', 'link']);
@@ -86,7 +86,7 @@ test('backup: nothing is left after a break', async (t) => {
 test('backup: a file that appears meanwhile stays', async (t) => {
   const [file, target] = [await filledFile(t, 10), newFile(t)];
   const made = backup(target, file, () => writeFileSync(target, 'theirs'));
-  await assert.rejects(made, / is there already$/);
+  await assert.rejects(made, / already exists$/);
   assert.equal(readFileSync(target, 'utf8'), 'theirs');
   assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
 });
@@ -102,11 +102,11 @@ test('backup: two writers of one file are detected', async (t) => {
     });
     writeFileSync(path, 'third');
   });
-  await assert.rejects(first, /somebody else writes to it at this moment$/);
+  await assert.rejects(first, /another process is writing it$/);
   assert.equal(readFileSync(target, 'utf8'), 'second');
   await assert.rejects(
     writeWhole(newFile(t), undefined, async () => {}),
-    /nothing has been written to it$/,
+    /nothing was written to it$/,
   );
 });
 
@@ -117,7 +117,7 @@ test('backup: the names of the logs of the database are refused', async (t) => {
       for (const command of ['backup', 'export']) {
         await assert.rejects(
           perform([command, target, '--db', file]),
-          /is there already$|cannot write \S+: SQLite keeps there what belongs to \S+$/,
+          /already exists$|cannot write \S+: SQLite reserves this name for \S+$/,
         );
       }
     }
@@ -192,8 +192,8 @@ test('backup: refuses what is no sound database of this program', async (t) => {
   for (const [db, reason] of [
     [newFile(t), /cannot open the database \S+: there is no such file$/],
     [foreign, /it belongs to another program$/],
-    [half, /cannot open the database \S+: an import into it was not finished: run it again$/],
-    [damaged, /cannot write \S+: what should be in it is damaged$/],
+    [half, /cannot open the database \S+: it holds an unfinished import: run the import again$/],
+    [damaged, /cannot write \S+: the source is damaged$/],
   ] as const) {
     await assert.rejects(backup(target, db), reason);
   }

@@ -23,7 +23,7 @@ test('copy: from a file to a cluster and back to a file', async (t) => {
   const there = await runCommand(t, ['copy', '--from', file, '--to', db]);
   assert.deepEqual(
     [there.status, there.stdout],
-    [0, `${file} and ${db} hold the same: 1,106 notes, 2 tags, 1 comments\n`],
+    [0, `${file} and ${db} have the same content: 1,106 notes, 2 tags, 1 comments\n`],
     there.stderr,
   );
   assert.match(there.stderr, /^copied .* % of 1,109[\s\S]*\ncompared 100 % of 1,109, [\d,]+\/s\n$/);
@@ -51,13 +51,13 @@ for (const engine of ['file', 'cluster']) {
       copy(from, to, { onProgress: breakAt('copied') }),
       /cannot copy to \S+: broken off$/,
     );
-    const half = /cannot open the database \S+: a copy into it was not finished: run it again$/;
+    const half = /cannot open the database \S+: it holds an unfinished copy: run the copy again$/;
     await assert.rejects(startService(t, { db: to }), half);
     await assert.rejects(copy(to, newFile(t)), half);
     await assert.rejects(perform(['export', '--db', to]), half);
     await assert.rejects(perform(['import', '--db', to], { input: EXPORT }), half);
-    assert.match(String((await copy(from, to)).line), /hold the same: 1,106 notes, /);
-    assert.match(String((await copy(from, to)).line), /hold the same: 1,106 notes, /);
+    assert.match(String((await copy(from, to)).line), /have the same content: 1,106 notes, /);
+    assert.match(String((await copy(from, to)).line), /have the same content: 1,106 notes, /);
     const { request } = await startService(t, { db: to });
     assert.equal((await request('GET', '/notes')).json.total, 1_106);
     await assertSound(to);
@@ -78,7 +78,7 @@ test('copy: a file that a service uses is refused', async (t) => {
   await assert.rejects(copy(other, used), reason);
   assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
   await close();
-  assert.match(String((await copy(used, to)).line), /hold the same: 2 notes, /);
+  assert.match(String((await copy(used, to)).line), /have the same content: 2 notes, /);
 });
 
 test('copy: an empty cluster is refused and stays empty', async (t) => {
@@ -110,5 +110,5 @@ test('copy: what is no source or no target is refused', async (t) => {
   await assert.rejects(copy(foreign, to), /it belongs to another program$/);
   assert.ok(!existsSync(to));
   await assert.rejects(copy(file, foreign), /it belongs to another program$/);
-  await assert.rejects(copy(file, other), /cannot copy to \S+: it holds other records already$/);
+  await assert.rejects(copy(file, other), /cannot copy to \S+: it already holds other records$/);
 });

@@ -41,7 +41,7 @@ test('export: import and another export give the same bytes', async (t) => {
   const out = await runCommand(t, ['export', file, '--db', from]);
   assert.deepEqual(
     [out.status, out.stdout],
-    [0, `${file} holds 1,106 notes, 2 tags, 1 comments\n`],
+    [0, `exported 1,106 notes, 2 tags, 1 comments to ${file}\n`],
   );
   assert.match(out.stderr, /^exported [\s\S]*\nexported 100 % of 1,109, [\d,]+\/s\n$/);
   assert.equal((await service.request('GET', '/health')).status, 200);
@@ -55,7 +55,7 @@ test('export: import and another export give the same bytes', async (t) => {
   const db = newFile(t);
   const first = await runCommand(t, ['import', file, '--db', db]);
   const line = (added: string) =>
-    `${db} holds the 1,109 records of ${file}; ${added} were not there before`;
+    `imported ${file} into ${db}: 1,109 records, ${added} of them new`;
   assert.deepEqual([first.status, first.stdout], [0, `${line('1,109')}\n`]);
   assert.match(first.stderr, /\nimported 100 % of 1,109, [\d,]+\/s\n$/);
   assert.equal(await exported(db), text);
@@ -113,7 +113,7 @@ test('export: fails if a cluster changes meanwhile', async (t) => {
       assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
   };
   const changed = exportLines(storageAt(db), undefined, write, QUIET);
-  await assert.rejects(changed, /records came or went meanwhile: run it again$/);
+  await assert.rejects(changed, /records were added or deleted meanwhile: run it again$/);
   assert.doesNotMatch(parts.join(''), /"end"/);
 });
 
@@ -162,7 +162,7 @@ test('export: the file appears only when it is complete', async (t) => {
   await exportTo(file, from, { onProgress });
   assert.ok(isHidden);
   assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
-  await assert.rejects(exportTo(file, from), / is there already$/);
+  await assert.rejects(exportTo(file, from), / already exists$/);
 });
 
 test('export: nothing is left on a full disk', async (t) => {

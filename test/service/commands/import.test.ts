@@ -55,23 +55,26 @@ function fileWith(t: TestContext, text: string): string {
 
 /** Input that is wrong, and the reason. */
 const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
-  'an empty input': ['', /there is nothing in it$/],
+  'an empty input': ['', /it is empty$/],
   'another file': ['{"a":1}\n', /line 1: it is not an export of notes-server$/],
   'a newer version': [
     WHOLE.replace('"version":1', '"version":2'),
-    /line 1: it has version 2; .* knows 1$/,
+    /line 1: its version is 2; this program reads version 1$/,
   ],
   'wrong counts': [
     WHOLE.replace('"notes":2', '"notes":-2'),
-    /line 1: counts must be whole numbers from 0 to \d+ by notes, tags, /,
+    /line 1: counts must map notes, tags, comments to whole numbers from 0 to \d+/,
   ],
-  'a missing last line': [HEAD + NOTES, /the last line is missing: it was cut off after line 3$/],
+  'a missing last line': [HEAD + NOTES, /the last line is missing: the export ends after line 3$/],
   'half a line': [WHOLE.slice(0, -40), /line 4: it is not JSON in UTF-8$/],
   'a missing line': [
     HEAD + COMMENT.replace('3', '1') + END,
-    /line 3: the first line says 3 records, the last 3, and there are 1$/,
+    /line 3: the first line states 3 records, the last line 3, but there are 1$/,
   ],
-  'a line after the end': [`${WHOLE}${COMMENT}`, /line 6: it stands after the last one$/],
+  'a line after the end': [
+    `${WHOLE}${COMMENT}`,
+    /line 6: nothing may follow the last line of an export$/,
+  ],
   'a list': [`${HEAD}[]\n`, /line 2: it is not a JSON object$/],
   'bytes that are no UTF-8': [
     Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'),
@@ -94,11 +97,11 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'an id twice': [
     WHOLE.replace('"id":3', '"id":1'),
-    /line 3: the ids of each type must rise, and 1 does not$/,
+    /line 3: the ids of each type must rise, but 1 does not$/,
   ],
   'a comment without its note': [
     WHOLE.replace('"note_id":3', '"note_id":4'),
-    /line 4: note_id names nothing$/,
+    /line 4: note_id refers to a note that does not exist$/,
   ],
 };
 
@@ -110,7 +113,10 @@ for (const [what, [input, reason]] of Object.entries(WRONG)) {
       assert.match(error.message, reason);
       return true;
     });
-    assert.match(String((await imported(db, WHOLE)).line), /holds the 3 records of the input/);
+    assert.match(
+      String((await imported(db, WHOLE)).line),
+      /^imported the input into \S+: 3 records, /,
+    );
     const all = HEAD.replace('"last_ids":{', '"last_ids":{"comments":2,') + NOTES + COMMENT + END;
     assert.equal(await exported(db), all);
   });
@@ -131,7 +137,7 @@ test('import: another record with the same id stays', async (t) => {
   const db = newFile(t);
   await imported(db, WHOLE);
   const other = imported(db, WHOLE.replace('"d"', '"x"'));
-  await assert.rejects(other, /line 3: another note has the id 3 already$/);
+  await assert.rejects(other, /line 3: another note already has the id 3$/);
   assert.match(await exported(db), /"id":3,"title":"c","body":"d"/);
   await startService(t, { db });
 });
@@ -143,7 +149,7 @@ test('import: adds to what is there, and keeps the larger last ids', async (t) =
     await service.request('POST', '/notes', { json });
   await assert.rejects(imported(db, WHOLE), /another process holds a lock on it$/);
   await service.close();
-  assert.match(String((await imported(db, WHOLE)).line), /; 2 were not there before$/);
+  assert.match(String((await imported(db, WHOLE)).line), /, 2 of them new$/);
   const output = await exported(db);
   assert.match(output, /"id":2,"title":"own"/);
   assert.match(output, /"last_ids":\{"comments":2,"notes":9\}/);
@@ -186,7 +192,7 @@ test('import: after a break no service starts, and another run finishes it', asy
   await perform(['export', file, '--db', from]);
   const broken = perform(['import', file, '--db', db], { onProgress: breakAt('imported') });
   await assert.rejects(broken, /cannot import \S+: broken off$/);
-  const half = /an import into it was not finished: run it again$/;
+  const half = /it holds an unfinished import: run the import again$/;
   await assert.rejects(startService(t, { db }), half);
   await assert.rejects(exported(db), half);
   await assert.rejects(perform(['copy', '--from', from, '--to', db]), half);
@@ -201,9 +207,9 @@ test('import: after a break only the same lines finish it', async (t) => {
   for (const other of [linesOf([7]), linesOf([])]) {
     await assert.rejects(
       imported(db, other),
-      /an import of another file into it was not finished: run that one again first$/,
+      /it holds an unfinished import of another file: finish that import first$/,
     );
-    await assert.rejects(startService(t, { db }), /an import into it was not finished/);
+    await assert.rejects(startService(t, { db }), /it holds an unfinished import/);
   }
   await imported(db, lines);
   await imported(db, linesOf([7]));
@@ -220,7 +226,7 @@ test('import: a file with a wrong line adds nothing to existing data', async (t)
   await service.request('DELETE', '/notes/2');
   await service.close();
   for (const [lines, reason] of [
-    [linesOf([1, 2, 3]), /line 4: another note has the id 3 already$/],
+    [linesOf([1, 2, 3]), /line 4: another note already has the id 3$/],
     [withoutEnd(linesOf([1, 2])), /the last line is missing/],
     [withoutEnd(linesOf([1, 2])) + TAGS, /line 5: name must not be blank/],
   ] as const) {
@@ -230,7 +236,7 @@ test('import: a file with a wrong line adds nothing to existing data', async (t)
     await close();
   }
   const { line } = await perform(['import', fileWith(t, linesOf([1, 2])), '--db', db]);
-  assert.match(String(line), /; 2 were not there before$/);
+  assert.match(String(line), /, 2 of them new$/);
 });
 
 test('import: a pipe is read only once', async (t) => {
@@ -241,7 +247,7 @@ test('import: a pipe is read only once', async (t) => {
   const writer = spawn('sh', ['-c', 'cat > "$0"', pipe], { stdio: ['pipe', 'ignore', 'inherit'] });
   const closed = once(writer, 'close');
   writer.stdin.end(linesOf([1, 2]));
-  assert.match(String((await run).line), /; 2 were not there before$/);
+  assert.match(String((await run).line), /, 2 of them new$/);
   await closed;
 });
 
@@ -251,7 +257,7 @@ test('import: ids up to 2 ** 52', async (t) => {
     [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/],
     [
       linesOf([], { tags: beyond }),
-      /line 1: last_ids must be whole numbers from 0 to 4503599627370496 by /,
+      /line 1: last_ids must map notes, tags, comments to whole numbers from 0 to 4503599627370496$/,
     ],
   ] as const) {
     await assert.rejects(imported(newFile(t), lines), reason);
@@ -269,7 +275,7 @@ test('import: no database is made without an export', async (t) => {
   const db = newFile(t);
   const missing = perform(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
   await assert.rejects(missing, /cannot import \S+: ENOENT/);
-  await assert.rejects(imported(db, ''), /there is nothing in it$/);
+  await assert.rejects(imported(db, ''), /it is empty$/);
   await assert.rejects(imported(db, '{"type":"note"}\n'), /it is not an export of notes-server$/);
   assert.deepEqual(readdirSync(dirname(db)), []);
 });
@@ -280,13 +286,10 @@ test('import: messages do not quote long values', async (t) => {
   for (const [input, reason] of [
     [lines.replace('"title 1"', '{"toString":1}'), /line 2: title must be string\.$/],
     [lines.replace('"title 1"', '[[[]]]'), /line 2: title must be string\.$/],
-    [
-      lines.replace('"version":1', `"version":${long}`),
-      /line 1: it has no version that is a number; /,
-    ],
+    [lines.replace('"version":1', `"version":${long}`), /line 1: its version is not a number; /],
     [
       lines.replace('"records":1', `"records":${long}`),
-      /line 3: .* the last no number, and there are 1$/,
+      /line 3: .* the last line no number, but there are 1$/,
     ],
   ] as const) {
     await assert.rejects(imported(newFile(t), input), (error: Error) => {

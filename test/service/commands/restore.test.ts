@@ -29,6 +29,8 @@ import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 const PAUSE_MS = 5;
+/** The bytes of SQLite's file header that say whether the file is in WAL mode. */
+const WAL_MODE = [2, 2];
 
 /** Returns the path of a backup of a database that {@link filledFile} makes. */
 async function backupOf(t: TestContext, count: number): Promise<string> {
@@ -45,7 +47,7 @@ test('restore: a free place gets the backup, and no id twice', async (t) => {
   chmodSync(backup, 0o640);
   const before = contentsOf(dirname(backup));
   const { status, stdout, stderr } = await runCommand(t, ['restore', backup, '--db', db]);
-  assert.deepEqual([status, stdout], [0, `${db} holds what ${backup} held\n`]);
+  assert.deepEqual([status, stdout], [0, `restored ${db} from ${backup}\n`]);
   assert.match(stderr, /^restored 100 % of \d+ KiB/m);
   assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
   assert.equal(statSync(db).mode & 0o777, 0o640);
@@ -69,13 +71,13 @@ test('restore: replaces only with --force, and keeps the old log', async (t) => 
   const before = contentsOf(dirname(db));
   await assert.rejects(
     perform(['restore', backup, '--db', db]),
-    /is there already: --force puts the backup in its place and keeps it$/,
+    /already exists: --force replaces it and keeps the old file$/,
   );
   assert.deepEqual(contentsOf(dirname(db)), before);
 
   const kept = `${db}.replaced-1`;
   const { line } = await restore(backup, db);
-  assert.equal(line, `${db} holds what ${backup} held; what was there is ${kept}`);
+  assert.equal(line, `restored ${db} from ${backup}; the old file is ${kept}`);
   assert.deepEqual(readdirSync(dirname(db)), [basename(db), basename(kept)]);
   assert.equal(statSync(db).mode & 0o777, 0o600);
   assert.deepEqual([await notesIn(db), await notesIn(kept)], [16, 1]);
@@ -123,8 +125,8 @@ function linkAt(path: string): string | undefined {
 test('restore: a database that appears meanwhile stays', async (t) => {
   const [backup, other] = [await backupOf(t, 10), await filledFile(t, 1)];
   for (const [end, reason] of [
-    ['', /cannot write \S+: somebody has created one meanwhile$/],
-    ['-wal', /notes\.db-wal is there without its database: move it away first$/],
+    ['', /cannot write \S+: another process has created it meanwhile$/],
+    ['-wal', /notes\.db-wal exists without its database: move it away first$/],
   ] as const) {
     const db = newFile(t);
     const onProgress = () => copyFileSync(other, `${db}${end}`);
@@ -146,9 +148,12 @@ test('restore: the old database is in place until the backup is complete', async
 
 test('restore: all is as before after a break', async (t) => {
   const [backup, db] = [await backupOf(t, 10), await filledFile(t, 1)];
+  const modeOf = (file: string) => [...readFileSync(file).subarray(18, 20)];
+  assert.deepEqual(modeOf(db), WAL_MODE);
   const broken = restore(backup, db, { onProgress: breakAt('restored 100 %') });
   await assert.rejects(broken, /cannot write \S+: broken off$/);
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db']);
+  assert.deepEqual(modeOf(db), WAL_MODE);
   assert.equal(await notesIn(db), 7);
 });
 
@@ -164,7 +169,7 @@ test('restore: refused where there is a log without its database', async (t) => 
   for (const end of ['-wal', '-journal']) {
     const db = newFile(t);
     writeFileSync(`${db}${end}`, 'a log');
-    await assert.rejects(restore(backup, db), /is there without its database: move it away first$/);
+    await assert.rejects(restore(backup, db), /exists without its database: move it away first$/);
     assert.deepEqual(readdirSync(dirname(db)), [`${basename(db)}${end}`]);
   }
 });
@@ -239,10 +244,7 @@ test('restore: a backup with the name of a leftover stays', async (t) => {
   const [backup, db] = [await backupOf(t, 10), newFile(t)];
   const [free, taken] = [`${db}.unfinished`, `${db}.unfinished-${endedProcess()}`];
   copyFileSync(backup, taken);
-  await assert.rejects(
-    restore(taken, db),
-    /has a name of what is made on the way: give it another$/,
-  );
+  await assert.rejects(restore(taken, db), /has the name of a temporary file: rename it first$/);
   assert.deepEqual(readdirSync(dirname(db)), [basename(taken)]);
   assert.equal(await notesIn(taken), 16);
   copyFileSync(backup, free);

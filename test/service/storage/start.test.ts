@@ -46,7 +46,7 @@ const UNUSABLE: readonly Unusable[] = [
     reason: /folder is missing/,
     make: (path) => rmSync(dirname(path), { recursive: true }),
   },
-  { name: 'that is a folder', reason: /no file/, make: (path) => mkdirSync(path) },
+  { name: 'that is a folder', reason: /not a file/, make: (path) => mkdirSync(path) },
   {
     name: 'that holds text',
     reason: /not a SQLite database/,
