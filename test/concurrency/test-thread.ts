@@ -200,15 +200,8 @@ interface Procession {
 }
 
 const OPERATIONS = [
-  'load',
-  'store',
-  'add',
-  'sub',
-  'exchange',
-  'compareExchange',
-  'wait',
-  'notify',
-] as const;
+  ...(['load', 'store', 'add', 'sub', 'exchange', 'compareExchange', 'wait', 'notify'] as const),
+];
 const { load, wait, add } = Atomics;
 type Operation = (...args: never) => unknown;
 const originals: Record<string, Operation> = Object.fromEntries(

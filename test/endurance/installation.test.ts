@@ -42,11 +42,7 @@ async function assertServes(t: Test, launcher: string): Promise<void> {
   const command = startCommand(t, ['--port', '0'], { launcher });
   const url = await command.ready();
   for (const path of [
-    '/notes',
-    '/docs',
-    '/docs/swagger-ui.css',
-    '/openapi.json',
-    '/problems/not-found',
+    ...['/notes', '/docs', '/docs/swagger-ui.css', '/openapi.json', '/problems/not-found'],
     '/health',
   ]) {
     assert.equal((await request(url, 'GET', path)).status, 200, path);

@@ -97,13 +97,8 @@ test('migrations: the counters of a table, with and without owners', () => {
 test('migrations: an empty database gets STRICT tables and a version', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    'comment_blocks',
-    'comments',
-    'note_blocks',
-    'notes',
-    'notes_server_versions',
-    'tag_blocks',
-    'tags',
+    ...['comment_blocks', 'comments', 'note_blocks', 'notes', 'notes_server_versions'],
+    ...['tag_blocks', 'tags'],
   ];
   assert.deepEqual(
     await rows(database, TABLES),

@@ -6,19 +6,7 @@ import { contract } from '../../support/contract.ts';
 import { exchange, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
-const METHODS = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'OPTIONS',
-  'PATCH',
-  'TRACE',
-  'PROPFIND',
-  'QUERY',
-  'LINK',
-];
+const METHODS = 'GET HEAD POST PUT DELETE OPTIONS PATCH TRACE PROPFIND QUERY LINK'.split(' ');
 
 const EXAMPLES: Readonly<Record<string, string>> = {
   note_id: '1',
@@ -99,11 +87,7 @@ test('methods: HEAD has the status and the headers of GET', async () => {
   const paths = [
     ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
     ...[
-      '/notes?limit=1',
-      '/notes?limit=0',
-      '/notes/7',
-      '/notes/abc',
-      '/notes/1/comments/7',
+      ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7'],
       '/docs/nothing',
     ],
     ...['/nothing'],
@@ -156,25 +140,9 @@ test('paths: similar ones are 404', async () => {
       : [`${path}/`, `/${path}`, `${path}//`, path.toUpperCase(), `${path}/x/y/z`, `${path}x/`],
   );
   const others = [
-    ...[
-      '/nothing',
-      '/notes/1/tags',
-      '/notes//comments',
-      '/notes/1/comments/',
-      '/notes/./1',
-      '/../notes',
-      '/problems',
-    ],
-    ...[
-      '/problems/',
-      '/docs/',
-      '/favicon.ico',
-      '/robots.txt',
-      '/.well-known/x',
-      '/notes;x=1',
-      '/notes%2F1',
-    ],
-    ...['/notes%3Flimit=1'],
+    ...['/nothing', '/notes/1/tags', '/notes//comments', '/notes/1/comments/', '/notes/./1'],
+    ...['/../notes', '/problems', '/problems/', '/docs/', '/favicon.ico', '/robots.txt'],
+    ...['/.well-known/x', '/notes;x=1', '/notes%2F1', '/notes%3Flimit=1'],
   ];
   for (const path of [...paths, ...others])
     assert.equal((await service.request('GET', path)).status, 404, path);

@@ -78,24 +78,8 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
     ],
   );
   // The buckets of OpenTelemetry's semantic conventions for HTTP metrics.
-  const seconds = [
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.075,
-    0.1,
-    0.25,
-    0.5,
-    0.75,
-    1,
-    2.5,
-    5,
-    7.5,
-    10,
-    '+Inf',
-  ].map(String);
-  assert.deepEqual(bounds(families, REQUESTS), seconds);
+  const seconds = '0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10 +Inf';
+  assert.equal(bounds(families, REQUESTS).join(' '), seconds);
   const head = await service.request('HEAD', '/metrics');
   assert.deepEqual([head.status, head.text], [200, '']);
   assert.equal((await service.request('POST', '/metrics')).status, 405);
@@ -156,14 +140,8 @@ test('metrics: no text of clients becomes a label', async (t) => {
   const service = await startService(t);
   const series = (families: Map<string, Family>) => families.get(REQUESTS)?.samples.length;
   const sendAll = async (name: string) => {
-    for (const path of [
-      `/${name}`,
-      `/notes/${name}`,
-      `/docs/${name}`,
-      `/problems/${name}`,
-      `/notes?${name}=1`,
-    ])
-      await service.request('GET', path, {
+    for (const start of ['/', '/notes/', '/docs/', '/problems/', '/notes?a=1&'])
+      await service.request('GET', `${start}${name}`, {
         headers: { host: `${name}.localhost`, 'x-request-id': name },
       });
   };
