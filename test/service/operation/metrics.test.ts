@@ -11,7 +11,7 @@ import { needsFile } from '../../support/engine.ts';
 import { type Family, parseExposition, sampleOf } from '../../support/exposition.ts';
 import { request } from '../../support/http.ts';
 import { isAlive, startProcesses } from '../../support/processes.ts';
-import { exchange, openSocket, requestText } from '../../support/raw.ts';
+import { exchange, exchangeLast, openSocket } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
 import { residentMegabytesOf } from '../../support/threads.ts';
@@ -94,7 +94,7 @@ test('metrics: requests count once, by method, route and status', async (t) => {
   for (const id of [1, 1, 2]) await service.request('GET', `/notes/${id}`);
   await service.request('HEAD', '/notes/1?x=1');
   await service.request('DELETE', '/nowhere');
-  await exchange(service, requestText('PROPFIND /notes', ['connection: close']));
+  await exchangeLast(service, 'PROPFIND /notes');
   await exchange(service, 'NONSENSE\r\n\r\n');
   const families = await metricsOf(service);
   for (const [method, route, status, count] of [
