@@ -54,10 +54,7 @@ test('progress: with a unit', () => {
   const progress = createProgress(
     { isTerminal: false, write: (line) => (text += line) },
     'written',
-    {
-      unit: ' KiB',
-      now: () => 0,
-    },
+    { unit: ' KiB', now: () => 0 },
   );
   progress(0, 1_000);
   progress(1_000, 1_000);

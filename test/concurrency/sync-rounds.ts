@@ -259,13 +259,7 @@ function isRising(values: readonly number[]): boolean {
 
 /** The checks, for a number of rounds that is a multiple of 4 and at least 40. */
 export const ROUND_CHECKS: readonly Check[] = [
-  MUTEX,
-  semaphoreCheck(1, []),
-  semaphoreCheck(3, SEMAPHORE_MUTANTS),
-  EVENT,
-  BARRIER,
-  queueCheck(1, 1),
-  queueCheck(1, 16, [STACK]),
-  queueCheck(2, 1),
+  ...[MUTEX, semaphoreCheck(1, []), semaphoreCheck(3, SEMAPHORE_MUTANTS), EVENT, BARRIER],
+  ...[queueCheck(1, 1), queueCheck(1, 16, [STACK]), queueCheck(2, 1)],
   queueCheck(2, 7, QUEUE_MUTANTS),
 ];

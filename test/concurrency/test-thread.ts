@@ -81,12 +81,7 @@ const tasks = {
    * Acquires and releases permits. The first `fill` threads that are admitted pause with their
    * permits. Returns the largest number of threads that this one found inside, itself included.
    */
-  runWithPermit({
-    cells,
-    tally,
-    rounds,
-    fill,
-  }: Shared & { tally: Int32Array; fill: number }): number {
+  runWithPermit({ cells, tally, rounds, fill }: Shared & { tally: Int32Array; fill: number }) {
     const semaphore = sync.openSemaphore(cells);
     let peak = 0;
     for (let round = 0; round < rounds; round += 1) {
@@ -135,13 +130,7 @@ const tasks = {
    * Meets the others after each round; returns after how many meetings a thread was in a wrong
    * round.
    */
-  meet({
-    cells,
-    ended,
-    index,
-    rounds,
-    pauses,
-  }: Shared & { ended: Int32Array; index: number }): number {
+  meet({ cells, ended, index, rounds, pauses }: Shared & { ended: Int32Array; index: number }) {
     const barrier = sync.openBarrier(cells);
     let wrong = 0;
     for (let round = 1; round <= rounds; round += 1) {
@@ -200,15 +189,8 @@ interface Procession {
 }
 
 const OPERATIONS = [
-  'load',
-  'store',
-  'add',
-  'sub',
-  'exchange',
-  'compareExchange',
-  'wait',
-  'notify',
-] as const;
+  ...(['load', 'store', 'add', 'sub', 'exchange', 'compareExchange', 'wait', 'notify'] as const),
+];
 const { load, wait, add } = Atomics;
 type Operation = (...args: never) => unknown;
 const originals: Record<string, Operation> = Object.fromEntries(

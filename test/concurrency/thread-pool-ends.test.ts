@@ -96,11 +96,7 @@ const STATES: readonly State[] = [
   },
 ];
 
-async function assertEnds(
-  { answer, finish }: Request,
-  end: End,
-  signal: AbortSignal,
-): Promise<void> {
+async function assertEnds({ answer, finish }: Request, end: End, signal: AbortSignal) {
   if (end === 'served') finish?.();
   if (end === 'served') await answer;
   if (end === 'aborted') await assert.rejects(answer, (error) => error === GONE);

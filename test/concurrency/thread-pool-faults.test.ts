@@ -25,11 +25,7 @@ function requestFailure(pool: WatchedPool, deed: Deed) {
   return { answer, arrived };
 }
 
-async function assertFails(
-  answer: Promise<unknown>,
-  message: RegExp,
-  label: string,
-): Promise<void> {
+async function assertFails(answer: Promise<unknown>, message: RegExp, label: string) {
   await assert.rejects(answer, (error) => {
     assert.ok(error instanceof Error, label);
     assert.match(error.message, message, label);

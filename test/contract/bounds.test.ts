@@ -50,16 +50,8 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
 };
 
 const RULES = [
-  'minimum',
-  'maximum',
-  'minLength',
-  'maxLength',
-  'maxItems',
-  'minItems',
-  'pattern',
-  'format',
-  'default',
-  'enum',
+  ...['minimum', 'maximum', 'minLength', 'maxLength', 'maxItems', 'minItems'],
+  ...['pattern', 'format', 'default', 'enum'],
 ];
 
 /** The rules of a schema, with those of the schema that it refers to. */
@@ -100,16 +92,7 @@ test('bounds: the input of every operation', () => {
 /** The schemas directly inside a schema. Fails at a keyword that this does not know. */
 function partsOf(schema: Schema): Schema[] {
   const { properties = {}, items, oneOf = [] } = schema;
-  for (const name of [
-    'allOf',
-    'anyOf',
-    'not',
-    'if',
-    'prefixItems',
-    'contains',
-    'patternProperties',
-    '$defs',
-  ]) {
+  for (const name of 'allOf anyOf not if prefixItems contains patternProperties $defs'.split(' ')) {
     assert.ok(!(name in schema), `schemas inside ${name} are not found`);
   }
   return [

@@ -6,9 +6,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
+import { assertRefused, assertServes, runCommand, type startCommand } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
-import { request } from '../support/http.ts';
 import { RESOLUTIONS, testLibrary } from '../support/library-user.ts';
 import { startRegistry } from '../support/registry.ts';
 import { root } from '../support/sources.ts';
@@ -19,11 +18,8 @@ const registry = await startRegistry({ after });
 /** Withholds install scripts in every version of npm; npm 12 and later withhold them by default. */
 const WITHHELD = { npm_config_ignore_scripts: 'true' };
 
-/** Makes npm look for global commands in another folder than that of their installation. */
-const elsewhere = (folder: string) => ({ npm_config_prefix: join(folder, 'elsewhere') });
-
-/** The registry knows the package of a reinstallation by its name. */
-const again = (command: string) => command.replace(/PACKAGE$/, 'notes-server');
+/** The path of the launcher in a project, and of a global command. */
+const [LOCAL, GLOBAL] = ['node_modules/.bin/notes-server', 'a prefix/bin/notes-server'];
 
 type Test = Parameters<typeof startCommand>[0];
 
@@ -35,25 +31,6 @@ function shellIn(folder: string) {
   const environment = { ...registry, npm_config_prefix: join(folder, 'a prefix') };
   return async (command: string, more: NodeJS.ProcessEnv = {}) =>
     run('sh', ['-c', command], { cwd: folder, env: { ...environment, ...more } });
-}
-
-/** Asserts that the installed service is complete. */
-async function assertServes(t: Test, launcher: string): Promise<void> {
-  const command = startCommand(t, ['--port', '0'], { launcher });
-  const url = await command.ready();
-  for (const path of [
-    '/notes',
-    '/docs',
-    '/docs/swagger-ui.css',
-    '/openapi.json',
-    '/problems/not-found',
-    '/health',
-  ]) {
-    assert.equal((await request(url, 'GET', path)).status, 200, path);
-  }
-  const json = { workers: 2, count: 2 };
-  assert.equal((await request(url, 'POST', '/counter/increment', { json })).status, 200);
-  assert.equal((await stop(command)).status, 0);
 }
 
 /** Returns the command that a refused start recommends in its one line. */
@@ -77,62 +54,57 @@ testLibrary(
   RESOLUTIONS,
 );
 
-test('installation: a project without the binding is repaired', async (t) => {
-  const folder = temporaryFolder(t);
-  const shell = shellIn(folder);
-  const launcher = join(folder, 'node_modules/.bin/notes-server');
-  await shell('npm init --yes && npm install notes-server', WITHHELD);
-  const remedy = await remedyOf(t, launcher, /sqlite3 has no working binding/);
-  assert.ok(remedy.startsWith(`npm --prefix "${folder}" pkg set`), remedy);
-  // The command works from another folder, and while scripts are still withheld.
-  await shell(`cd / && ${remedy}`, WITHHELD);
-  await assertServes(t, launcher);
-});
-
-test('installation: a project without a package is repaired', async (t) => {
-  const folder = temporaryFolder(t);
-  const shell = shellIn(folder);
-  const launcher = join(folder, 'node_modules/.bin/notes-server');
-  await shell(
-    'npm init --yes && npm pkg set --json allowScripts.sqlite3=true && npm install notes-server',
-  );
-  // The service loads one with the program and the other on demand.
-  for (const name of ['sqlite3', 'prom-client']) {
-    rmSync(join(folder, 'node_modules', name), { recursive: true });
-    const remedy = await remedyOf(t, launcher, /the installation is incomplete/);
-    await shell(`cd / && ${remedy}`);
-    await assertServes(t, launcher);
-  }
-});
-
 test('installation: a global command serves', async (t) => {
   const folder = temporaryFolder(t);
   await shellIn(folder)('npm install --global --allow-scripts=sqlite3 notes-server');
-  await assertServes(t, join(folder, 'a prefix/bin/notes-server'));
+  await assertServes(t, join(folder, GLOBAL));
 });
 
-test('installation: a global command without the binding is repaired', async (t) => {
-  const folder = temporaryFolder(t);
-  const shell = shellIn(folder);
-  const launcher = join(folder, 'a prefix/bin/notes-server');
-  await shell('npm install --global notes-server', WITHHELD);
-  const remedy = await remedyOf(t, launcher, /sqlite3 has no working binding/);
-  await shell(remedy, { ...WITHHELD, ...elsewhere(folder) });
-  await assertServes(t, launcher);
-});
+const MANIFEST = 'npm init --yes && npm pkg set --json allowScripts.sqlite3=true';
+const GLOBAL_PACKAGES = 'a prefix/lib/node_modules/notes-server/node_modules';
 
-test('installation: a global command without a package is repaired', async (t) => {
-  const folder = temporaryFolder(t);
-  const shell = shellIn(folder);
-  const launcher = join(folder, 'a prefix/bin/notes-server');
-  await shell('npm install --global --allow-scripts=sqlite3 notes-server');
-  rmSync(join(folder, 'a prefix/lib/node_modules/notes-server/node_modules/sqlite3'), {
-    recursive: true,
+/** How the service is installed, and the packages that go missing; without one, the binding does. */
+const DAMAGED: readonly (readonly [launcher: string, install: string, ...packages: string[]])[] = [
+  [LOCAL, 'npm init --yes && npm install notes-server'],
+  // The service loads one with the program and the other on demand.
+  [
+    LOCAL,
+    `${MANIFEST} && npm install notes-server`,
+    'node_modules/sqlite3',
+    'node_modules/prom-client',
+  ],
+  [GLOBAL, 'npm install --global notes-server'],
+  [
+    GLOBAL,
+    'npm install --global --allow-scripts=sqlite3 notes-server',
+    `${GLOBAL_PACKAGES}/sqlite3`,
+  ],
+];
+
+for (const [path, install, ...packages] of DAMAGED) {
+  const kind = path === LOCAL ? 'project' : 'global command';
+  const [missing, reason, scripts] =
+    packages.length > 0
+      ? (['a package', /the installation is incomplete/, {}] as const)
+      : (['the binding', /sqlite3 has no working binding/, WITHHELD] as const);
+  test(`installation: a ${kind} without ${missing} is repaired`, async (t) => {
+    const folder = temporaryFolder(t);
+    const shell = shellIn(folder);
+    const launcher = join(folder, path);
+    await shell(install, scripts);
+    for (const removed of packages.length > 0 ? packages : [undefined]) {
+      if (removed) rmSync(join(folder, removed), { recursive: true });
+      const remedy = await remedyOf(t, launcher, reason);
+      if (path === LOCAL && !removed)
+        assert.ok(remedy.startsWith(`npm --prefix "${folder}" pkg set`), remedy);
+      // It works from another folder, where npm looks for global commands in another place, and
+      // while scripts are still withheld. The registry knows the package by its name.
+      const command = `cd / && ${remedy.replace(/PACKAGE$/, 'notes-server')}`;
+      await shell(command, { ...scripts, npm_config_prefix: join(folder, 'elsewhere') });
+      await assertServes(t, launcher);
+    }
   });
-  const remedy = await remedyOf(t, launcher, /the installation is incomplete/);
-  await shell(again(remedy), elsewhere(folder));
-  await assertServes(t, launcher);
-});
+}
 
 test('installation: npx runs once the binding is there', async (t) => {
   const shell = shellIn(temporaryFolder(t));

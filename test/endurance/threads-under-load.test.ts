@@ -6,7 +6,7 @@ import { type Command, startCommand, stop } from '../support/command.ts';
 import { numbered } from '../support/demonstration-requests.ts';
 import { request, send } from '../support/http.ts';
 import { createRandom, type Random } from '../support/mutations.ts';
-import { openSocket, readAll, requestText, sendRaw } from '../support/raw.ts';
+import { openSocket, readAll, requestText } from '../support/raw.ts';
 import { skipLoudly } from '../support/skip.ts';
 import {
   CANNOT_LOOK,
@@ -77,7 +77,9 @@ async function load({ pid, port }: Watched, t: TestContext): Promise<number[]> {
   let most = 0;
   const text = textOf('/counter/increment', LARGE);
   const answers = Array.from({ length: REQUESTS }, async () => {
-    const answer = await sendRaw({ port }, text);
+    const socket = await openSocket({ port });
+    socket.write(text);
+    const answer = await readAll(socket);
     answered += 1;
     return answer;
   });

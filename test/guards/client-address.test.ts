@@ -79,14 +79,7 @@ test('client address: does not keep the header in memory', () => {
 
 test('client address: anything else in x-forwarded-for is ignored', () => {
   for (const text of [
-    '',
-    ',',
-    'unknown',
-    '198.51.100.1, unknown',
-    '[::1',
-    '::1]:80',
-    '1.2.3.4:',
-    '1.2.3',
+    ...['', ',', 'unknown', '198.51.100.1, unknown', '[::1', '::1]:80', '1.2.3.4:', '1.2.3'],
     'a'.repeat(9_999),
   ])
     assert.equal(clientOf('192.0.2.1', text, true), '192.0.2.1', text);

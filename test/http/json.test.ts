@@ -31,44 +31,19 @@ test('JSON: damaged bytes are accepted if they are UTF-8 and JSON', () => checkB
 test('JSON: the time to judge a text grows with its length only', () => checkSpeed(65_536, 500));
 
 test('JSON: an integer written as a float becomes null', () => {
-  for (const text of [
-    '4.0',
-    '4.00',
-    '-4.0',
-    '4e0',
-    '4E0',
-    '4e+0',
-    '4e-0',
-    '40e-1',
-    '1e2',
-    '0.0',
-    '-0.0',
-    '0e5',
-  ]) {
+  for (const text of '4.0 4.00 -4.0 4e0 4E0 4e+0 4e-0 40e-1 1e2 0.0 -0.0 0e5'.split(' ')) {
     assert.equal(parse(text), null, text);
     assert.deepEqual(parse(` {"a":[${text},\t${text} ]}`), { a: [null, null] }, text);
   }
   for (const text of ['1e400', '-1e400', '9007199254740993.0', '1e-400'])
     assert.equal(parse(text), null, text);
-  for (const text of [
-    '4',
-    '-4',
-    '0',
-    '-0',
-    '4.5',
-    '-4.5',
-    '4e-1',
-    '16.9',
-    '1.5e0',
-    '5e-324',
-    '9007199254740993',
-  ]) {
+  for (const text of '4 -4 0 -0 4.5 -4.5 4e-1 16.9 1.5e0 5e-324 9007199254740993'.split(' ')) {
     assert.ok(Object.is(parse(text), Number(text)), text);
   }
 });
 
 test('JSON: floats inside strings and names stay', () => {
-  for (const value of [
+  const texts = [
     '4.0',
     '1e5',
     'a\\"4.0',
@@ -78,8 +53,9 @@ test('JSON: floats inside strings and names stay', () => {
     '",4.0,"',
     '[4.0',
     '{4.0',
-    '\u{1f44b}4.0',
-  ]) {
+    '👋4.0',
+  ];
+  for (const value of texts) {
     const text = JSON.stringify({ [value]: [value, { [value]: value }], x: 1.5 });
     assert.deepEqual(parse(text), JSON.parse(text));
   }

@@ -33,14 +33,7 @@ test('router: finds the template and the values, in order', () => {
 test('router: other paths find nothing', () => {
   const find = finder('/notes', '/notes/{note_id}', '/notes/{note_id}/comments/{comment_id}');
   for (const path of [
-    '',
-    '/',
-    'Notes',
-    'note',
-    'notess',
-    'notes/7/comments',
-    'notes/7/other/8',
-    '{note_id}',
+    ...['', '/', 'Notes', 'note', 'notess', 'notes/7/comments', 'notes/7/other/8', '{note_id}'],
     'notes/7/8',
   ]) {
     assert.equal(find(...path.split('/')), undefined, path);

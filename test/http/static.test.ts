@@ -84,14 +84,8 @@ test('assets: 304 without a body for a matching ETag', () => {
   for (const coding of ['identity', 'br', 'gzip']) {
     const first = serve({ 'accept-encoding': coding });
     const etag = header(first, 'etag') ?? '';
-    for (const sent of [
-      etag,
-      `W/${etag}`,
-      `"other", ${etag}`,
-      `W/"a",W/${etag} ,"b"`,
-      '*',
-      ` ${etag} `,
-    ]) {
+    const lists = [`"other", ${etag}`, `W/"a",W/${etag} ,"b"`];
+    for (const sent of [etag, `W/${etag}`, ...lists, '*', ` ${etag} `]) {
       const reply = serve({ 'accept-encoding': coding, 'if-none-match': sent });
       assert.equal(reply.status, 304, sent);
       assert.equal(reply.body, undefined);

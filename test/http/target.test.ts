@@ -80,31 +80,10 @@ test('targets: two leading slashes do not name a host', () => {
 
 test('targets: others are refused', () => {
   for (const text of [
-    ...[
-      '',
-      '*',
-      'notes',
-      '?limit=5',
-      'http:/b/notes',
-      'http://',
-      'http:///notes',
-      'ftp://b/notes',
-      'b:443',
-      '\\notes',
-    ],
-    ...['/notes#top', '/notes?a#b', 'http://user@b/notes', 'http://u:p@b', '#', 'http://b#/notes'],
-    ...['http://b/notes#top'],
-    ...[
-      '/%',
-      '/%4',
-      '/%zz',
-      '/%e2%82',
-      '/%ff',
-      '/%c0%af',
-      '/%ed%a0%80',
-      '/notes/%u0031',
-      '/ok/%zz?limit=5',
-    ],
+    ...['', '*', 'notes', '?limit=5', 'http:/b/notes', 'http://', 'http:///notes', 'ftp://b/notes'],
+    ...['b:443', '\\notes', '/notes#top', '/notes?a#b', 'http://user@b/notes', 'http://u:p@b', '#'],
+    ...['http://b#/notes', 'http://b/notes#top', '/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af'],
+    ...['/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
   ]) {
     assert.throws(
       () => targetOf(text),

@@ -50,15 +50,8 @@ test('package: SECURITY.md names the dependencies at run time', () => {
 test('package: the lock file agrees with package.json', () => {
   const own = lock.packages[''];
   assert.deepEqual([lock.name, lock.version], [manifest.name, manifest.version]);
-  for (const key of [
-    'name',
-    'version',
-    'license',
-    'engines',
-    'bin',
-    'dependencies',
-    'devDependencies',
-  ] as const) {
+  const keys = ['name', 'version', 'license', 'engines', 'bin', 'dependencies', 'devDependencies'];
+  for (const key of keys as (keyof typeof manifest)[]) {
     assert.deepEqual(own?.[key], manifest[key], key);
   }
   for (const [name, version] of Object.entries(wanted)) {

@@ -58,15 +58,7 @@ const STEP_1 = [
   'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT',
   'INSERT INTO notes_server_versions (version) VALUES (1)',
   'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
-  'CREATE TABLE note_blocks (block INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT',
-  `CREATE TRIGGER note_added AFTER INSERT ON notes BEGIN
-     INSERT INTO note_blocks (block, count) VALUES (new.id >> 10, 1)
-       ON CONFLICT (block) DO UPDATE SET count = count + 1;
-   END`,
-  `CREATE TRIGGER note_removed AFTER DELETE ON notes BEGIN
-     UPDATE note_blocks SET count = count - 1 WHERE block = old.id >> 10;
-     DELETE FROM note_blocks WHERE block = old.id >> 10 AND count = 0;
-   END`,
+  ...TAG_COUNTER.map((sql) => sql.replaceAll('tag', 'note')),
   'CREATE TABLE tags (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT',
   ...TAG_COUNTER,
   `CREATE TABLE comments (
@@ -97,13 +89,8 @@ test('migrations: the counters of a table, with and without owners', () => {
 test('migrations: an empty database gets STRICT tables and a version', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    'comment_blocks',
-    'comments',
-    'note_blocks',
-    'notes',
-    'notes_server_versions',
-    'tag_blocks',
-    'tags',
+    ...['comment_blocks', 'comments', 'note_blocks', 'notes', 'notes_server_versions'],
+    ...['tag_blocks', 'tags'],
   ];
   assert.deepEqual(
     await rows(database, TABLES),

@@ -95,11 +95,7 @@ async function faultsIn(database: Database, resources: readonly Resource[]): Pro
 }
 
 /** Asserts that two databases hold the same records and last ids, and that both are sound. */
-async function assertSame(
-  one: Database,
-  other: Database,
-  resources: readonly Resource[],
-): Promise<void> {
+async function assertSame(one: Database, other: Database, resources: readonly Resource[]) {
   for (const resource of resources)
     assert.deepEqual(await linesIn(other, resource), await linesIn(one, resource));
   assert.deepEqual(await lastIdsOf(other), await lastIdsOf(one));

@@ -84,14 +84,7 @@ test('rqlite: records as on the embedded engine', async (t) => {
 test('rqlite: texts are kept, even those it would take for a BLOB', async (t) => {
   const { notes, standIn } = await openTables(t);
   const texts = [
-    `x'6162'`,
-    ` X'41' `,
-    'a\u0000b',
-    '😀 \u{10ffff}',
-    '\ud7ff\ue000',
-    `'"\\`,
-    '[1]',
-    'null',
+    ...[`x'6162'`, ` X'41' `, 'a\u0000b', '😀 \u{10ffff}', '\ud7ff\ue000', `'"\\`, '[1]', 'null'],
     '\u2028\n',
   ];
   const ids = await Promise.all(texts.map((text) => notes.create([text, text])));

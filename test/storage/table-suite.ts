@@ -69,14 +69,8 @@ export function testTables(engine: Engine): void {
     const records = await Promise.all(wanted.map((id) => parsed(notes.read(id))));
     const record = (id: number, title: string) => ({ id, title, body: 'line\nfeed\u0000' });
     assert.deepEqual(records, [
-      record(3, 'c'),
-      undefined,
-      record(1, 'a'),
-      record(3, 'c'),
-      undefined,
-      undefined,
-      undefined,
-      record(2, 'b'),
+      ...[record(3, 'c'), undefined, record(1, 'a'), record(3, 'c'), undefined, undefined],
+      ...[undefined, record(2, 'b')],
     ]);
     assert.equal(heard.reads.length, 1);
     assert.equal(await notes.read(99), undefined);
@@ -97,12 +91,8 @@ export function testTables(engine: Engine): void {
   test('tables: writes to several tables are one ordered transaction', async (t) => {
     const { notes, tags, comments, heard } = await startTables(t, engine);
     const outcomes = await Promise.all([
-      notes.create(['a', 'a']),
-      comments.create(['first'], 1),
-      tags.create(['tag']),
-      notes.replace(1, ['b', 'b']),
-      notes.remove(1),
-      comments.create(['late'], 1),
+      ...[notes.create(['a', 'a']), comments.create(['first'], 1), tags.create(['tag'])],
+      ...[notes.replace(1, ['b', 'b']), notes.remove(1), comments.create(['late'], 1)],
     ]);
     assert.deepEqual(outcomes, [1, 1, 1, true, true, undefined]);
     assert.equal(heard.transactions.length, 1);
@@ -205,18 +195,8 @@ export function testTables(engine: Engine): void {
       const ids = stored.map(({ id }) => Number(id));
       const { length } = ids;
       const offsets = [
-        0,
-        1,
-        1_023,
-        1_024,
-        2_047,
-        2_048,
-        2_049,
-        Math.max(0, length - 21),
-        length - 1,
-        length,
-        length + 1,
-        2 ** 53 - 1,
+        ...[0, 1, 1_023, 1_024, 2_047, 2_048, 2_049, Math.max(0, length - 21), length - 1, length],
+        ...[length + 1, 2 ** 53 - 1],
       ];
       for (let offset = 1_900; offset < length; offset += 517) offsets.push(offset);
       const wanted = [1, 20, 100].flatMap((limit) =>

@@ -78,12 +78,8 @@ const ORDERS: readonly {
   {
     name: 'another kind starts a new statement, in order',
     writes: ({ put, drop }) => [
-      put(1, 'a'),
-      put(2, 'b'),
-      drop(1),
-      drop(3),
-      put(3, 'c'),
-      put(1, 'd'),
+      ...[put(1, 'a'), put(2, 'b'), drop(1)],
+      ...[drop(3), put(3, 'c'), put(1, 'd')],
     ],
     statements: ['put 1 2', 'drop 1 3', 'put 3 1'],
     outcomes: [true, true, true, false, true, true],

@@ -16,13 +16,9 @@ import type { Ends } from './engine.ts';
 
 const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium';
 const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-sync',
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update'],
 ];
-const STAY_HERE = ['--disable-background-networking', '--disable-component-update'];
 const PATIENCE_MS = 60_000;
 
 /** Why tests with a browser cannot run here; false if they can. */
@@ -36,7 +32,7 @@ let browser: Browser;
 let shared: BrowserContext;
 before(async () => {
   if (skip) return;
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: [...ARGUMENTS, ...STAY_HERE] });
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
   shared = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
 });
 after(() => browser?.close());

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type Ends, temporaryFolder } from './engine.ts';
+import { request } from './http.ts';
 
 /** The launcher of this tree. */
 export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', import.meta.url));
@@ -116,6 +117,18 @@ export function assertRefused(ending: Ending, status: number, reason: RegExp): v
   assert.match(stderr, /^notes-server: [^\n]+\n$/);
   assert.match(stderr, reason);
   assert.deepEqual({ status: ending.status, stdout }, { status, stdout: '' }, stderr);
+}
+
+/** Asserts that a launcher starts a complete service: its files, its database and its threads. */
+export async function assertServes(test: Ends, launcher: string): Promise<void> {
+  const command = startCommand(test, ['--port', '0'], { launcher });
+  const url = await command.ready();
+  const paths = '/notes /docs /docs/swagger-ui.css /openapi.json /problems/not-found /health';
+  for (const path of paths.split(' '))
+    assert.equal((await request(url, 'GET', path)).status, 200, path);
+  const json = { workers: 2, count: 2 };
+  assert.equal((await request(url, 'POST', '/counter/increment', { json })).status, 200);
+  assert.equal((await stop(command)).status, 0);
 }
 
 /** Stops a command as a supervisor does; resolves with its ending. */

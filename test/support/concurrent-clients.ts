@@ -63,11 +63,7 @@ export async function createAtOnce(t: TestContext, count: number): Promise<void>
 }
 
 /** Each client reads what it wrote last to its own note. */
-export async function readOwnWrites(
-  t: TestContext,
-  clients: number,
-  rounds: number,
-): Promise<void> {
+export async function readOwnWrites(t: TestContext, clients: number, rounds: number) {
   const service = await startService(t);
   await times(clients, async (client) => {
     const title = `client ${client}`;
@@ -122,11 +118,7 @@ function assertOneOrder(events: readonly Event[]): void {
 }
 
 /** Writes to one record take effect in one order, and reads see the last acknowledged one. */
-export async function writeOneRecord(
-  t: TestContext,
-  clients: number,
-  rounds: number,
-): Promise<void> {
+export async function writeOneRecord(t: TestContext, clients: number, rounds: number) {
   const service = await startService(t);
   await createNotes(service, 1);
   const events: Event[] = [{ kind: 'write', value: 'note 1', started: 0, ended: 1 }];

@@ -87,12 +87,7 @@ function assertHeader(pointer: string, name: string, { headers }: Answer, label:
   assertValid(schema, isInteger ? Number(value) : value, `${label}: header ${name}`);
 }
 
-function assertBody(
-  pointer: string,
-  content: Json | undefined,
-  answer: Answer,
-  label: string,
-): void {
+function assertBody(pointer: string, content: Json | undefined, answer: Answer, label: string) {
   const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
   if (!content) {
     assert.equal(answer.bytes.length, 0, `${label}: the contract declares no body`);

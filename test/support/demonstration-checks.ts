@@ -1,36 +1,75 @@
 // Runs one demonstration and asserts that its answer is correct, for any sizes.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { numbered, run } from './demonstration-requests.ts';
-import type { Service } from './service.ts';
+import { after, test } from 'node:test';
+import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
+import { numbered, run, TAKEN } from './demonstration-requests.ts';
+import { type Service, startService } from './service.ts';
 
 /**
  * Texts that are easily spoiled: a byte order mark, NUL, combining characters, surrogate pairs,
  * escapes.
  */
-export const ODD_TEXTS: readonly string[] = [
-  '\ufeff',
-  '\u0000',
-  'a\u0000b\u0000',
-  '😀',
-  'e\u0301é',
-  '\u2028\uffff',
-  '"\\\n',
-];
+export const ODD_TEXTS: readonly string[] =
+  '\ufeff|\u0000|a\u0000b\u0000|😀|e\u0301é|\u2028\uffff|"\\\n'.split('|');
+
+type Items = readonly string[];
+
+/** The requests of each test, as the arguments of the functions below. */
+export interface Demonstrations {
+  readonly counters: readonly (readonly [workers: number, count: number])[];
+  readonly semaphores: readonly (readonly [taskIds: number[], limit: number])[];
+  readonly events: Items;
+  readonly pools: readonly (readonly [items: Items, maxWorkers: number])[];
+  readonly queues: readonly (readonly [items: Items, consumers: number, size: number])[];
+  readonly threadLocals: readonly (readonly [items: Items, key: string])[];
+  /** How many clients run all demonstrations at once, and with how many items. */
+  readonly mixed: readonly [clients: number, count: number];
+}
+
+/** Registers the tests on one service, which is patient: a busy machine starts threads slowly. */
+export async function testDemonstrations(sizes: Demonstrations): Promise<void> {
+  Object.assign(POOL_LIMITS, { startMs: 60_000, queueMs: 60_000 });
+  const service = await startService({ after });
+  test('demonstrations: each accepts a small request', async () => {
+    for (const [path, members] of Object.entries(TAKEN)) {
+      const parsed = Object.entries(members).map(([name, text]) => [name, JSON.parse(text)]);
+      await run(service, path, Object.fromEntries(parsed));
+    }
+    // The threads of the other tests would each write a file of coverage.
+    delete process.env.NODE_V8_COVERAGE;
+  });
+  test('counter: reaches the expected number', async () => {
+    for (const each of sizes.counters) await assertCounter(service, ...each);
+  });
+  test('semaphore: each task runs once, as many at once as may', async () => {
+    for (const each of sizes.semaphores) await assertSemaphore(service, ...each);
+  });
+  test('event: the text comes back to the code point', async () => {
+    for (const each of sizes.events) await assertEvent(service, each);
+  });
+  test('pool: each item is hashed, failing items affect no other', async () => {
+    for (const each of sizes.pools) await assertPool(service, ...each);
+  });
+  test('queue: each item passes once, in order, within the bound', async () => {
+    for (const each of sizes.queues) await assertQueue(service, ...each);
+  });
+  test('thread-local: each thread reads its own items back', async () => {
+    for (const each of sizes.threadLocals) await assertThreadLocal(service, ...each);
+  });
+  test('demonstrations: those that run at once do not mix', () =>
+    assertNoMixing(service, ...sizes.mixed));
+}
 
 /** Asserts that the threads lose no increment. */
-export async function assertCounter(
-  service: Service,
-  workers: number,
-  count: number,
-): Promise<void> {
+async function assertCounter(service: Service, workers: number, count: number) {
   const expected = workers * count;
   const answer = await run(service, '/counter/increment', { workers, count });
   assert.deepEqual(answer, { expected, actual: expected, consistent: true });
 }
 
 /** Asserts that each task runs once, and that as many run at once as may. */
-export async function assertSemaphore(
+async function assertSemaphore(
   service: Service,
   task_ids: number[],
   concurrency_limit: number,
@@ -50,17 +89,13 @@ export async function assertSemaphore(
 }
 
 /** Asserts that the text comes back to the code point. */
-export async function assertEvent(service: Service, payload: string): Promise<void> {
+async function assertEvent(service: Service, payload: string): Promise<void> {
   const answer = await run(service, '/event/sync', { payload });
   assert.deepEqual(answer, { payload, length: [...payload].length, ready: true, done: true });
 }
 
 /** Asserts that each item is hashed, and that those that fail do not affect the others. */
-export async function assertPool(
-  service: Service,
-  items: readonly string[],
-  max_workers: number,
-): Promise<void> {
+async function assertPool(service: Service, items: Items, max_workers: number) {
   const { succeeded, failed, ...rest } = await run(service, '/pool/run', { items, max_workers });
   assert.deepEqual(rest, { total: items.length, max_workers });
   const works = items.filter((item) => !item.startsWith('fail'));
@@ -80,9 +115,9 @@ export async function assertPool(
  * Asserts that each item goes through the queue once, in order, and that the queue never holds too
  * many.
  */
-export async function assertQueue(
+async function assertQueue(
   service: Service,
-  items: readonly string[],
+  items: Items,
   num_consumers: number,
   queue_size: number,
 ): Promise<void> {
@@ -104,9 +139,9 @@ export async function assertQueue(
 }
 
 /** Asserts that each thread reads its own items back. */
-export async function assertThreadLocal(
+async function assertThreadLocal(
   service: Service,
-  items: readonly string[],
+  items: Items,
   context_key: string,
 ): Promise<void> {
   const { results, ...rest } = await run(service, '/thread-local/run', { items, context_key });
@@ -127,11 +162,7 @@ export async function assertThreadLocal(
  * Asserts that demonstrations of several clients and requests for notes that run at once do not
  * mix.
  */
-export async function assertNoMixing(
-  service: Service,
-  clients: number,
-  count: number,
-): Promise<void> {
+async function assertNoMixing(service: Service, clients: number, count: number) {
   const runAll = async (client: number) => {
     const items = numbered(count, `of ${client}`);
     await Promise.all([

@@ -46,11 +46,7 @@ export const LIMITS = {
  * Asserts that writes beyond `bytes` of a file are 503 and have no effect, and that everything
  * works when the service goes on without the limit, or another one takes over after a kill.
  */
-export async function failWrites(
-  t: TestContext,
-  bytes: number,
-  ending: 'goes on' | 'is killed',
-): Promise<void> {
+export async function failWrites(t: TestContext, bytes: number, ending: 'goes on' | 'is killed') {
   const db = join(temporaryFolder(t), 'notes.db');
   const first = await startLogging(t, db, 'error');
   assert.equal((await request(first.url, 'POST', '/notes', { json: NOTE })).status, 201);

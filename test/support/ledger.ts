@@ -169,12 +169,7 @@ export const between = (least: number, most: number) =>
  * Creates, replaces and removes records of every kind, as a client does in its turn number `turn`.
  * All texts differ.
  */
-export async function writeOnce(
-  url: string,
-  ledger: Ledger,
-  name: string,
-  turn: number,
-): Promise<void> {
+export async function writeOnce(url: string, ledger: Ledger, name: string, turn: number) {
   const label = `${name}, turn ${turn}`;
   // Some texts are longer than a page of the file, so that a write could be torn.
   const long = label.padEnd(turn % 5 === 0 ? between(5_000, 9_000) : 0, '.');

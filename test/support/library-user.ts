@@ -48,10 +48,7 @@ export function testLibrary(feature: string, install: Install, resolutions = [NO
     const { stdout, stderr } = await run(
       process.execPath,
       ['--test', '--test-reporter=tap', 'client.test.js'],
-      {
-        cwd: folder,
-        env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined },
-      },
+      { cwd: folder, env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined } },
     );
     assert.match(stdout, /^# pass [1-9]/m);
     assert.match(stdout, /^# fail 0$/m);
@@ -61,15 +58,9 @@ export function testLibrary(feature: string, install: Install, resolutions = [NO
   test(`${feature}: wrong options do not compile`, async (t) => {
     const { compile } = await projectWith(t, install, 'wrong.ts', WRONG);
     // Without the types of Node: those of the library need no others.
-    const checks = [
-      '--noEmit',
-      '--types',
-      '',
-      '--skipLibCheck',
-      'false',
-      '--exactOptionalPropertyTypes',
-    ];
-    for (const resolution of resolutions) await compile(...checks, ...resolution, 'wrong.ts');
+    const checks = ['--noEmit', '--skipLibCheck', 'false', '--exactOptionalPropertyTypes'];
+    for (const resolution of resolutions)
+      await compile(...checks, '--types', '', ...resolution, 'wrong.ts');
   });
 
   test(`${feature}: the contract and the manifest can be imported`, async (t) => {
@@ -99,9 +90,7 @@ async function projectWith(t: TestContext, install: Install, name: string, text:
     run(
       join(tree, 'node_modules/.bin/tsc'),
       ['--strict', '--target', 'es2022', '--lib', 'es2022', ...args],
-      {
-        cwd: folder,
-      },
+      { cwd: folder },
     );
   return { folder, compile };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ProblemSlug, problemTypes } from '../../src/http/problem.ts';
 import { assertAlive, assertProblem, exchange, type RawAnswer } from './raw.ts';
-import type { Service } from './service.ts';
+import { assertNoErrors, type Service } from './service.ts';
 
 /**
  * Requests by what is odd about them, with their correct answers: a problem, or the status of
@@ -35,10 +35,7 @@ export function testTable(service: Service, feature: string, title: string, tabl
       stored,
       'a request stored a note although its answer does not say so',
     );
-    assert.deepEqual(
-      service.log.filter(({ level }) => level === 'error'),
-      [],
-    );
+    assertNoErrors(service);
   });
 }
 

@@ -146,6 +146,11 @@ export async function exchange(
   return answer;
 }
 
+/** Sends a request without a body that asks the service to close the connection. */
+export function exchangeLast(service: { port: number }, line: string): Promise<RawAnswer> {
+  return exchange(service, requestText(line, ['connection: close']));
+}
+
 /**
  * The text of a request with a host and, if there is a `body`, its length. Each of `headers` is one
  * line without its end.
@@ -200,8 +205,7 @@ export function bytes(text: string): Buffer {
 
 /** Asserts that the service answers a plain GET on a new connection. */
 export async function assertAlive(service: { port: number }): Promise<void> {
-  const answer = await exchange(service, requestText('GET /notes', ['connection: close']));
-  assert.equal(answer.status, 200);
+  assert.equal((await exchangeLast(service, 'GET /notes')).status, 200);
 }
 
 /** Asserts that `answer` is a complete Problem of the type `slug`, and returns its members. */
@@ -282,15 +286,4 @@ export function readAll(socket: Socket): Promise<string> {
     socket.on('error', () => {});
     socket.on('close', () => resolve(text));
   });
-}
-
-/**
- * Sends `text` over a new connection. Resolves with everything that comes back until the service
- * closes it.
- */
-export async function sendRaw(service: { port: number }, text: string | Buffer): Promise<string> {
-  const socket = await openSocket(service);
-  const answer = readAll(socket);
-  socket.write(text);
-  return answer;
 }

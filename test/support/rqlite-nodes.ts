@@ -37,11 +37,7 @@ export interface RealCluster {
 
 /** Elections of half a second instead of two. */
 const FAST = [
-  '-raft-timeout',
-  '250ms',
-  '-raft-election-timeout',
-  '250ms',
-  '-raft-leader-lease-timeout',
+  ...['-raft-timeout', '250ms', '-raft-election-timeout', '250ms', '-raft-leader-lease-timeout'],
   '125ms',
 ];
 
@@ -84,9 +80,7 @@ export async function startNodes(
       child = spawn(
         program,
         [...own, ...(elections === 'fast' ? FAST : []), ...others, join(folder, String(place))],
-        {
-          stdio: 'ignore',
-        },
+        { stdio: 'ignore' },
       );
       child.unref();
       children.add(child);

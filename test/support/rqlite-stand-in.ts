@@ -94,11 +94,7 @@ export async function startStandIn(
     return next.fault;
   }
 
-  async function answer(
-    node: number,
-    message: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
+  async function answer(node: number, message: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
     const kind = pathname === '/db/query' ? 'query' : 'execute';
     const body = await textOf(message);

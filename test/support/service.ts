@@ -1,4 +1,5 @@
 // Starts the real service inside the test's process, with a fresh database, and sends it requests.
+import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { App } from '../../src/app.ts';
 import { parseCommand } from '../../src/cli/command-line.ts';
@@ -74,4 +75,10 @@ export async function startService(test: Ends, overrides: Overrides = {}): Promi
   };
   test.after(() => service.close().then(release));
   return service;
+}
+
+/** Asserts that the service has logged no error. */
+export function assertNoErrors({ log }: Service): void {
+  const errors = log.filter(({ level }) => level === 'error');
+  assert.deepEqual(errors, []);
 }

@@ -31,12 +31,7 @@ interface Tally {
 }
 
 /** Sends requests one by one, over as many connections as it takes, until nobody listens. */
-async function keepSending(
-  port: number,
-  name: string,
-  lasting: boolean,
-  tally: Tally,
-): Promise<void> {
+async function keepSending(port: number, name: string, lasting: boolean, tally: Tally) {
   for (let connections = 0; ; connections += 1) {
     const conversation = await converse({ port }).catch((error: NodeJS.ErrnoException) => {
       assert.ok(tally.stopping, `no connection before the stop: ${error.code}`);

@@ -44,10 +44,7 @@ function runClient(
 }
 
 /** Asserts that the service has the records that a script creates. */
-async function assertStored(
-  { request }: Service,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<void> {
+async function assertStored({ request }: Service, headers: Readonly<Record<string, string>> = {}) {
   const itemsOf = async (path: string) => (await request('GET', path, { headers })).json.items;
   const notes: { id: number; title: string; body: string }[] = await itemsOf('/notes');
   assert.deepEqual(

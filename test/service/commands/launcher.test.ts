@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { assertRefused, LAUNCHER, runCommand, startCommand, stop } from '../../support/command.ts';
+import { assertRefused, assertServes, LAUNCHER, runCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
-import { request } from '../../support/http.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const SQLITE3 = ['node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path'];
@@ -51,26 +50,11 @@ test('launcher: runs with only the dependencies of package.json', async (t) => {
   for (const name of Object.keys(dependencies)) {
     symlinkSync(join(root, 'node_modules', name), join(tree, 'node_modules', name));
   }
-  const command = startCommand(t, ['--port', '0'], launcherOf(tree));
-  const url = await command.ready();
-  for (const path of [
-    '/notes',
-    '/docs',
-    '/docs/swagger-ui.css',
-    '/openapi.json',
-    '/problems/not-found',
-  ]) {
-    assert.equal((await request(url, 'GET', path)).status, 200, path);
-  }
-  assert.equal((await stop(command)).status, 0);
+  await assertServes(t, launcherOf(tree).launcher);
 });
 
-test('launcher: a fresh clone needs npm ci', async (t) => {
-  await assertRemedy(t, treeOf(t), 'ci');
-});
-
-test('launcher: a built tree without its packages needs npm ci', async (t) => {
-  await assertRemedy(t, treeOf(t, 'dist/src'), 'ci');
+test('launcher: a fresh clone, and a build without its packages, need npm ci', async (t) => {
+  for (const parts of [[], ['dist/src']]) await assertRemedy(t, treeOf(t, ...parts), 'ci');
 });
 
 test('launcher: an incomplete build needs npm ci', async (t) => {

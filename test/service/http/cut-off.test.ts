@@ -8,7 +8,7 @@ import {
   converse,
   requestText,
 } from '../../support/raw.ts';
-import { startService } from '../../support/service.ts';
+import { assertNoErrors, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const BODY = '{"title":"Ünïted","body":"a\\u0000b"}';
@@ -65,10 +65,7 @@ for (const [how, text] of Object.entries(WRITES)) {
       // No id was given to a note that does not exist.
       assert.deepEqual([status, headers.location], [201, `/notes/${stored + 1}`]);
       whole.socket.destroy();
-      assert.deepEqual(
-        service.log.filter(({ level }) => level === 'error'),
-        [],
-      );
+      assertNoErrors(service);
     });
   }
 }

@@ -3,22 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { contract } from '../../support/contract.ts';
-import { exchange, requestText } from '../../support/raw.ts';
+import { exchangeLast } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
-const METHODS = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'OPTIONS',
-  'PATCH',
-  'TRACE',
-  'PROPFIND',
-  'QUERY',
-  'LINK',
-];
+const METHODS = 'GET HEAD POST PUT DELETE OPTIONS PATCH TRACE PROPFIND QUERY LINK'.split(' ');
 
 const EXAMPLES: Readonly<Record<string, string>> = {
   note_id: '1',
@@ -87,10 +75,7 @@ test('methods: OPTIONS is 204 with the methods of the path', async () => {
 });
 
 test('methods: OPTIONS * lists those of the whole server', async () => {
-  const { status, headers, body } = await exchange(
-    service,
-    requestText('OPTIONS *', ['connection: close']),
-  );
+  const { status, headers, body } = await exchangeLast(service, 'OPTIONS *');
   assert.deepEqual([status, body], [204, '']);
   assert.deepEqual(listed(headers.allow), ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 });
@@ -99,11 +84,7 @@ test('methods: HEAD has the status and the headers of GET', async () => {
   const paths = [
     ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
     ...[
-      '/notes?limit=1',
-      '/notes?limit=0',
-      '/notes/7',
-      '/notes/abc',
-      '/notes/1/comments/7',
+      ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7'],
       '/docs/nothing',
     ],
     ...['/nothing'],
@@ -119,10 +100,7 @@ test('methods: HEAD has the status and the headers of GET', async () => {
   }
 });
 
-async function assertSameHeaders(
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<void> {
+async function assertSameHeaders(path: string, headers: Record<string, string> = {}) {
   const get = await service.request('GET', path, { headers });
   const head = await service.request('HEAD', path, { headers });
   assert.equal(head.bytes.length, 0, path);
@@ -142,7 +120,7 @@ test('methods: a refused HEAD has the headers of the problem', async () => {
     ['/nothing', 404],
     ['/notes/7', 404],
   ] as const) {
-    const answer = await exchange(service, requestText(`HEAD ${path}`, ['connection: close']));
+    const answer = await exchangeLast(service, `HEAD ${path}`);
     assert.deepEqual([answer.status, answer.body], [status, '']);
     assert.equal(answer.headers['content-type'], 'application/problem+json');
     assert.ok(Number(answer.headers['content-length']) > 0);
@@ -156,25 +134,9 @@ test('paths: similar ones are 404', async () => {
       : [`${path}/`, `/${path}`, `${path}//`, path.toUpperCase(), `${path}/x/y/z`, `${path}x/`],
   );
   const others = [
-    ...[
-      '/nothing',
-      '/notes/1/tags',
-      '/notes//comments',
-      '/notes/1/comments/',
-      '/notes/./1',
-      '/../notes',
-      '/problems',
-    ],
-    ...[
-      '/problems/',
-      '/docs/',
-      '/favicon.ico',
-      '/robots.txt',
-      '/.well-known/x',
-      '/notes;x=1',
-      '/notes%2F1',
-    ],
-    ...['/notes%3Flimit=1'],
+    ...['/nothing', '/notes/1/tags', '/notes//comments', '/notes/1/comments/', '/notes/./1'],
+    ...['/../notes', '/problems', '/problems/', '/docs/', '/favicon.ico', '/robots.txt'],
+    ...['/.well-known/x', '/notes;x=1', '/notes%2F1', '/notes%3Flimit=1'],
   ];
   for (const path of [...paths, ...others])
     assert.equal((await service.request('GET', path)).status, 404, path);

@@ -24,13 +24,7 @@ const totalOf = async () => (await service.request('GET', '/notes')).json.total;
 
 test('pipelining: answers in the order of the requests', async () => {
   const targets = [
-    '/notes',
-    '/tags',
-    '/nothing',
-    '/health',
-    '/docs',
-    '/notes/1',
-    '/openapi.json',
+    ...['/notes', '/tags', '/nothing', '/health', '/docs', '/notes/1', '/openapi.json'],
     '/notes?limit=0',
   ];
   const last = requestText('GET /notes', LAST);
@@ -69,19 +63,8 @@ test('pipelining: a request sees the writes before it, not those after', async (
   const read = requestText('GET /notes/1');
   const remove = requestText('DELETE /notes/1');
   const [c, d, e] = ['c', 'd', 'e'].map(put);
-  const requests = [
-    read,
-    CREATE,
-    read,
-    c,
-    read,
-    d,
-    e,
-    read,
-    remove,
-    read,
-    requestText('GET /notes', LAST),
-  ];
+  const last = requestText('GET /notes', LAST);
+  const requests = [read, CREATE, read, c, read, d, e, read, remove, read, last];
   const { rest } = await converse(fresh, requests.join(''));
   const seen = (await rest()).map(({ status, body }) =>
     body === '' ? [status] : [status, JSON.parse(body).title],

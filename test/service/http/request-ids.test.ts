@@ -9,17 +9,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 test('request ids: a valid one is kept', async (t) => {
   const service = await startService(t);
-  for (const id of [
-    'a',
-    '0',
-    '-',
-    '.',
-    '_',
-    'aZ0.9_-',
-    'x'.repeat(128),
-    'constructor',
-    '__proto__',
-  ]) {
+  for (const id of [...'a 0 - . _ aZ0.9_- constructor __proto__'.split(' '), 'x'.repeat(128)]) {
     const { headers } = await service.request('GET', '/notes', { headers: { 'x-request-id': id } });
     assert.equal(headers['x-request-id'], id);
   }
@@ -28,21 +18,8 @@ test('request ids: a valid one is kept', async (t) => {
 test('request ids: an invalid one is replaced by a UUID', async (t) => {
   const service = await startService(t);
   const ids = [
-    '',
-    ' ',
-    'x'.repeat(129),
-    'a b',
-    'a,b',
-    'a:b',
-    'a/b',
-    'a"',
-    '<b>',
-    'a%20',
-    '{}',
-    'é',
-    'a\tb',
-    '$(id)',
-    'a\\',
+    ...['', ' ', 'x'.repeat(129), 'a b', 'a,b', 'a:b', 'a/b', 'a"', '<b>', 'a%20', '{}', 'é'],
+    ...['a\tb', '$(id)', 'a\\'],
   ];
   const given = new Set<unknown>();
   for (const sent of [...ids, ['a', 'b'], ['a', 'a'], undefined]) {

@@ -15,7 +15,7 @@ import { collectGarbage } from '../../support/heap.ts';
 import {
   assertProblem,
   converse,
-  exchange,
+  exchangeLast,
   openSocket,
   readAll,
   requestText,
@@ -41,13 +41,10 @@ test('slow readers: further large answers are 503, small ones are not', async (t
   const slow = await Promise.all(Array.from({ length: 4 }, () => openSocket(server)));
   for (const socket of slow) socket.pause().write(requestText('GET /large', ['connection: close']));
   await until(() => server.outcomes.length === slow.length);
-  const refused = await exchange(server, requestText('GET /large', ['connection: close']));
+  const refused = await exchangeLast(server, 'GET /large');
   assert.equal(assertProblem(refused, 'service-unavailable').detail.includes('read slowly'), true);
   assert.equal(refused.headers['retry-after'], '1');
-  assert.equal(
-    (await exchange(server, requestText('GET /small', ['connection: close']))).body,
-    'small',
-  );
+  assert.equal((await exchangeLast(server, 'GET /small')).body, 'small');
 
   slow[0]?.destroy();
   for (const socket of slow.slice(1)) {
@@ -69,10 +66,7 @@ test('clients that leave: a handler can tell', async (t) => {
     }),
   ];
   const server = await startBareServer(t, routes);
-  assert.equal(
-    (await exchange(server, requestText('GET /quick', ['connection: close']))).body,
-    'undefined',
-  );
+  assert.equal((await exchangeLast(server, 'GET /quick')).body, 'undefined');
   const { socket } = await converse(server, requestText('GET /endless'));
   socket.destroy();
   await until(() => server.outcomes.length === 2);
@@ -122,7 +116,7 @@ test('idle connections: keep nothing of their last request', async (t) => {
   const { socket, answer } = await converse(server, requestText('GET /remembered'));
   assert.equal((await answer()).body, 'a');
   // The server itself remembers its latest request: make that another one.
-  await exchange(server, requestText('GET /other', ['connection: close']));
+  await exchangeLast(server, 'GET /other');
   await until(async () => {
     collectGarbage();
     return seen[0]?.deref() === undefined;

@@ -10,7 +10,7 @@ import {
   assertProblem,
   chunk,
   converse,
-  exchange,
+  exchangeLast,
   openSocket,
   readAll,
   refusal,
@@ -98,7 +98,7 @@ test('stop: a half-sent request is answered once it is complete', SOON, async (t
   const inHeaders = await converse(server, 'GET /quick HTTP/1.1\r\nhos');
   const inBody = await converse(server, requestText('POST /echo', [LENGTH]));
   // Once a later connection has its answer, the halves before it have been read.
-  await exchange(server, requestText('GET /quick', ['connection: close']));
+  await exchangeLast(server, 'GET /quick');
   const closed = server.close();
   inHeaders.socket.write('t: a\r\n\r\n');
   inBody.socket.write('{}');
@@ -177,7 +177,7 @@ test('stop: the deadline ends half-sent and endless requests', SOON, async (t) =
   ];
   const conversations = await Promise.all(starts.map((start) => converse(server, start)));
   await until(() => waiting() === 1);
-  await exchange(server, requestText('GET /quick', ['connection: close']));
+  await exchangeLast(server, 'GET /quick');
   await server.close();
   for (const { socket } of conversations) {
     if (!socket.closed) await once(socket, 'close');

@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { sendMutations } from '../../support/fuzz.ts';
 import { createTally } from '../../support/lane.ts';
 import { samplesOfContract } from '../../support/samples.ts';
-import { startService } from '../../support/service.ts';
+import { assertNoErrors, startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 const REQUESTS = 300;
@@ -42,10 +42,7 @@ test(`mutations: ${REQUESTS} requests get complete answers`, async (t) => {
     `only ${accepted} were accepted: the mutations are too rough`,
   );
   assert.equal((await service.request('POST', '/notes', { json: note })).status, 201);
-  assert.deepEqual(
-    service.log.filter(({ level }) => level === 'error'),
-    [],
-  );
+  assertNoErrors(service);
   await service.close();
   await assertSound(service.file);
 });

@@ -170,10 +170,7 @@ export const CASES: readonly Omit<Fault, 'call'>[] = [
  * Makes call after call of the driver fail, one in each run, until a run has fewer calls; `kindOf`
  * gives each its fault.
  */
-export async function failEachCall(
-  t: TestContext,
-  kindOf: (call: number) => Omit<Fault, 'call'>,
-): Promise<void> {
+export async function failEachCall(t: TestContext, kindOf: (call: number) => Omit<Fault, 'call'>) {
   const empty = newFile(t);
   await (await openDatabase(t, empty)).close();
   const driver = controlDriver(t);
