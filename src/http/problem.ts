@@ -7,7 +7,8 @@ export const problemTypes = {
   'bad-request': {
     status: 400,
     meaning:
-      'The request is malformed: its HTTP or its JSON cannot be parsed, or a list of work is empty.',
+      'The request is malformed: its HTTP or its JSON cannot be parsed, or a list of work is ' +
+      'empty.',
     remedy:
       'Correct what the detail names and send the request again. Without a change it will be ' +
       'refused again.',
