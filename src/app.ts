@@ -81,15 +81,15 @@ export class App {
     const options = this.#options;
     const documentation = await loadDocumentation();
     this.#keys = await keysOf(options);
-    const isFile = options.db.kind !== 'cluster';
-    this.#database = await this.#siblings.openDatabase(() => openStorage(options), isFile);
+    const isLocal = options.db.kind !== 'cluster';
+    this.#database = await this.#siblings.openDatabase(() => openStorage(options), isLocal);
     try {
       this.#metrics = options.noMetrics ? undefined : await this.#createMetrics();
       const routes = await this.#fixedRoutes(this.#database);
       const url = urlOf(await this.#server.listen(options.host, options.port));
       // No request can arrive before the return, because nothing below awaits.
       this.#bases = basesOf(options, url);
-      routes.push(...this.#routesBelow(this.#database, documentation));
+      routes.push(...this.#baseUrlRoutes(this.#database, documentation));
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
@@ -160,7 +160,7 @@ export class App {
   }
 
   /** Returns the routes whose answers contain the base URL or its path. */
-  #routesBelow(database: Database, documentation: Documentation): Route[] {
+  #baseUrlRoutes(database: Database, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
     const write = createWriter(database, meters?.write);
     const tables = new Map(

@@ -7,7 +7,7 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
-/** So many chunks are copied into one: a small chunk keeps the whole network read in memory. */
+/** This many chunks are copied into one: each chunk keeps a whole network read in memory. */
 const MAX_CHUNKS = 256;
 
 /** Whether the request has a body (RFC 9112, section 6.3). */

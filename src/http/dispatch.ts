@@ -107,14 +107,14 @@ export class Dispatcher {
     });
   }
 
-  /** Answers one request. May throw anything; a {@link Problem} says what is wrong. */
+  /** Resolves with the reply to a request; rejects with a {@link Problem} or any other error. */
   async #respond(exchange: Exchange): Promise<Reply> {
     const { message } = exchange;
     checkMessage(message); // 505, 431, 400, 501, 417
     const target = parseTarget(message); // 400
     const admission = await this.#options.guard(message, target.segments); // 403
     exchange.headers = admission.headers;
-    if (admission.refusal) throw admission.refusal; // 401, 429
+    if (admission.refusal) throw admission.refusal; // 403, 401, 429
     if (admission.reply) return admission.reply;
     if (target.isServer) return SERVER_OPTIONS;
     const match = this.#options.router(target.segments);
@@ -127,7 +127,7 @@ export class Dispatcher {
     return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
   }
 
-  /** Resolves with the result for an error, when it may be sent. */
+  /** Resolves with the result for an error; later, if the problem is held back. */
   async #fail(error: unknown, response: ServerResponse): Promise<Result> {
     // Yield once, so that a parse error later in the same packet takes precedence.
     await undefined;

@@ -1,4 +1,4 @@
-// Discards the rest of refused bodies, because most clients read the answer only after sending.
+// Discards the rest of refused bodies, because many clients send everything before they read.
 import type { IncomingMessage } from 'node:http';
 
 const MAX_DRAIN_MS = 500;

@@ -15,7 +15,7 @@ export const HTTP_LIMITS = {
   connections: 10_000,
   /** Connections that the system queues until they are accepted. */
   backlog: 4_096,
-  /** How long a connection stays open after the answer to malformed input, to be read. */
+  /** How long a refused connection stays open, so that the client can read the answer. */
   lingerMs: 500,
   /** How long a closing server still accepts queued connections, and requests on open ones. */
   graceMs: 500,
