@@ -1,5 +1,5 @@
-// The command `check`: runs the checks of SQLite and those of what this program relies on. It changes
-// nothing, and a service may use the file meanwhile.
+// The command `check`: runs the checks of SQLite and those of what this program relies on. Others
+// may use the file meanwhile.
 import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';

@@ -1,6 +1,5 @@
-// The command `copy`: copies the content of one database into an empty one, page by page. Pages that
-// are equal already are skipped, so that an interrupted copy can continue; a second pass compares
-// both databases.
+// The command `copy`: copies the content of one database into an empty one, page by page. It skips
+// equal pages, so that an interrupted copy can continue; a second pass compares both databases.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { columnsOf, type Resource } from '../resources/resource.ts';

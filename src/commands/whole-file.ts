@@ -73,7 +73,7 @@ export async function makeWhole(
   }
 }
 
-/** Removes temporary files whose process has ended; rejects, and removes none, if one is `source`. */
+/** Removes temporary files of ended processes; rejects, and removes none, if one is `source`. */
 async function removeLeftovers(path: string, source: string | undefined): Promise<void> {
   const prefix = `${basename(path)}${UNFINISHED}`;
   const names = (await readdir(dirname(path))).filter((name) => {

@@ -26,8 +26,8 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 /**
  * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
  * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Rejects with
- * {@link DatabaseUnusable}, without changing the file, if it cannot be opened, is locked, read-only,
- * not a SQLite database, of another program or a newer version, or if SQLite is too old.
+ * {@link DatabaseUnusable}, without changing the file, if it cannot be opened, is locked,
+ * read-only, not a SQLite database, of another program or a newer version, or if SQLite is too old.
  */
 export async function openSqlite(path: string, { alone = false } = {}): Promise<Database> {
   const connections: Connection[] = [];
