@@ -2,7 +2,7 @@
 // key (401) and rate (429), in this order.
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
-import type { Guard } from '../http/route.ts';
+import type { Admission, Guard } from '../http/route.ts';
 import { clientAddress } from './client-address.ts';
 import type { Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
@@ -64,7 +64,24 @@ export function createGuard(options: GuardOptions): Guard {
     return holder === 'wrong' ? unauthorized('This key is not known.') : holder.key;
   }
 
-  return async function guard(message, path) {
+  /** Asks for a key and counts the request, each where it is required. */
+  async function admit(
+    message: IncomingMessage,
+    cors: readonly string[],
+    needsKey: boolean,
+    isLimited: boolean,
+  ): Promise<Admission> {
+    const client = keys && needsKey ? await identifyByKey(message, keys) : undefined;
+    if (client instanceof Problem) return { headers: cors, refusal: client };
+    if (!isLimited || !limiter || rateLimit === undefined) return { headers: cors };
+    const quota = await limiter.take(client ?? clientAddress(message, trustProxy));
+    const headers = quotaHeaders(DEFAULT, rateLimit, quota);
+    return quota.allowed
+      ? { headers: [...cors, ...headers] }
+      : { headers: cors, refusal: tooMany('Too many requests.', quota, headers) };
+  }
+
+  return function guard(message, path) {
     if (loopback) checkHost(message, hosts);
     const cors = readers.size > 0 ? corsHeaders(message, readers) : [];
     if (isForeignWrite(message, writers)) {
@@ -75,17 +92,9 @@ export function createGuard(options: GuardOptions): Guard {
     if (preflight) return { headers: cors, reply: preflight };
     const [first = ''] = path;
     const isSingle = path.length === 1;
-    const isOpen = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first);
-    const client = keys && !isOpen ? await identifyByKey(message, keys) : undefined;
-    if (client instanceof Problem) return { headers: cors, refusal: client };
-    if (!limiter || rateLimit === undefined || (isSingle && UNLIMITED.has(first))) {
-      return { headers: cors };
-    }
-    const quota = await limiter.take(client ?? clientAddress(message, trustProxy));
-    const headers = quotaHeaders(DEFAULT, rateLimit, quota);
-    return quota.allowed
-      ? { headers: [...cors, ...headers] }
-      : { headers: cors, refusal: tooMany('Too many requests.', quota, headers) };
+    const needsKey = keys !== undefined && !(isSingle && OPEN.has(first)) && !OPEN_BELOW.has(first);
+    const isLimited = limiter !== undefined && !(isSingle && UNLIMITED.has(first));
+    return needsKey || isLimited ? admit(message, cors, needsKey, isLimited) : { headers: cors };
   };
 }
 
