@@ -7,14 +7,9 @@ const HUGE = '9'.repeat(400);
 
 /** Neither a path nor a query takes these as integers. */
 const NO_INTEGERS = [
-  ...[
-    ...['', '10.5', '1.0', '.5', '1.', '1e2', '1E2', '+1', ' 1', '1 ', '0x10', '0b1', '0o7'],
-    ...['1_000', '1,000'],
-  ],
-  ...[
-    ...['1n', '--1', '-', '1-', '- 1', '-+1', 'abc', 'NaN', 'Infinity', '-Infinity', 'null'],
-    ...['true', '[1]'],
-  ],
+  ...['', '10.5', '1.0', '.5', '1.', '1e2', '1E2', '+1', ' 1', '1 ', '0x10', '0b1', '0o7'],
+  ...['1_000', '1,000', '1n', '--1', '-', '1-', '- 1', '-+1', 'abc', 'NaN', 'Infinity'],
+  ...['-Infinity', 'null', 'true', '[1]'],
   ...['1\0', '\x001', '1\n', '\n1', '1\na2', '1\t', '\u00a01', '\ufeff1', '1/1', '"1"', '%', '%zz'],
   // Digits and signs beyond ASCII.
   ...['\u0661', '\uff11', '\u0967', '\u{1d7cf}', '\u00b2', '\u2160', '\u22121'],
@@ -48,9 +43,7 @@ test('parameters: integers', () => {
 
 test('parameters: an id beyond the safe integers is 0', () => {
   const numbers = ['9007199254740992', '9007199254740993', '-9007199254740993'];
-  for (const text of [...numbers, HUGE, `-${HUGE}`]) {
-    assert.equal(parsePathInteger(text), 0, text);
-  }
+  for (const text of [...numbers, HUGE, `-${HUGE}`]) assert.equal(parsePathInteger(text), 0, text);
 });
 
 test('parameters: a query keeps large integers for its range check', () => {

@@ -10,7 +10,7 @@ import { assertRefused, type Command, runCommand, startCommand } from '../suppor
 import { newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import { filledFile, notesIn } from '../support/filled.ts';
-import { perform } from '../support/perform.ts';
+import { exported, perform } from '../support/perform.ts';
 import { startStandIn } from '../support/rqlite-stand-in.ts';
 import { startService } from '../support/service.ts';
 import { assertSound } from '../support/stored-data.ts';
@@ -53,16 +53,27 @@ async function assertSucceeds(t: TestContext, args: string[]): Promise<void> {
   assert.equal(status, 0, stderr);
 }
 
-test('backup: no file after a kill, and the next run makes it', async (t) => {
-  const [from, target] = [await filledFile(t, NOTES), newFile(t)];
-  const first = startCommand(t, ['backup', target, '--db', from]);
-  await partWritten(first, target, 1_000_000);
-  await kill(first);
-  assert.ok(!existsSync(target));
-  await assertSucceeds(t, ['backup', target, '--db', from]);
-  assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
-  assert.deepEqual(await checkFile(target), []);
-});
+for (const [kind, leastBytes] of [
+  ['backup', 1_000_000],
+  ['export', 0],
+] as const) {
+  test(`${kind}: no file after a kill, and the next run makes it`, async (t) => {
+    const [from, target] = [await filledFile(t, NOTES), newFile(t)];
+    const args = [kind, target, '--db', from];
+    const first = startCommand(t, args);
+    await partWritten(first, target, leastBytes);
+    await kill(first);
+    assert.ok(!existsSync(target));
+    await assertSucceeds(t, args);
+    assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
+    if (kind === 'backup') assert.deepEqual(await checkFile(target), []);
+  });
+}
+
+/** Asserts that no service starts on a database that is not complete. */
+async function assertHalf(t: TestContext, db: string, reason: RegExp): Promise<void> {
+  assertRefused(await runCommand(t, ['--port', '0', '--db', db]), 1, reason);
+}
 
 test('backup: of three at once to one place, one is made', async (t) => {
   const [from, target] = [await filledFile(t, NOTES), newFile(t)];
@@ -94,28 +105,16 @@ test('restore: the data of a service started meanwhile stays', async (t) => {
   await partWritten(run, db, 1_000_000);
   run.process.kill('SIGSTOP');
   const service = await startService(t, { db });
-  assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
+  const post = async () => (await service.request('POST', '/notes', { json: NOTE })).status;
+  assert.equal(await post(), 201);
   run.process.kill('SIGCONT');
   const { status, stderr } = await run.ended;
   assert.equal(status, 1, stderr);
-  assert.match(
-    stderr,
-    /exists without its database|cannot write \S+: another process has created it meanwhile$/m,
-  );
-  assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
+  assert.match(stderr, /exists without its database|another process has created it meanwhile$/m);
+  assert.equal(await post(), 201);
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
   await service.close();
   assert.equal(await notesIn(db), 2);
-});
-
-test('export: no file after a kill, and the next run makes it', async (t) => {
-  const [from, file] = [await filledFile(t, NOTES), newFile(t)];
-  const first = startCommand(t, ['export', file, '--db', from]);
-  await partWritten(first, file, 0);
-  await kill(first);
-  assert.ok(!existsSync(file));
-  await assertSucceeds(t, ['export', file, '--db', from]);
-  assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
 });
 
 test('import: the last run finishes it after three kills', async (t) => {
@@ -127,12 +126,12 @@ test('import: the last run finishes it after three kills', async (t) => {
     await run.says(`imported ${tenth}`);
     await kill(run);
     const half = /it holds an unfinished import: run the import again/;
-    assertRefused(await runCommand(t, ['--port', '0', '--db', db]), 1, half);
-    await assert.rejects(perform(['export', '--db', db]), half);
+    await assertHalf(t, db, half);
+    await assert.rejects(exported(db), half);
     await assert.rejects(perform(['copy', '--from', from, '--to', db]), half);
   }
   await assertSucceeds(t, args);
-  assert.equal((await perform(['export', '--db', db])).output, readFileSync(file, 'utf8'));
+  assert.equal(await exported(db), readFileSync(file, 'utf8'));
   await assertSound(db);
 });
 
@@ -145,11 +144,7 @@ test('copy: another run finishes it after a kill', async (t) => {
   const first = startCommand(t, args);
   await during(first, () => standIn.requests.execute > execute + 5);
   await kill(first);
-  assertRefused(
-    await runCommand(t, ['--port', '0', '--db', db]),
-    1,
-    /it holds an unfinished copy: run the copy again/,
-  );
+  await assertHalf(t, db, /it holds an unfinished copy: run the copy again/);
   await assertSucceeds(t, args);
   const { request } = await startService(t, { db });
   assert.equal((await request('GET', '/notes')).json.total, NOTES + 6);
@@ -163,7 +158,7 @@ test('copy: another run finishes it after SIGINT', async (t) => {
   await first.says('copied 10 %');
   first.process.kill('SIGINT');
   assert.equal((await first.ended).signal, 'SIGINT');
-  assertRefused(await runCommand(t, ['--port', '0', '--db', to]), 1, /it holds an unfinished copy/);
+  await assertHalf(t, to, /it holds an unfinished copy/);
   await assertSucceeds(t, args);
   assert.equal(await notesIn(to), NOTES + 6);
 });

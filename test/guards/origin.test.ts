@@ -25,6 +25,19 @@ function refusalOf(check: () => void): string | undefined {
   }
 }
 
+/** Asserts whether these requests count as writes of another site. */
+function assertForeign(
+  expected: boolean,
+  methods: readonly string[],
+  headers: Headers,
+  own: readonly string[] = [],
+): void {
+  for (const method of methods) {
+    const isForeign = isForeignWrite(message(method, headers), new Set(own));
+    assert.equal(isForeign, expected, `${method} ${JSON.stringify(headers)}`);
+  }
+}
+
 const FOREIGN: readonly Headers[] = [
   { 'sec-fetch-site': 'cross-site' },
   { 'sec-fetch-site': 'same-site' },
@@ -57,39 +70,21 @@ const OWN: readonly Headers[] = [
 test('origins: writes of other sites are refused, reads are not', () => {
   for (const headers of FOREIGN) {
     const sent = { host: '127.0.0.1:3000', ...headers };
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OTHER']) {
-      assert.equal(isForeignWrite(message(method, sent), new Set()), true, JSON.stringify(headers));
-    }
-    for (const method of ['GET', 'HEAD', 'OPTIONS', 'TRACE']) {
-      assert.equal(
-        isForeignWrite(message(method, sent), new Set()),
-        false,
-        JSON.stringify(headers),
-      );
-    }
+    assertForeign(true, ['POST', 'PUT', 'DELETE', 'PATCH', 'OTHER'], sent);
+    assertForeign(false, ['GET', 'HEAD', 'OPTIONS', 'TRACE'], sent);
   }
 });
 
 test('origins: writes of the own site, a person or no browser pass', () => {
-  for (const headers of OWN) {
-    const sent = message('POST', { host: '127.0.0.1:3000', ...headers });
-    assert.equal(
-      isForeignWrite(sent, new Set(['https://notes.example'])),
-      false,
-      JSON.stringify(headers),
-    );
-  }
+  const own = ['https://notes.example'];
+  for (const headers of OWN)
+    assertForeign(false, ['POST'], { host: '127.0.0.1:3000', ...headers }, own);
 });
 
 test('origins: without a host there is no own site', () => {
-  assert.equal(isForeignWrite(message('POST', {}), new Set()), false);
-  for (const headers of [{ origin: 'http://undefined' }, { host: '', origin: 'foo:bar' }]) {
-    assert.equal(
-      isForeignWrite(message('POST', headers), new Set()),
-      true,
-      JSON.stringify(headers),
-    );
-  }
+  assertForeign(false, ['POST'], {});
+  assertForeign(true, ['POST'], { origin: 'http://undefined' });
+  assertForeign(true, ['POST'], { host: '', origin: 'foo:bar' });
 });
 
 const ACCEPTED = [
@@ -110,13 +105,10 @@ test('hosts: local names and the given ones pass, others do not', () => {
     assert.equal(detailFor(host), undefined, host);
     assert.equal(detailFor('evil.example', `HTTP://${host || 'localhost'}/x`), undefined, host);
   }
+  const detail = 'This service has no such host name.';
   for (const host of REFUSED) {
-    assert.equal(detailFor(host), 'This service has no such host name.', host);
-    assert.equal(
-      detailFor('localhost', `http://${host}/x`),
-      'This service has no such host name.',
-      host,
-    );
+    assert.equal(detailFor(host), detail, host);
+    assert.equal(detailFor('localhost', `http://${host}/x`), detail, host);
   }
   checkHost(message('GET', {}), new Set());
 });
@@ -126,12 +118,8 @@ test('cors: only an allowed origin is named in the answer', () => {
   const [name, value, ...rest] = headersFor(SITE);
   assert.deepEqual([name, value], ['access-control-allow-origin', SITE]);
   assert.deepEqual(rest.slice(-2), ['vary', 'origin']);
-  for (const origin of [
-    'https://app.example.evil',
-    'https://APP.example',
-    'https://app.example:443',
-    'null',
-  ])
+  const others = ['https://app.example.evil', 'https://APP.example', 'https://app.example:443'];
+  for (const origin of [...others, 'null'])
     assert.deepEqual(headersFor(origin), ['vary', 'origin'], origin);
   assert.deepEqual(corsHeaders(message('GET', {}), new Set([SITE])), ['vary', 'origin']);
 });

@@ -8,16 +8,9 @@ function targetOf(url: string): Target {
   return parseTarget({ method: 'GET', url });
 }
 
-function assertParts(
-  cases: Readonly<Record<string, readonly [segments: string[], query: string]>>,
-): void {
-  for (const [text, [segments, query]] of Object.entries(cases)) {
-    assert.deepEqual(targetOf(text), { segments, query, isServer: false }, text);
-  }
-}
-
-test('targets: split into segments and query', () => {
-  assertParts({
+/** Targets with their parts, by the rule that they follow. */
+const PARTS: Readonly<Record<string, Record<string, [segments: string[], query: string]>>> = {
+  'split into segments and query': {
     '/': [[''], ''],
     '/notes': [['notes'], ''],
     '/notes/7': [['notes', '7'], ''],
@@ -25,19 +18,13 @@ test('targets: split into segments and query', () => {
     '/notes?': [['notes'], ''],
     '/notes?a?b/c': [['notes'], 'a?b/c'],
     '/?a': [[''], 'a'],
-  });
-});
-
-test('targets: empty segments stay', () => {
-  assertParts({
+  },
+  'empty segments stay': {
     '/notes/': [['notes', ''], ''],
     '/notes//comments': [['notes', '', 'comments'], ''],
     '//': [['', ''], ''],
-  });
-});
-
-test('targets: only the path is percent-decoded', () => {
-  assertParts({
+  },
+  'only the path is percent-decoded': {
     '/notes/%31': [['notes', '1'], ''],
     '/n%6ftes': [['notes'], ''],
     '/notes/1%2Fcomments': [['notes', '1/comments'], ''],
@@ -47,36 +34,34 @@ test('targets: only the path is percent-decoded', () => {
     '/a%2525': [['a%25'], ''],
     '/notes?q=%31%zz': [['notes'], 'q=%31%zz'],
     '/a+b': [['a+b'], ''],
-  });
-});
-
-test('targets: dots are ordinary segments', () => {
-  assertParts({
+  },
+  'dots are ordinary segments': {
     '/notes/../tags': [['notes', '..', 'tags'], ''],
     '/./notes': [['.', 'notes'], ''],
     '/%2e%2e/notes': [['..', 'notes'], ''],
-  });
-});
-
-test('targets: the host of an absolute one is ignored', () => {
-  assertParts({
+  },
+  'the host of an absolute one is ignored': {
     'http://b/notes?limit=5': [['notes'], 'limit=5'],
     'HTTPS://b:80/notes/7': [['notes', '7'], ''],
     'http://b': [[''], ''],
     'http://b?limit=5': [[''], 'limit=5'],
     'http://[::1]:80//evil': [['', 'evil'], ''],
     'http://b/@notes?a@b': [['@notes'], 'a@b'],
-  });
-});
-
-test('targets: two leading slashes do not name a host', () => {
-  assertParts({
+  },
+  'two leading slashes do not name a host': {
     '//evil/x': [['', 'evil', 'x'], ''],
     '//evil': [['', 'evil'], ''],
     '/\\evil/x': [['\\evil', 'x'], ''],
     '///notes': [['', '', 'notes'], ''],
+  },
+};
+
+for (const [rule, cases] of Object.entries(PARTS)) {
+  test(`targets: ${rule}`, () => {
+    for (const [text, [segments, query]] of Object.entries(cases))
+      assert.deepEqual(targetOf(text), { segments, query, isServer: false }, text);
   });
-});
+}
 
 test('targets: others are refused', () => {
   for (const text of [
@@ -85,26 +70,17 @@ test('targets: others are refused', () => {
     ...['http://b#/notes', 'http://b/notes#top', '/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af'],
     ...['/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
   ]) {
-    assert.throws(
-      () => targetOf(text),
-      (error) => error instanceof Problem && error.slug === 'bad-request',
-      text,
-    );
+    const isBadRequest = (error: unknown) =>
+      error instanceof Problem && error.slug === 'bad-request';
+    assert.throws(() => targetOf(text), isBadRequest, text);
   }
 });
 
 test('targets: * is the whole server, for OPTIONS only', () => {
-  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '*' }), {
-    segments: [],
-    query: '',
-    isServer: true,
-  });
-  assert.deepEqual(parseTarget({ method: 'OPTIONS', url: '/*' }), {
-    segments: ['*'],
-    query: '',
-    isServer: false,
-  });
-  assert.throws(() => parseTarget({ method: 'OPTIONS', url: '*?' }), Problem);
+  const parse = (url: string) => parseTarget({ method: 'OPTIONS', url });
+  assert.deepEqual(parse('*'), { segments: [], query: '', isServer: true });
+  assert.deepEqual(parse('/*'), { segments: ['*'], query: '', isServer: false });
+  assert.throws(() => parse('*?'), Problem);
 });
 
 test('targets: the longest ones are split', () => {

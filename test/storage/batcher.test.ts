@@ -59,7 +59,22 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, isParallel = tru
     return batches.map(({ items }) => items);
   }
 
-  return { submit: (item: string) => batcher.submit(item), batch, runAll, batches };
+  const submit = (item: string) => batcher.submit(item);
+
+  /** Submits items together and lets every batch succeed; returns how many items succeeded. */
+  async function admitted(count: number): Promise<number> {
+    const answers = Promise.allSettled(Array.from({ length: count }, () => submit('a')));
+    await runAll([answers]);
+    return (await answers).filter(({ status }) => status === 'fulfilled').length;
+  }
+
+  return { submit, batch, runAll, admitted };
+}
+
+/** Resolves when `ms` have passed. */
+function elapse(ms: number): Promise<void> {
+  const started = performance.now();
+  return until(() => performance.now() - started > ms);
 }
 
 const done = (item: string) => `${item} done`;
@@ -181,20 +196,13 @@ test('batcher: a burst is admitted, more is refused', async () => {
 });
 
 test('batcher: bursts are admitted again later, and not larger ones', async () => {
-  const { submit, runAll } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
-  for (let round = 0; round < 3; round += 1) {
-    const answers = Promise.allSettled(Array.from({ length: 2 + 3 }, () => submit('a')));
-    await runAll([answers]);
-    assert.deepEqual(new Set((await answers).map(({ status }) => status)), new Set(['fulfilled']));
-  }
-  const { submit: submitOther, runAll: runOther } = heldBatcher(BUSY);
-  const answers = Promise.allSettled(Array.from({ length: 2 + 4 }, () => submitOther('a')));
-  await runOther([answers]);
-  assert.equal((await answers).filter(({ status }) => status === 'rejected').length, 1);
+  const { admitted } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
+  for (let round = 0; round < 3; round += 1) assert.equal(await admitted(2 + 3), 2 + 3);
+  assert.equal(await heldBatcher(BUSY).admitted(2 + 4), 2 + 3);
 });
 
 test('batcher: refused items do not change the burst allowance', async () => {
-  const { submit, runAll } = heldBatcher({ ...BUSY, burstItemMs: 2 });
+  const { submit, runAll, admitted } = heldBatcher({ ...BUSY, burstItemMs: 2 });
   const started = performance.now();
   const answers = Promise.allSettled(Array.from({ length: 2 + 3 + 2_000 }, () => submit('a')));
   const most = 2 + 3 + (performance.now() - started) / 2;
@@ -202,11 +210,8 @@ test('batcher: refused items do not change the burst allowance', async () => {
   const taken = (await answers).filter(({ status }) => status === 'fulfilled').length;
   assert.ok(taken >= 5 && taken <= most + 1, `${taken} of ${most}`);
 
-  const done = performance.now();
-  await until(() => performance.now() - done > 10);
-  const later = Array.from({ length: 2 + 3 }, () => submit('a'));
-  await runAll(later);
-  assert.equal((await Promise.all(later)).length, 5);
+  await elapse(10);
+  assert.equal(await admitted(2 + 3), 2 + 3);
 });
 
 test('batcher: a queue that stays long is not a burst', async () => {
@@ -214,8 +219,7 @@ test('batcher: a queue that stays long is not a burst', async () => {
   const underWay = submit('a');
   await batch(1);
   const taken = [underWay, ...Array.from({ length: 2 + 3 }, () => submit('a'))];
-  const started = performance.now();
-  await until(() => performance.now() - started > 2);
+  await elapse(2);
   await assert.rejects(submit('a'), QueueFull);
   await runAll(taken);
   assert.equal((await Promise.all(taken)).length, 6);
@@ -225,8 +229,7 @@ test('batcher: a slow queue is too long sooner', async () => {
   const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 1 });
   const first = submit('a');
   const { succeed } = await batch(1);
-  const started = performance.now();
-  await until(() => performance.now() - started > 2);
+  await elapse(2);
   succeed();
   await first;
   const answers = Promise.allSettled(['b', 'c', 'd'].map((item) => submit(item)));
@@ -238,56 +241,36 @@ test('batcher: a slow queue is too long sooner', async () => {
 });
 
 test('batcher: a fast queue is never too long, even after idling', async () => {
-  const { submit, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 400 });
+  const { admitted } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 400 });
   await until(() => performance.now() > 500);
-  await runAll([submit('a')]);
-  const answers = Array.from({ length: 5 }, () => submit('a'));
-  await runAll(answers);
-  assert.equal((await Promise.all(answers)).length, 5);
+  assert.equal(await admitted(1), 1);
+  assert.equal(await admitted(5), 5);
 });
 
 test('batcher: a long batch is not slow if it is large', async () => {
-  const { submit, batch, runAll } = heldBatcher({
-    ...BUSY,
-    batchItems: 512,
-    shortItems: 512,
-    burstItems: 0,
-    waitMs: 2_000,
-  });
+  const limits = { ...BUSY, batchItems: 512, shortItems: 512, burstItems: 0, waitMs: 2_000 };
+  const { submit, batch, admitted } = heldBatcher(limits);
   const large = Array.from({ length: 500 }, () => submit('a'));
   const { items, succeed } = await batch(1);
   assert.equal(items.length, 500);
-  const started = performance.now();
-  await until(() => performance.now() - started > 20);
+  await elapse(20);
   succeed();
   await Promise.all(large);
   // More than are admitted in any case, at 20 ms / 500 each.
-  const answers = Array.from({ length: 520 }, () => submit('a'));
-  const outcomes = Promise.allSettled(answers);
-  await runAll([outcomes]);
-  assert.ok((await outcomes).every(({ status }) => status === 'fulfilled'));
+  assert.equal(await admitted(520), 520);
 });
 
 test('batcher: the next two batches may wait, however slow they are', async () => {
-  const { submit, batch, runAll } = heldBatcher({
-    ...BUSY,
-    burstItems: 0,
-    waitMs: 1,
-    waitBatches: 2,
-    batchItems: 100,
-    shortItems: 100,
-  });
+  const limits = { waitMs: 1, waitBatches: 2, batchItems: 100, shortItems: 100 };
+  const { submit, batch, admitted } = heldBatcher({ ...BUSY, burstItems: 0, ...limits });
   for (let number = 1; number <= 20; number += 1) {
     const answers = Array.from({ length: 100 }, () => submit('a'));
     const { succeed } = await batch(number);
-    const started = performance.now();
-    await until(() => performance.now() - started > 5);
+    await elapse(5);
     succeed();
     await Promise.all(answers);
   }
-  const answers = Promise.allSettled(Array.from({ length: 300 }, () => submit('a')));
-  await runAll([answers]);
-  const taken = (await answers).filter(({ status }) => status === 'fulfilled').length;
+  const taken = await admitted(300);
   assert.ok(taken >= 195 && taken <= 205, `${taken}`);
 });
 

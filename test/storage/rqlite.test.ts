@@ -9,12 +9,12 @@ import {
   DatabaseUnavailable,
   DatabaseUncertain,
 } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/migrations.ts';
 import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
 import { CLUSTER_LIMITS, Cluster } from '../../src/storage/rqlite/cluster.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
+import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
 import {
   type Fault,
@@ -26,19 +26,9 @@ import { until } from '../support/until.ts';
 
 limitCluster({ after }, { firstPauseMs: 2, maxPauseMs: 20 });
 
-async function open(
-  t: TestContext,
-  standIn: StandIn,
-  level: ReadLevel = 'linearizable',
-): Promise<Database> {
-  const database = await openRqlite(
-    { nodes: standIn.nodes, user: undefined, password: undefined },
-    level,
-  );
-  t.after(() => database.close());
-  await migrate(database);
-  return database;
-}
+/** Opens a database on the cluster, with the tables of the service. */
+const open = (t: TestContext, { nodes }: StandIn, level?: ReadLevel): Promise<Database> =>
+  openCluster(t, nodes, level);
 
 async function openTables(t: TestContext, count = 1) {
   const standIn = await startStandIn(t, count);
@@ -50,6 +40,15 @@ async function openTables(t: TestContext, count = 1) {
     notes: createTable(notes, database, write),
     comments: createTable(comments, database, write),
   };
+}
+
+/** What a write ends with that was certainly not done. */
+const isNotDone = (error: unknown) =>
+  error instanceof DatabaseUnavailable && !(error instanceof DatabaseUncertain);
+
+async function assertTags(database: Database, count: number) {
+  const found = await database.read({ sql: 'SELECT count(*) AS count FROM tags' });
+  assert.deepEqual(found, [{ count }]);
 }
 
 const titles = async (table: { page: ReturnType<typeof createTable>['page'] }) => {
@@ -72,10 +71,8 @@ test('rqlite: records as on the embedded engine', async (t) => {
     await Promise.all([1, 2, 9].map((id) => tables.comments.create([`on ${id}`], id))),
     [1, 2, undefined],
   );
-  assert.deepEqual(await Promise.all([tables.notes.remove(1), tables.notes.remove(1)]), [
-    true,
-    false,
-  ]);
+  const removed = [tables.notes.remove(1), tables.notes.remove(1)];
+  assert.deepEqual(await Promise.all(removed), [true, false]);
   assert.equal(await tables.comments.read(1, 1), undefined);
   assert.deepEqual(await titles(tables.notes), ['B', 'c']);
   assert.equal(await tables.notes.create(['d', 'd']), 4);
@@ -90,11 +87,8 @@ test('rqlite: texts are kept, even those it would take for a BLOB', async (t) =>
   const ids = await Promise.all(texts.map((text) => notes.create([text, text])));
   for (const [place, id] of ids.entries()) {
     const text = texts[place];
-    assert.deepEqual(JSON.parse((await notes.read(id ?? 0)) ?? ''), {
-      id,
-      title: text,
-      body: text,
-    });
+    const record = JSON.parse((await notes.read(id ?? 0)) ?? '');
+    assert.deepEqual(record, { id, title: text, body: text });
   }
   for (const parameter of standIn.parameters)
     assert.ok(!/^\s*x'/i.test(String(parameter)), String(parameter));
@@ -217,10 +211,7 @@ test('rqlite: uncertain without an answer; what waited is not done', async (t) =
   await until(() => standIn.requests.execute > execute);
   const second = notes.create(['c', 'd']);
   await assert.rejects(first, DatabaseUncertain);
-  await assert.rejects(
-    second,
-    (error) => error instanceof DatabaseUnavailable && !(error instanceof DatabaseUncertain),
-  );
+  await assert.rejects(second, isNotDone);
 });
 
 test('rqlite: several services start on an empty cluster', async (t) => {
@@ -239,13 +230,9 @@ test('rqlite: a failed batch has no effect and reports its error', async (t) => 
     database.transact('id', [{ sql: insert }, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
     /no such table: nowhere/,
   );
-  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [
-    { count: 0 },
-  ]);
+  await assertTags(database, 0);
   await database.transact('id', [{ sql: insert }]);
-  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [
-    { count: 1 },
-  ]);
+  await assertTags(database, 1);
 });
 
 test('rqlite: a batch that may be done in part is not repeated', async (t) => {
@@ -261,25 +248,18 @@ test('rqlite: a batch that may be done in part is not repeated', async (t) => {
     database.transact('other', [insert, fails]),
     /UNIQUE constraint failed: tags.id/,
   );
-  assert.deepEqual(await database.read({ sql: 'SELECT count(*) AS count FROM tags' }), [
-    { count: 1 },
-  ]);
+  await assertTags(database, 1);
 });
 
 test('rqlite: no writes to newer tables or an unfinished copy', async (t) => {
   const { database, notes } = await openTables(t);
+  const versions = 'notes_server_versions';
   for (const [begin, end] of [
-    [
-      'INSERT INTO notes_server_versions (version) VALUES (99)',
-      'DELETE FROM notes_server_versions WHERE version = 99',
-    ],
+    [`INSERT INTO ${versions} VALUES (99)`, `DELETE FROM ${versions} WHERE version = 99`],
     ['CREATE TABLE notes_server_copy (begun INTEGER)', 'DROP TABLE notes_server_copy'],
   ] as const) {
     await database.transact(begin, [{ sql: begin }]);
-    await assert.rejects(
-      notes.create(['a', 'b']),
-      (error) => error instanceof DatabaseUnavailable && !(error instanceof DatabaseUncertain),
-    );
+    await assert.rejects(notes.create(['a', 'b']), isNotDone);
     assert.deepEqual(await titles(notes), []);
     await database.transact(end, [{ sql: end }]);
   }
@@ -304,10 +284,8 @@ test('rqlite: a large batch has more time', async (t) => {
   const standIn = await startStandIn(t);
   standIn.silence(0);
   const limits = { ...CLUSTER_LIMITS, clusterMs: 5, bytesPerMs: 10, maxPauseMs: 20 };
-  const cluster = new Cluster(
-    { nodes: standIn.nodes, user: undefined, password: undefined },
-    limits,
-  );
+  const address = { nodes: standIn.nodes, user: undefined, password: undefined };
+  const cluster = new Cluster(address, limits);
   t.after(() => cluster.close());
   const begun = performance.now();
   await assert.rejects(
@@ -332,12 +310,10 @@ test('rqlite: credentials are sent, and wrong ones refused at once', async (t) =
   const database = await openRqlite({ ...address, password: 'secret' }, 'linearizable');
   await database.ping();
   await database.close();
-  await assert.rejects(
-    openRqlite({ ...address, password: 'wrong' }, 'linearizable'),
-    (error: Error) => {
-      assert.ok(error instanceof DatabaseUnavailable);
-      assert.match(error.message, /rejects the user name or the password/);
-      return !error.message.includes('wrong');
-    },
-  );
+  const refused = openRqlite({ ...address, password: 'wrong' }, 'linearizable');
+  await assert.rejects(refused, (error: Error) => {
+    assert.ok(error instanceof DatabaseUnavailable);
+    assert.match(error.message, /rejects the user name or the password/);
+    return !error.message.includes('wrong');
+  });
 });

@@ -3,6 +3,7 @@
 
 import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
+import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { openDatabase } from './databases.ts';
 import type { Ends } from './engine.ts';
@@ -17,11 +18,12 @@ export interface Engine {
 }
 
 /** Opens a database on the cluster of these nodes, with the tables of the service. */
-export async function openCluster(test: Ends, nodes: readonly string[]): Promise<Database> {
-  const database = await openRqlite(
-    { nodes, user: undefined, password: undefined },
-    'linearizable',
-  );
+export async function openCluster(
+  test: Ends,
+  nodes: readonly string[],
+  level: ReadLevel = 'linearizable',
+): Promise<Database> {
+  const database = await openRqlite({ nodes, user: undefined, password: undefined }, level);
   test.after(() => database.close());
   await migrate(database);
   return database;

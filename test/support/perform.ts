@@ -67,6 +67,11 @@ export async function perform(
   return { line, output, progress };
 }
 
+/** Returns the export of the database at `db`. */
+export async function exported(db: string): Promise<string> {
+  return (await perform(['export', '--db', db])).output;
+}
+
 /** Throws an error at `line` of the progress; the command breaks off there. */
 export function breakAt(line: string): (text: string) => void {
   return (text) => {

@@ -37,31 +37,18 @@ test('keys: every operation but health and documentation needs one', async () =>
       .replace('{guide}', 'options')
       .replace('{slug}', 'not-found')
       .replace(/\{\w+\}/g, '1');
-    for (const method of Object.keys(operations).filter((name) =>
-      /^(get|put|post|delete)$/.test(name),
-    )) {
-      const answer = await service.request(
-        method.toUpperCase(),
-        path,
-        method === 'get' ? {} : { json: NOTE },
-      );
+    for (const name of Object.keys(operations).filter((each) => each !== 'parameters')) {
+      const method = name.toUpperCase();
+      const label = `${method} ${path}`;
+      const answer = await service.request(method, path, method === 'GET' ? {} : { json: NOTE });
       if (isOpen(path)) {
-        assert.ok(answer.status < 400, `${method} ${path}`);
+        assert.ok(answer.status < 400, label);
         continue;
       }
-      assert.deepEqual(
-        [answer.status, answer.headers['www-authenticate']],
-        [401, 'Bearer'],
-        `${method} ${path}`,
-      );
-      assert.equal(
-        answer.json.detail,
-        'This service asks for a key: send "authorization: Bearer KEY".',
-      );
-      const keyed = await service.request(method.toUpperCase(), path, {
-        json: NOTE,
-        headers: BEARER,
-      });
+      assert.deepEqual([answer.status, answer.headers['www-authenticate']], [401, 'Bearer'], label);
+      const detail = 'This service asks for a key: send "authorization: Bearer KEY".';
+      assert.equal(answer.json.detail, detail);
+      const keyed = await service.request(method, path, { json: NOTE, headers: BEARER });
       assert.notEqual(keyed.status, 401);
     }
   }
@@ -69,12 +56,8 @@ test('keys: every operation but health and documentation needs one', async () =>
 
 test('keys: without a right one nothing is stored', async (t) => {
   const service = await startService(t, KEYED);
-  for (const headers of [
-    {},
-    WRONG,
-    { 'x-api-key': 'secret' },
-    { authorization: 'Basic secret-one' },
-  ])
+  const basic = { authorization: 'Basic secret-one' };
+  for (const headers of [{}, WRONG, { 'x-api-key': 'secret' }, basic])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 401);
   for (const headers of [BEARER, { 'x-api-key': 'secret-two' }])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 201);

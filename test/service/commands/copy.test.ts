@@ -7,7 +7,7 @@ import { runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
+import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
 import { startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -54,7 +54,7 @@ for (const engine of ['file', 'cluster']) {
     const half = /cannot open the database \S+: it holds an unfinished copy: run the copy again$/;
     await assert.rejects(startService(t, { db: to }), half);
     await assert.rejects(copy(to, newFile(t)), half);
-    await assert.rejects(perform(['export', '--db', to]), half);
+    await assert.rejects(exported(to), half);
     await assert.rejects(perform(['import', '--db', to], { input: EXPORT }), half);
     assert.match(String((await copy(from, to)).line), /have the same content: 1,106 notes, /);
     assert.match(String((await copy(from, to)).line), /have the same content: 1,106 notes, /);

@@ -11,7 +11,7 @@ import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { locationOf, newFile } from '../../support/databases.ts';
 import { clusterAddress } from '../../support/engine.ts';
 import { filledFile, ODD_TEXTS } from '../../support/filled.ts';
-import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
+import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
 import { startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
@@ -21,7 +21,6 @@ import { assertSound } from '../../support/stored-data.ts';
 const NOTE = { title: 'a', body: 'b' };
 const QUIET = { isTerminal: false, write() {} };
 
-const exported = async (db: string) => (await perform(['export', '--db', db])).output;
 const exportTo = (file: string, db: string, parts?: PerformParts) =>
   perform(['export', file, '--db', db], parts);
 const storageAt = (db: string) => ({

@@ -9,7 +9,7 @@ import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { newFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
+import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -45,7 +45,6 @@ const withoutEnd = (lines: string): string => lines.replace(/.*\n$/, '');
 
 const imported = (db: string, input: NonNullable<PerformParts['input']>) =>
   perform(['import', '--db', db], { input });
-const exported = async (db: string) => (await perform(['export', '--db', db])).output;
 
 function fileWith(t: TestContext, text: string): string {
   const file = join(temporaryFolder(t), 'notes.jsonl');

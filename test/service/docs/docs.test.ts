@@ -21,17 +21,13 @@ const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-
 const DOCUMENTS = [
   { path: '/docs', type: HTML, codings: ['gzip'] },
   ...GUIDE_PAGES.map((path) => ({ path, type: HTML, codings: BROTLI_AND_GZIP })),
-  { path: '/docs/page.css', type: CSS, codings: BROTLI_AND_GZIP },
-  { path: '/docs/docs.css', type: CSS, codings: BROTLI_AND_GZIP },
-  { path: '/docs/guide.css', type: CSS, codings: BROTLI_AND_GZIP },
-  { path: '/docs/operations.css', type: CSS, codings: BROTLI_AND_GZIP },
-  { path: '/docs/operation.css', type: CSS, codings: BROTLI_AND_GZIP },
-  { path: '/docs/initializer.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
-  { path: '/docs/adjustments.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
-  { path: '/docs/copy.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
+  ...['page', 'docs', 'guide', 'operations', 'operation', 'swagger-ui'].map((name) => {
+    return { path: `/docs/${name}.css`, type: CSS, codings: BROTLI_AND_GZIP };
+  }),
+  ...['initializer', 'adjustments', 'copy', 'swagger-ui-bundle'].map((name) => {
+    return { path: `/docs/${name}.js`, type: SCRIPT, codings: BROTLI_AND_GZIP };
+  }),
   { path: '/docs/favicon.svg', type: 'image/svg+xml', codings: BROTLI_AND_GZIP },
-  { path: '/docs/swagger-ui.css', type: CSS, codings: BROTLI_AND_GZIP },
-  { path: '/docs/swagger-ui-bundle.js', type: SCRIPT, codings: BROTLI_AND_GZIP },
   { path: '/openapi.json', type: 'application/json', codings: ['gzip'] },
 ];
 
@@ -40,10 +36,8 @@ const service = await startService({ after });
 test('docs: the root leads there, below the base URL too', async (t) => {
   const root = await service.request('GET', '/');
   assert.deepEqual([root.status, root.headers.location], [307, '/docs']);
-  const below = await (await startService(t, { baseUrl: 'https://example.org/api' })).request(
-    'GET',
-    '/',
-  );
+  const other = await startService(t, { baseUrl: 'https://example.org/api' });
+  const below = await other.request('GET', '/');
   assert.equal(below.headers.location, '/api/docs');
 });
 
@@ -66,13 +60,10 @@ test('docs: compressed forms have their own etags', async () => {
     for (const coding of ['br', 'gzip']) {
       const answer = await service.request('GET', path, { headers: { 'accept-encoding': coding } });
       const isThere = codings.includes(coding);
-      assert.equal(
-        answer.headers['content-encoding'],
-        isThere ? coding : undefined,
-        `${path} ${coding}`,
-      );
-      assert.equal(answer.text, plain.text, `${path} ${coding}`);
-      assert.equal(answer.bytes.length < plain.bytes.length, isThere, `${path} ${coding}`);
+      const label = `${path} ${coding}`;
+      assert.equal(answer.headers['content-encoding'], isThere ? coding : undefined, label);
+      assert.equal(answer.text, plain.text, label);
+      assert.equal(answer.bytes.length < plain.bytes.length, isThere, label);
       if (isThere) etags.push(answer.headers.etag);
     }
     assert.equal(new Set(etags).size, codings.length + 1, path);
@@ -138,9 +129,7 @@ function withoutPerRequest({ headers }: Answer): unknown {
 }
 
 test('docs: the security policy allows only this server', async () => {
-  const files = DOCUMENTS.map((document) => document.path).filter((path) =>
-    path.startsWith('/docs'),
-  );
+  const files = DOCUMENTS.map(({ path }) => path).filter((path) => path.startsWith('/docs'));
   for (const path of [...files, ...SLUGS.map((slug) => `/problems/${slug}`)]) {
     const { headers } = await service.request('GET', path);
     assert.deepEqual(

@@ -28,20 +28,16 @@ const totalOf = async ({ request } = service) => (await request('GET', '/notes')
 
 test('body limit: exactly the limit is accepted, a byte more is 413', async () => {
   const total = await totalOf(limited);
-  const { status, headers } = await limited.request('POST', '/notes', { body: note(LIMIT) });
+  const send = (method: string, path: string, length: number) =>
+    limited.request(method, path, { body: note(length) });
+  const { status, headers } = await send('POST', '/notes', LIMIT);
   assert.equal(status, 201);
-  const refused = await limited.request('POST', '/notes', { body: note(LIMIT + 1) });
+  const refused = await send('POST', '/notes', LIMIT + 1);
   assert.equal(refused.status, 413);
   assert.equal(refused.json.detail, 'The body is larger than 1000 bytes.');
   assert.equal(refused.headers.connection, 'close');
-  assert.equal(
-    (await limited.request('PUT', `${headers.location}`, { body: note(LIMIT) })).status,
-    200,
-  );
-  assert.equal(
-    (await limited.request('PUT', `${headers.location}`, { body: note(LIMIT + 1) })).status,
-    413,
-  );
+  assert.equal((await send('PUT', `${headers.location}`, LIMIT)).status, 200);
+  assert.equal((await send('PUT', `${headers.location}`, LIMIT + 1)).status, 413);
   assert.equal(await totalOf(limited), total + 1);
 });
 
@@ -62,14 +58,9 @@ test('body limit: the same for chunked bodies', async () => {
 });
 
 test('body limit: a mebibyte by default', async () => {
-  assert.equal(
-    (await service.request('POST', '/notes', { body: NOTE.padEnd(1_048_576) })).status,
-    201,
-  );
-  assert.equal(
-    (await service.request('POST', '/notes', { body: NOTE.padEnd(1_048_577) })).status,
-    413,
-  );
+  const statusOf = async (length: number) =>
+    (await service.request('POST', '/notes', { body: NOTE.padEnd(length) })).status;
+  assert.deepEqual([await statusOf(1_048_576), await statusOf(1_048_577)], [201, 413]);
 });
 
 test('body limit: thousands of chunks of one byte are accepted', async () => {

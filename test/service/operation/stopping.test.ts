@@ -5,7 +5,12 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HTTP_LIMITS } from '../../../src/http/limits.ts';
-import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
+import {
+  type BareServer,
+  createGate,
+  startBareServer,
+  textRoute,
+} from '../../support/bare-server.ts';
 import {
   assertProblem,
   chunk,
@@ -46,6 +51,18 @@ async function startGated(
   ];
   const server = await startBareServer(test, routes, { closeMs: 60_000, ...limits });
   return { server, gate, waiting: () => waiting };
+}
+
+/**
+ * Sends a request for the large answer and `behind`; resolves with the socket, which is not read,
+ * when `outcomes` requests have their answers.
+ */
+async function requestLarge(server: BareServer, behind = '', outcomes = 1) {
+  const socket = await openSocket(server);
+  socket.pause();
+  socket.write(requestText('GET /large') + behind);
+  await until(() => server.outcomes.length === outcomes);
+  return socket;
 }
 
 test('stop: requests in flight finish, new connections are refused', SOON, async (t) => {
@@ -117,10 +134,7 @@ test('stop: an answer under way arrives whole and delays no others', SOON, async
   const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000, graceMs: 1 });
   const idle = await converse(server, requestText('GET /quick'));
   await idle.answer();
-  const socket = await openSocket(server);
-  socket.pause();
-  socket.write(requestText('GET /large'));
-  await until(() => server.outcomes.length === 2);
+  const socket = await requestLarge(server, '', 2);
   const closed = server.close();
   await refusal(server);
   // Beyond the farewell, when idle connections are closed.
@@ -134,10 +148,7 @@ test('stop: an answer under way arrives whole and delays no others', SOON, async
 for (const behind of ['GET /quick', 'CONNECT b:443']) {
   test(`stop: an answer under way arrives whole, ${behind} behind it`, SOON, async (t) => {
     const { server } = await startGated(t, { graceMs: 1 });
-    const socket = await openSocket(server);
-    socket.pause();
-    socket.write(requestText('GET /large') + requestText(behind));
-    await until(() => server.outcomes.length === 1);
+    const socket = await requestLarge(server, requestText(behind));
     const closed = server.close();
     await refusal(server);
     await delay(20);
@@ -145,26 +156,16 @@ for (const behind of ['GET /quick', 'CONNECT b:443']) {
     assert.match(answer.slice(LARGE), /xHTTP\/1\.1 (?:200 OK|405 Method Not Allowed)\r\n/);
     await closed;
   });
+}
 
+for (const behind of ['nothing', 'GET /quick', 'CONNECT b:443']) {
   test(`stop: the deadline ends an unread answer, ${behind} behind it`, SOON, async (t) => {
     const { server } = await startGated(t, { closeMs: 100 });
-    const socket = await openSocket(server);
-    socket.pause();
-    socket.write(requestText('GET /large') + requestText(behind));
-    await until(() => server.outcomes.length === 1);
+    const socket = await requestLarge(server, behind === 'nothing' ? '' : requestText(behind));
     await server.close();
     socket.destroy();
   });
 }
-
-test('stop: the deadline ends an unread answer', SOON, async (t) => {
-  const { server } = await startGated(t, { closeMs: 100 });
-  const { socket } = await converse(server);
-  socket.pause();
-  socket.write(requestText('GET /large'));
-  await until(() => server.outcomes.length === 1);
-  await server.close();
-});
 
 test('stop: the deadline ends half-sent and endless requests', SOON, async (t) => {
   const { server, waiting } = await startGated(t, { closeMs: 100 });
@@ -237,10 +238,7 @@ test('stop: connections that wait to be accepted are served', SOON, async (t) =>
 
 test('stop: a request behind a long answer from before is answered', SOON, async (t) => {
   const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
-  const socket = await openSocket(server);
-  socket.pause();
-  socket.write(requestText('GET /large'));
-  await until(() => server.outcomes.length === 1);
+  const socket = await requestLarge(server);
   const closed = server.close();
   await refusal(server);
   let received = 0;
@@ -264,10 +262,8 @@ test('stop: from then on the health check is 503', SOON, async (t) => {
   for (const { socket, answer } of checks) {
     socket.write(requestText('GET /health'));
     const refused = await answer();
-    assert.equal(
-      assertProblem(refused, 'service-unavailable').detail,
-      'The service is shutting down.',
-    );
+    const { detail } = assertProblem(refused, 'service-unavailable');
+    assert.equal(detail, 'The service is shutting down.');
     assert.deepEqual([refused.headers['retry-after'], refused.headers.connection], ['1', 'close']);
   }
   probe.socket.write(requestText('GET /readyz'));
