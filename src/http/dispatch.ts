@@ -150,21 +150,21 @@ export class Dispatcher {
    * Whether to read the body before the handler is called. A write waits for its whole request, even
    * if its route ignores the body.
    */
-  #mustRead({ message, awaitsContinue }: Exchange, { takesBody, method }: Route): boolean {
-    if (takesBody) checkMediaType(message);
+  #mustRead({ message, awaitsContinue }: Exchange, route: Route): boolean {
+    if (route.takesBody) checkMediaType(message);
     checkDeclaredLength(message, this.#options.bodyLimitBytes);
-    return takesBody || (method !== 'GET' && hasBody(message) && !awaitsContinue);
+    return route.takesBody || (route.method !== 'GET' && hasBody(message) && !awaitsContinue);
   }
 
   async #readInput(
     { message, response, awaitsContinue }: Exchange,
-    { takesBody }: Route,
+    route: Route,
   ): Promise<unknown> {
     const onReceived = this.#bodyCounter(message, response);
     if (awaitsContinue) response.writeContinue();
     const bytes = await readBody(message, this.#options.bodyLimitBytes, onReceived);
     if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#queueParse();
-    return takesBody ? parseJson(bytes) : undefined;
+    return route.takesBody ? parseJson(bytes) : undefined;
   }
 
   /** Returns a function that counts the bytes of a large body, and throws beyond the budget. */

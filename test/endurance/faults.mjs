@@ -66,10 +66,10 @@ const FAULTS = [
     to: 'return notFound(this.#resource.label,' },
   { name: 'http: the size is checked before the media type', file: 'src/http/dispatch.ts',
     tests: /malformed/,
-    from: 'if (takesBody) checkMediaType(message);\n' +
+    from: 'if (route.takesBody) checkMediaType(message);\n' +
       '    checkDeclaredLength(message, this.#options.bodyLimitBytes);',
     to: 'checkDeclaredLength(message, this.#options.bodyLimitBytes);\n' +
-      '    if (takesBody) checkMediaType(message);' },
+      '    if (route.takesBody) checkMediaType(message);' },
   { name: 'http: an internal error is told to the client', file: 'src/http/dispatch.ts',
     tests: /\/log\./, from: "'Something unexpected happened.'", to: 'String(cause)' },
   { name: 'http: a handler never learns that its client has gone', file: 'src/http/dispatch.ts',
