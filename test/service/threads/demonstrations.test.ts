@@ -20,7 +20,8 @@ await testDemonstrations({
   semaphores: [
     [[5, 5, 5, 5], 1],
     [[largest, -largest, 0, largest, 7, 7], 2],
-    [fifty, 2],
+    // Enough threads for one to wait while as many run as may.
+    [fifty, 20],
   ],
   events: ['', ODD_TEXTS.join(''), '😀'.repeat(500)],
   pools: [
