@@ -1,5 +1,5 @@
-// The library: runs the service inside another program, for example in the tests of a client. It
-// takes the options of the command and checks them in the same way.
+// The library: runs the service inside another program, such as the tests of a client. It accepts
+// the options of the command line and validates them in the same way.
 import { App } from './app.ts';
 import { UsageError } from './cli/option-values.ts';
 import { libraryFlags, parseOptions } from './cli/options.ts';
@@ -7,7 +7,7 @@ import { LineLog } from './log/log.ts';
 
 /** The options of a service, with the defaults of the command unless stated otherwise. */
 export interface ServiceOptions {
-  /** The path of a SQLite file, `:memory:` (nothing is stored), or the address of a cluster. */
+  /** The path of a SQLite file, `:memory:` (lost on close), or the address of a cluster. */
   readonly db: string;
   readonly dbPasswordFile?: string | undefined;
   readonly host?: string | undefined;
@@ -17,7 +17,7 @@ export interface ServiceOptions {
   readonly problemBase?: string | undefined;
   /** In bytes. */
   readonly bodyLimit?: number | undefined;
-  /** Keys that clients must send. Without keys and without `apiKeysFile`, none is required. */
+  /** Clients must send one of these keys or of those in `apiKeysFile`; without both, none. */
   readonly apiKeys?: readonly string[] | undefined;
   readonly apiKeysFile?: string | undefined;
   readonly allowAnonymous?: boolean | undefined;
@@ -27,7 +27,7 @@ export interface ServiceOptions {
   readonly corsOrigin?: readonly string[] | undefined;
   readonly maxThreads?: number | undefined;
   readonly noMetrics?: boolean | undefined;
-  /** The level of the log, which goes to standard error as lines of JSON. Default: `silent`. */
+  /** The level of the log, JSON lines on standard error. Default: `silent`. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** The flag of each option. Keys have none, because all users can read a command line. */
+/** The flag of each option. Keys have none: every user of the machine can read a command line. */
 const FLAGS = libraryFlags();
 
 /**
@@ -60,10 +60,10 @@ export function createApp(settings: ServiceOptions): Service {
     NOTES_API_KEYS: apiKeys.join(),
   });
   if (typeof options === 'string')
-    throw new UsageError(`there is no option ${JSON.stringify(options)}`);
-  // A dropped key could leave the service without access control.
+    throw new UsageError(`unknown option ${JSON.stringify(options)}`);
+  // The parser drops empty keys, and a service without keys lets everyone write.
   if (options.apiKeys.length !== apiKeys.length)
-    throw new UsageError('no key may be empty or contain a comma');
+    throw new UsageError('an API key must not be empty or contain a comma');
   const app = new App(options, new LineLog(options.logLevel));
   let started: Promise<string> | undefined;
   let closed: Promise<void> | undefined;
@@ -71,35 +71,35 @@ export function createApp(settings: ServiceOptions): Service {
     async listen() {
       if (started || closed)
         throw new Error(
-          'a service listens only once and not after it was closed; create another one',
+          'listen() can be called only once and not after close(): create a new service',
         );
       started = app.listen();
       return started;
     },
     close() {
-      closed ??= end();
+      closed ??= stop();
       return closed;
     },
   };
 
-  async function end(): Promise<void> {
+  async function stop(): Promise<void> {
     const url = await started?.catch(() => undefined);
-    // A service that failed to start has closed everything itself.
+    // If `listen` failed, it has already closed everything.
     if (url !== undefined) await app.close();
   }
 }
 
-/** Checks the types of settings, for callers in JavaScript, and that no option is unknown. */
+/** Rejects unknown options, and what a caller in JavaScript may omit or mistype. */
 function checkSettings(settings: Partial<ServiceOptions> | undefined): void {
   const { db, apiKeys = [], ...others } = settings ?? {};
   const unknown = Object.keys(others).find((name) => !FLAGS.has(name));
-  if (unknown !== undefined) throw new UsageError(`there is no option ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined) throw new UsageError(`unknown option ${JSON.stringify(unknown)}`);
   if (typeof db !== 'string')
     throw new UsageError('the option db is required: a file, :memory: or the address of a cluster');
-  if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys takes a list of keys');
+  if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys must be an array of keys');
 }
 
-/** Returns the settings as arguments of the command; a list becomes one flag per member. */
+/** Returns the settings as command-line arguments; an array becomes one flag per element. */
 function toArguments(settings: Readonly<Record<string, unknown>>): string[] {
   return [...FLAGS].flatMap(([name, flag]) => {
     const setting = settings[name];

@@ -1,4 +1,4 @@
-// Reads an export page by page and checks each line.
+// Reads an export page by page and validates each line.
 import type { Resource } from '../resources/resource.ts';
 import {
   type Head,
@@ -21,67 +21,67 @@ export interface RecordPage {
   readonly firstLine: number;
 }
 
-/** An export that is being read. Its errors name the line. */
+/** Reads one export. Errors in a line start with its number. */
 export class ExportReader {
   readonly head: Head;
   /** The bytes of the first line. */
   readonly headBytes: Buffer;
-  readonly #chunks: AsyncGenerator<readonly Buffer[]>;
+  readonly #lines: AsyncGenerator<readonly Buffer[]>;
   readonly #lastIds = new Map<Resource, number>();
-  /** The lines after the first one in the first chunk. */
+  /** Lines that were read together with the first one. */
   readonly #firstLines: readonly Buffer[];
-  #line = 1;
-  #records = 0;
-  #isOver = false;
+  #lineNumber = 1;
+  #recordCount = 0;
+  #hasEnded = false;
   #page: RecordLine[] = [];
   #pageBytes = 0;
 
   private constructor(
-    chunks: AsyncGenerator<readonly Buffer[]>,
+    lines: AsyncGenerator<readonly Buffer[]>,
     [first, ...others]: readonly Buffer[],
   ) {
     if (!first) throw new Error('it is empty');
-    this.#chunks = chunks;
+    this.#lines = lines;
     this.#firstLines = others;
     this.headBytes = first;
-    this.head = atLine(1, () => readHead(readLine(first)));
+    this.head = withLineNumber(1, () => readHead(readLine(first)));
   }
 
-  /** Reads the first line. Rejects, and ends `input`, if it is missing or malformed. */
+  /** Reads the first line. Rejects, and closes `input`, if the line is missing or malformed. */
   static async open(input: AsyncIterable<Buffer>): Promise<ExportReader> {
-    const chunks = linesOf(input, MAX_LINE_BYTES);
-    const { value, done } = await chunks.next();
+    const lines = linesOf(input, MAX_LINE_BYTES);
+    const { value, done } = await lines.next();
     try {
-      return new ExportReader(chunks, done ? [] : value);
+      return new ExportReader(lines, done ? [] : value);
     } catch (error) {
-      await chunks.return(undefined);
+      await lines.return(undefined);
       throw error;
     }
   }
 
-  /** Reads the records; call it once. Rejects for the first line that is malformed or missing. */
+  /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
   async *pages(): AsyncGenerator<RecordPage> {
     yield* this.#pagesIn(this.#firstLines);
-    for await (const lines of this.#chunks) yield* this.#pagesIn(lines);
-    if (!this.#isOver)
-      throw new Error(`the last line is missing: the export ends after line ${this.#line}`);
+    for await (const lines of this.#lines) yield* this.#pagesIn(lines);
+    if (!this.#hasEnded)
+      throw new Error(`the last line is missing: the export ends after line ${this.#lineNumber}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#chunks.return(undefined);
+    await this.#lines.return(undefined);
   }
 
   /** Yields the pages that these lines complete. */
   *#pagesIn(lines: readonly Buffer[]): Generator<RecordPage> {
     for (const line of lines) {
-      this.#line += 1;
-      const record = atLine(this.#line, () => this.#take(line));
+      this.#lineNumber += 1;
+      const record = withLineNumber(this.#lineNumber, () => this.#parse(line));
       const isFull =
         this.#page.length >= PAGE.records || this.#pageBytes + line.length > PAGE.bytes;
       const [first] = this.#page;
       if (first && (isFull || record?.resource !== first.resource)) {
         const records = this.#page.map(({ values }) => values);
-        yield { resource: first.resource, records, firstLine: this.#line - records.length };
+        yield { resource: first.resource, records, firstLine: this.#lineNumber - records.length };
         [this.#page, this.#pageBytes] = [[], 0];
       }
       if (record) this.#page.push(record);
@@ -89,25 +89,25 @@ export class ExportReader {
     }
   }
 
-  /** Checks a line after the first; returns its record, or undefined for the last line. */
-  #take(line: Buffer): RecordLine | undefined {
-    if (this.#isOver) throw new Error('nothing may follow the last line of an export');
+  /** Validates any line but the first; returns its record, or undefined for the last line. */
+  #parse(line: Buffer): RecordLine | undefined {
+    if (this.#hasEnded) throw new Error('nothing may follow the last line of an export');
     const value = readLine(line);
-    this.#isOver = isEnd(value, this.#records, this.head);
-    if (this.#isOver) return undefined;
+    this.#hasEnded = isEnd(value, this.#recordCount, this.head);
+    if (this.#hasEnded) return undefined;
     const record = readRecord(value);
     const [id] = record.values;
-    if (id <= (this.#lastIds.get(record.resource) ?? 0)) {
-      throw new Error(`the ids of each type must rise, but ${id} does not`);
-    }
+    const previous = this.#lastIds.get(record.resource) ?? 0;
+    if (id <= previous)
+      throw new Error(`ids must increase within each type, but ${id} follows ${previous}`);
     this.#lastIds.set(record.resource, id);
-    this.#records += 1;
+    this.#recordCount += 1;
     return record;
   }
 }
 
-/** Returns the result of `read`, whose error gets the number of the line. */
-function atLine<Result>(line: number, read: () => Result): Result {
+/** Returns the result of `read`; puts the line number before the message of its error. */
+function withLineNumber<Result>(line: number, read: () => Result): Result {
   try {
     return read();
   } catch (error) {

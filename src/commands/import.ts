@@ -1,26 +1,26 @@
-// The command `import`: reads an export into a database.
+// The command `import`: adds the records of an export to a database.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { openTarget, type StorageOptions } from '../storage/open.ts';
 import { ExportReader, type RecordPage } from './export-reader.ts';
-import { createProgress, inDigits, type OnProgress, type Screen } from './progress.ts';
+import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
 import { compare, importInto, RecordRefused } from './records.ts';
 import { lastIdsOf, totalOf } from './walk.ts';
 
 /** Larger chunks need fewer reads. */
 const CHUNK_BYTES = 262_144;
 
-/** 48 bits fit a safe integer. */
+/** 48 bits fit in a safe integer. */
 const FINGERPRINT_BYTES = 6;
 
 /**
- * Adds the records in `file`, or in `input` without a file, to the database `to`; resolves with a
- * line that says how many were added. Identical records that exist already are skipped. Rejects
- * with {@link DatabaseUnusable}, which names the faulty line, if any. What has been added stays,
- * and the next run with the same export continues. If the database is not empty and `file` is a
- * regular file, any fault but a missing owner is found before anything is added.
+ * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
+ * resolves with a message that says how many are new. Skips records that already exist unchanged.
+ * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. Records added
+ * before that stay, and another run with the same export continues. If the database is not empty
+ * and `file` is a regular file, checks the whole file first, except for missing owners.
  */
 export async function importLines(
   file: string | undefined,
@@ -28,30 +28,31 @@ export async function importLines(
   to: StorageOptions,
   screen: Screen,
 ): Promise<string> {
-  const from = file ?? 'the input';
+  const source = file ?? 'the input';
   try {
-    const open = () => ExportReader.open(file === undefined ? input : openFile(file));
+    const openExport = () => ExportReader.open(file === undefined ? input : openFile(file));
     // A pipe cannot be read twice.
-    const isRepeatable = file !== undefined && (await stat(file)).isFile();
-    await using reader = await open();
+    const canReadTwice = file !== undefined && (await stat(file)).isFile();
+    await using reader = await openExport();
     await using target = await openTarget(to, 'import');
     const isEmpty = Object.keys(await lastIdsOf(target)).length === 0;
-    if (isRepeatable && !isEmpty) {
-      await using rehearsal = await open();
-      await forEachPage(rehearsal, createProgress(screen, 'compared'), ({ resource, records }) =>
+    if (canReadTwice && !isEmpty) {
+      await using firstPass = await openExport();
+      await forEachPage(firstPass, createProgress(screen, 'compared'), ({ resource, records }) =>
         compare(target, resource, records),
       );
     }
-    const into = importInto(target, fingerprintOf(reader.headBytes));
+    const importer = importInto(target, fingerprintOf(reader.headBytes));
     let added = 0;
     await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
-      added += await into.add(page.resource, page.records);
+      added += await importer.add(page.resource, page.records);
     });
-    await into.finish(reader.head.lastIds);
-    const total = inDigits(totalOf(reader.head.counts));
-    return `imported ${from} into ${to.db.name}: ${total} records, ${inDigits(added)} of them new`;
+    await importer.finish(reader.head.lastIds);
+    const total = formatNumber(totalOf(reader.head.counts));
+    const imported = `imported ${source} into ${to.db.name}`;
+    return `${imported}: ${total} records, ${formatNumber(added)} of them new`;
   } catch (error) {
-    throw new DatabaseUnusable(`cannot import ${from}: ${(error as Error).message}`, {
+    throw new DatabaseUnusable(`cannot import ${source}: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -61,7 +62,7 @@ function openFile(file: string): AsyncIterable<Buffer> {
   return createReadStream(file, { highWaterMark: CHUNK_BYTES });
 }
 
-/** Handles all pages in their order. Names the line of a record that `handle` refuses. */
+/** Calls `handle` for each page in order. If it refuses a record, the error names the line. */
 async function forEachPage(
   reader: ExportReader,
   onProgress: OnProgress,
@@ -81,7 +82,7 @@ async function forEachPage(
   }
 }
 
-/** Returns a number that identifies the export when its import is run again. */
+/** Returns a number that identifies an export, so that an interrupted import can continue. */
 function fingerprintOf(firstLine: Buffer): number {
   return createHash('sha256').update(firstLine).digest().readUIntBE(0, FINGERPRINT_BYTES);
 }

@@ -1,10 +1,10 @@
-// Splits a stream of bytes into lines. At most one chunk and one line are in memory.
+// Splits a stream of bytes into lines. It keeps at most one chunk and one line in memory.
 
 const LINE_FEED = 0x0a;
 
 /**
- * Yields the lines of `chunks` without their line feeds, as many at a time as are available. The
- * last line may lack its line feed. Throws as soon as a line exceeds `limitBytes`.
+ * Yields the lines of `chunks` without their line feeds: for each chunk, an array of the lines that
+ * it completes. The last line needs no line feed. Throws as soon as a line exceeds `limitBytes`.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,
@@ -30,7 +30,7 @@ class PartialLine {
   readonly #limitBytes: number;
   #parts: Buffer[] = [];
   #bytes = 0;
-  #number = 1;
+  #lineNumber = 1;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
@@ -43,18 +43,18 @@ class PartialLine {
   add(part: Buffer): void {
     this.#bytes += part.length;
     if (this.#bytes > this.#limitBytes) {
-      throw new Error(`line ${this.#number}: it has more than ${this.#limitBytes} bytes`);
+      throw new Error(`line ${this.#lineNumber}: it has more than ${this.#limitBytes} bytes`);
     }
     if (part.length > 0) this.#parts.push(part);
   }
 
-  /** Returns the line and begins the next one. */
+  /** Returns the line and starts the next one. */
   finish(): Buffer {
     const [only, ...others] = this.#parts;
     const line = only && others.length === 0 ? only : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#bytes = 0;
-    this.#number += 1;
+    this.#lineNumber += 1;
     return line;
   }
 }

@@ -37,10 +37,11 @@ export function createProgress(
     const seconds = (now() - begun) / 1_000;
     const filled = Math.round(part * BAR_WIDTH);
     const bar = screen.isTerminal ? ` [${'#'.repeat(filled).padEnd(BAR_WIDTH, '-')}]` : '';
-    const rate = seconds > 0 ? `, ${inDigits(done / seconds)}${unit}/s` : '';
+    const rate = seconds > 0 ? `, ${formatNumber(done / seconds)}${unit}/s` : '';
     const left =
       done > 0 && done < total ? `, ${minutesOf((seconds * (total - done)) / done)} left` : '';
-    return `${label}${bar} ${Math.floor(part * 100)} % of ${inDigits(total)}${unit}${rate}${left}`;
+    const percent = Math.floor(part * 100);
+    return `${label}${bar} ${percent} % of ${formatNumber(total)}${unit}${rate}${left}`;
   }
 
   return (done, total) => {
@@ -61,8 +62,8 @@ export function createProgress(
   };
 }
 
-/** Returns a rounded number with commas. */
-export function inDigits(value: number): string {
+/** Rounds a number to an integer and formats it with commas between thousands. */
+export function formatNumber(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 

@@ -1,5 +1,5 @@
 // Writes a snapshot of a database file. VACUUM INTO reads in one transaction while others write;
-// SQLite's online backup would start again whenever another process has written.
+// SQLite's online backup would restart whenever another process writes.
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged } from '../storage/database.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
@@ -7,10 +7,10 @@ import { unusable } from '../storage/sqlite/unusable.ts';
 import { refuseUnfinished } from '../storage/unfinished.ts';
 import type { OnProgress } from './progress.ts';
 
-/** How often the size of the growing file is checked. */
+/** The interval at which progress is reported. */
 const POLL_MS = 100;
 
-/** Opens `path` with `open`. Also rejects if the file holds an unfinished import or copy. */
+/** Opens `path` with `open`. Rejects if that fails, or if an import or copy is unfinished. */
 export async function openComplete(
   path: string,
   open: (path: string) => Promise<Connection>,
@@ -26,9 +26,9 @@ export async function openComplete(
 }
 
 /**
- * Writes the current content of `source` to `path`, an empty file; calls `onProgress` with KiB. The
- * path must be absolute: SQLite would take one that begins with `file:` for a URI. Rejects as the
- * statements do.
+ * Writes the current content of `source` to the empty file `path`, and reports progress in KiB. The
+ * path must be absolute, because SQLite interprets one that starts with `file:` as a URI. Rejects
+ * if `source` is damaged or `path` cannot be written.
  */
 export async function writeSnapshot(
   source: Connection,
@@ -40,13 +40,13 @@ export async function writeSnapshot(
           FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
   });
   const total = Number(size?.kib);
-  const poll = async () => {
-    const found = await stat(path).catch(() => undefined);
-    // The size is ahead of what has been written, so the total is reported only at the end.
-    if (found) onProgress(Math.min(found.size / 1_024, total - 1), total);
+  const reportSize = async () => {
+    const file = await stat(path).catch(() => undefined);
+    // The file may reach its full size before it is complete, so report the total only at the end.
+    if (file) onProgress(Math.min(file.size / 1_024, total - 1), total);
   };
   onProgress(0, total);
-  const timer = setInterval(poll, POLL_MS);
+  const timer = setInterval(reportSize, POLL_MS);
   try {
     await source.run({ sql: 'VACUUM INTO ?1', parameter: path });
   } catch (error) {

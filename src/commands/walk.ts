@@ -2,7 +2,7 @@
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { DatabaseUnusable, type Statement } from '../storage/database.ts';
 import type { Source } from '../storage/unfinished.ts';
-import { inDigits } from './progress.ts';
+import { formatNumber } from './progress.ts';
 
 /** The number of records by the name of the table, in the order of the resources. */
 export type Counts = Readonly<Record<string, number>>;
@@ -47,7 +47,7 @@ export function totalOf(counts: Counts): number {
 /** Returns the counts as text, as in "2 notes, 0 tags". */
 export function inWords(counts: Counts): string {
   return Object.entries(counts)
-    .map(([table, count]) => `${inDigits(count)} ${table}`)
+    .map(([table, count]) => `${formatNumber(count)} ${table}`)
     .join(', ');
 }
 

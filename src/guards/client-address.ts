@@ -1,19 +1,19 @@
-// Identifies a client without a key by its network address.
+// Identifies clients that send no API key by their network address.
 import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
 
 const IPV6_GROUPS = 8;
-/** One client may have all addresses of a /64 network. */
+/** One client usually controls an entire /64 network. */
 const NETWORK_GROUPS = 4;
 
-/** Some proxies add a port, and brackets around an IPv6 address. */
+/** Some proxies append a port, and put an IPv6 address in brackets. */
 const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/;
 
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const IPV4_MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
  * Returns the IPv4 address or the IPv6 /64 network of a client. With `trustProxy`, it uses the last
- * address in `x-forwarded-for`: the proxy has added it, while the client can forge the others.
+ * address in `x-forwarded-for`, which the proxy appended; a client can forge the others.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
@@ -28,9 +28,9 @@ function lastAddress(list: string | string[] | undefined): string | undefined {
 }
 
 function networkOf(address: string): string {
-  const ipv4 = MAPPED.exec(address)?.[1] ?? address;
-  if (!isIPv6(ipv4)) return copyOf(ipv4);
-  // A URL normalizes an address; it allows no zone.
+  const unmapped = IPV4_MAPPED.exec(address)?.[1] ?? address;
+  if (!isIPv6(unmapped)) return copyOf(unmapped);
+  // The URL parser normalizes the address, but accepts no zone (%eth0).
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
   const [left = [], right = []] = canonical
     .split('::')
@@ -39,7 +39,7 @@ function networkOf(address: string): string {
   return `${[...left, ...zeros, ...right].slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }
 
-/** Copies an address: a substring would keep the whole header in memory with it. */
+/** Copies an IPv4 address, because a substring would keep the whole header in memory. */
 function copyOf(address: string): string {
   return address.split('.').join('.');
 }

@@ -4,7 +4,7 @@
 import { writeSync } from 'node:fs';
 import { jsonLine, type LogFields } from './json-line.ts';
 
-/** The levels, the most severe first. A log writes lines of its level and of those before it. */
+/** The levels, most severe first. A log writes lines of its own level and of more severe ones. */
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 
 /** The formats; `auto` is pretty on a terminal and JSON elsewhere. */
@@ -15,16 +15,16 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A log. Its methods never throw. */
 export interface Log {
-  /** Writes a line without blocking, unless `level` is less severe than that of the log. */
+  /** Writes a line without blocking. Ignores lines less severe than the level of the log. */
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields?: LogFields): void;
   /** Writes the buffered lines before the process ends; blocks for 500 ms at most. */
   flush(): void;
 }
 
-/** The size of the buffer; further lines are counted and dropped. */
+/** Above this, lines are dropped and counted. */
 const MAX_BUFFERED_CHARACTERS = 8_388_608;
 
-/** A pipe takes this much atomically (PIPE_BUF), so that lines of several processes do not mix. */
+/** PIPE_BUF on Linux: a write of this size is atomic, so lines of several processes stay whole. */
 const PIECE_BYTES = 4_096;
 
 /** The descriptor of standard error. In a worker thread, `process.stderr` has none. */
@@ -37,10 +37,10 @@ const FLUSH_MS = 500;
 export interface LogOptions {
   /**
    * The file descriptor, by default standard error. A pipe must be non-blocking, so that writing to
-   * a full one fails with EAGAIN. Node makes standard error so when `process.stderr` is first read.
+   * a full one fails with EAGAIN; reading `process.stderr` makes Node set this on standard error.
    */
   readonly target?: number;
-  /** Members of every line. */
+  /** Fields that every line contains. */
   readonly always?: LogFields;
   /** Formats a line, without the line break; by default as JSON. */
   readonly toLine?: (fields: LogFields) => string;
@@ -51,19 +51,19 @@ export class LineLog implements Log {
   readonly #threshold: number;
   readonly #options: Required<LogOptions>;
   #lines = '';
-  /** The rest of the lines that have been taken from the buffer. */
+  /** Bytes taken from `#lines` but not yet written. */
   #unwritten: Buffer = Buffer.alloc(0);
   #dropped = 0;
   #isScheduled = false;
 
-  /** Writes lines of `level` and more severe ones. */
+  /** Creates a log that writes lines of `level` and of more severe levels. */
   constructor(level: LogLevel, options: LogOptions = {}) {
     const target = options.target ?? process.stderr.fd ?? STANDARD_ERROR;
     this.#threshold = LOG_LEVELS.indexOf(level);
     this.#options = { always: {}, toLine: jsonLine, ...options, target };
   }
 
-  /** Buffers a line until the end of this iteration of the event loop. */
+  /** Buffers a line; the buffer is written at the end of this iteration of the event loop. */
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields: LogFields = {}): void {
     if (LOG_LEVELS.indexOf(level) > this.#threshold) return;
     if (this.#lines.length > MAX_BUFFERED_CHARACTERS) {
@@ -91,7 +91,7 @@ export class LineLog implements Log {
     if (this.#isScheduled) setTimeout(() => this.#writeOrRetry(), RETRY_MS).unref();
   }
 
-  /** Writes until nothing is left (true) or the pipe is full (false). */
+  /** Writes the buffered lines; returns false if the pipe is full before all are written. */
   #writeOut(): boolean {
     try {
       while (this.#unwritten.length > 0 || this.#lines !== '') {
@@ -105,14 +105,14 @@ export class LineLog implements Log {
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
-      // A log that cannot be written (EPIPE, ENOSPC) must not stop the service.
+      // Drop what cannot be written (EPIPE, ENOSPC): the log must not stop the service.
       this.#unwritten = Buffer.alloc(0);
     }
     return true;
   }
 }
 
-/** Returns how many bytes to write at once: the whole lines that fit into a piece, or one line. */
+/** Returns the length of the next write: all lines that fit in a piece, but at least one line. */
 function pieceLength(bytes: Buffer): number {
   if (bytes.length <= PIECE_BYTES) return bytes.length;
   const whole = bytes.lastIndexOf('\n', PIECE_BYTES - 1) + 1;

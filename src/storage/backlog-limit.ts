@@ -53,7 +53,7 @@ export class BacklogLimit {
     return false;
   }
 
-  /** Records a finished batch of `items`; `startMs` is when its lane began to work. */
+  /** Records a finished batch of `items`; `startMs` is when the loop that ran it started. */
   measure(startMs: number, items: number): void {
     const now = performance.now();
     const recent = this.#recent;

@@ -1,36 +1,39 @@
-// Calls that arrive while a batch is running form the next batch. There are no timers: an idle
-// service answers at once, and batches grow only with load.
+// Groups calls into batches: calls that arrive while a batch runs form the next one. There are no
+// timers, so an idle service answers at once, and batches grow only with load.
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BATCH_LIMITS, BacklogLimit } from './backlog-limit.ts';
 import { DatabaseUnavailable, DatabaseUncertain } from './database.ts';
 
-/** The queue of a batcher has no room. Nothing is wrong with what runs the batches. */
+/** The queue of a batcher is full. This says nothing about the health of the database. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
 }
 
 /** Observes the batches of one kind. */
 export interface BatchMeter {
-  /** Called once by each batcher, with a function that returns how many items wait. */
-  watch(waiting: () => number): void;
+  /** Called once by each batcher, with a function that returns the length of its queue. */
+  watch(queueLength: () => number): void;
   /** Called after each batch. */
   done(items: number, milliseconds: number): void;
 }
 
-/** What a batcher depends on. */
+/** The options of a batcher. */
 export interface BatcherOptions<Item, Outcome> {
-  /** Runs a batch; resolves with the outcomes in order. If it rejects, nothing was done. */
+  /**
+   * Runs a batch and resolves with the outcomes in the order of the items. Unless it rejects with
+   * {@link DatabaseUncertain}, a failed batch must have had no effect, because its items run again.
+   */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Awaited before a batch is formed; items that arrive meanwhile join it. */
+  /** Awaited before a batch is formed; items that arrive meanwhile join it. Must not reject. */
   readonly ready?: (() => Promise<void>) | undefined;
-  /** Returns what an item adds to the size of its batch. Default: 0. */
+  /** Returns how much an item adds to the size of its batch and of the queue. Default: 0. */
   readonly size?: (item: Item) => number;
-  /** Called with each item of a batch. If it throws, the item is left out and rejects. */
+  /** Called for each item of a batch. If it throws, the batch runs without the item. */
   readonly check?: (item: Item) => void;
-  /** How many batches may run at a time. Default: 1, which keeps the order of the items. */
-  readonly lanes?: number;
-  /** Whether batches and the event loop run on different cores. Default: if there are several. */
+  /** How many batches may run at a time. Default: 1, which preserves the order of the items. */
+  readonly concurrency?: number;
+  /** Whether batches run on another core than the event loop. Default: if there are several. */
   readonly isParallel?: boolean;
   readonly limits?: typeof BATCH_LIMITS;
   readonly meter?: BatchMeter | undefined;
@@ -43,13 +46,13 @@ interface Waiting<Item, Outcome> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A shared instance, because capturing a stack trace costs more than a read. */
+/** A shared instance, because capturing a stack trace costs more than reading a record. */
 const QUEUE_FULL = new QueueFull('the queue of waiting calls is full');
 
 const DEFAULTS = {
   size: () => 0,
   check: () => {},
-  lanes: 1,
+  concurrency: 1,
   isParallel: availableParallelism() > 1,
   limits: BATCH_LIMITS,
 };
@@ -63,8 +66,9 @@ export class Batcher<Item, Outcome> {
   readonly #backlog: BacklogLimit;
   #queue: Waiting<Item, Outcome>[] = [];
   #queuedSize = 0;
-  #busyLanes = 0;
-  /** How many items at the head of the queue run one by one, because their batch failed. */
+  /** How many calls of `#runBatches` are running or scheduled. */
+  #loops = 0;
+  /** How many items at the head of the queue must run one by one, because their batch failed. */
   #retries = 0;
 
   constructor(options: BatcherOptions<Item, Outcome>) {
@@ -74,9 +78,9 @@ export class Batcher<Item, Outcome> {
   }
 
   /**
-   * Runs an item and resolves with its outcome. A batch that fails is run again item by item, so
-   * that each item rejects with its own error only. Rejects with {@link QueueFull}, and with
-   * {@link DatabaseUnavailable} if an earlier batch found the database unavailable.
+   * Runs an item and resolves with its outcome. If a batch fails, its items run again one by one,
+   * so that each rejects only with its own error. Rejects with {@link QueueFull} at once, and with
+   * {@link DatabaseUnavailable} if a batch fails with it while the item is in the queue.
    */
   submit(item: Item): Promise<Outcome> {
     const itemSize = this.#options.size(item);
@@ -85,20 +89,21 @@ export class Batcher<Item, Outcome> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, itemSize, resolve, reject });
       this.#queuedSize += itemSize;
-      if (this.#busyLanes === this.#options.lanes) return;
-      this.#busyLanes += 1;
-      // Wait until all available input has been read: calls that arrived together share a batch.
-      setImmediate(() => this.#work());
+      if (this.#loops === this.#options.concurrency) return;
+      this.#loops += 1;
+      // Let the event loop read all available input, so that calls that arrived together share a
+      // batch.
+      setImmediate(() => this.#runBatches());
     });
   }
 
-  /** Works as one lane until the queue is empty. */
-  async #work(): Promise<void> {
+  /** Runs one batch after another until the queue is empty. */
+  async #runBatches(): Promise<void> {
     const { run, ready, isParallel, meter } = this.#options;
     let startMs = performance.now();
     while (this.#queue.length > 0) {
       if (ready) await ready();
-      const batch = this.#nextBatch().filter((each) => this.#isWanted(each));
+      const batch = this.#nextBatch().filter((each) => this.#passesCheck(each));
       if (batch.length === 0) continue;
       try {
         const started = performance.now();
@@ -111,16 +116,16 @@ export class Batcher<Item, Outcome> {
         this.#fail(batch, error);
       }
       // On a single core, let the answers go out first: their clients send the next requests, which
-      // join a larger batch.
+      // join a larger batch. Two ticks guarantee one complete loop iteration.
       if (!isParallel && batch.length > 1) await nextTurn().then(() => nextTurn());
     }
-    this.#busyLanes -= 1;
+    this.#loops -= 1;
   }
 
   #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
     if (error instanceof DatabaseUnavailable) {
       rejectAll(batch, error);
-      // All others would fail in the same way, one batch after the other.
+      // The batches of all queued items would fail the same way, one after another.
       rejectAll(this.#takeAll(), asUnavailable(error));
     } else if (batch.length === 1) {
       rejectAll(batch, error);
@@ -146,7 +151,8 @@ export class Batcher<Item, Outcome> {
     return batch;
   }
 
-  #isWanted({ item, reject }: Waiting<Item, Outcome>): boolean {
+  /** Whether an item passes its check; rejects it otherwise. */
+  #passesCheck({ item, reject }: Waiting<Item, Outcome>): boolean {
     try {
       this.#options.check(item);
       return true;
@@ -171,7 +177,7 @@ export class Batcher<Item, Outcome> {
   }
 }
 
-/** Returns the error for items that had not begun, whose outcome is certain. */
+/** Returns the error for queued items: they changed nothing, so their outcome is certain. */
 function asUnavailable(error: DatabaseUnavailable): DatabaseUnavailable {
   return error instanceof DatabaseUncertain
     ? new DatabaseUnavailable(error.message, { cause: error })

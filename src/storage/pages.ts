@@ -30,7 +30,7 @@ export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_57
 const NO_PAGE: PageRequest = { limit: 0, offset: 0, owner: undefined, check: undefined };
 
 /** One batch for each reading connection: a small page need not wait for a large one. */
-const LANES = 2;
+const CONCURRENT_BATCHES = 2;
 
 /** Resolves with a page, or with undefined if the owner is missing. */
 type ReadPage = (request: PageRequest) => Promise<Page | undefined>;
@@ -72,7 +72,7 @@ function createReader(
     },
     size: ({ limit }) => limit,
     check: ({ check }) => check?.(),
-    lanes: LANES,
+    concurrency: CONCURRENT_BATCHES,
     limits,
     meter,
   });

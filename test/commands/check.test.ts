@@ -61,15 +61,15 @@ test('check: a database of the service is sound', async (t) => {
 const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   'a count that is too high': [
     'UPDATE note_blocks SET count = count + 1 WHERE block = 2',
-    /^note_blocks: block 2 says 636 records, there are 635$/,
+    /^note_blocks: block 2 counts 636 records, but there are 635$/,
   ],
   'a count that is missing': [
     'DELETE FROM comment_blocks WHERE note_id = 7',
-    /^comment_blocks: block 0 of note 7 says 0 records, there are 1$/,
+    /^comment_blocks: block 0 of note 7 counts 0 records, but there are 1$/,
   ],
   'a count of what is not there': [
     'INSERT INTO tag_blocks VALUES (5, 3)',
-    /^tag_blocks: block 5 says 3 records, there are 0$/,
+    /^tag_blocks: block 5 counts 3 records, but there are 0$/,
   ],
   'a comment without its note': [
     'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id = 7',
@@ -77,7 +77,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   ],
   'ids that would be given again': [
     "UPDATE sqlite_sequence SET seq = 5 WHERE name = 'tags'",
-    /^tags: record 48 is beyond the last id that was given$/,
+    /^tags: record 48 exceeds the last assigned id$/,
   ],
   'an index that lacks a record': [
     `PRAGMA writable_schema = ON;
@@ -91,8 +91,8 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],
   'several faults': [
     'DELETE FROM note_blocks WHERE block = 0; UPDATE tag_blocks SET count = 1',
-    /^note_blocks: block 0 says 0 records, there are 682$/,
-    /^tag_blocks: block 0 says 1 records, there are 48$/,
+    /^note_blocks: block 0 counts 0 records, but there are 682$/,
+    /^tag_blocks: block 0 counts 1 records, but there are 48$/,
   ],
 };
 
@@ -175,7 +175,7 @@ test('check: reads the log too, whatever the name of the file', async (t) => {
   for (const name of [path, link, strange, relative('.', path)]) {
     assert.deepEqual(
       await checkFile(name),
-      ['tag_blocks: block 0 says 0 records, there are 48'],
+      ['tag_blocks: block 0 counts 0 records, but there are 48'],
       name,
     );
   }
@@ -186,7 +186,7 @@ test('check: a service may start to use the file meanwhile', async (t) => {
   const add = await addLeftovers(t, path, 'DELETE FROM tag_blocks');
   const checking = checkFile(path);
   add();
-  assert.deepEqual(await checking, ['tag_blocks: block 0 says 0 records, there are 48']);
+  assert.deepEqual(await checking, ['tag_blocks: block 0 counts 0 records, but there are 48']);
 });
 
 for (const [what, sql, reason] of [

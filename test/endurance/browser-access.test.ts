@@ -165,10 +165,10 @@ test('docs page: the keyboard leads to an operation and its answer', { skip }, a
 test('docs page: without a script it says what the service is', { skip }, async (t) => {
   const options = { javaScriptEnabled: false };
   const { page, faults } = await open(t, `${service.url}/docs`, options);
-  assert.ok(await page.getByText('A service that keeps notes').isVisible());
+  assert.ok(await page.getByText('A service that stores notes').isVisible());
   assert.ok(await page.locator('.command', { hasText: `${service.url}/notes` }).isVisible());
   assert.equal(await page.locator('.copy').isVisible(), false);
-  assert.ok(await page.getByText('needs a script').isVisible());
+  assert.ok(await page.getByText('requires JavaScript').isVisible());
   await page.locator('#problems').getByRole('link', { name: '404 Not Found' }).click();
   assert.ok(await page.getByRole('heading', { name: 'What to do' }).isVisible());
   assert.equal(await page.locator('[aria-current="page"]').textContent(), '404 Not Found');

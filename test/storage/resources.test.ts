@@ -252,9 +252,9 @@ for (const engine of ENGINES) {
       { sql: `UPDATE sqlite_sequence SET seq = 1 WHERE name = 'steps'` },
     ]);
     assert.deepEqual(await faultsIn(database, MADE_HERE), [
-      'task_blocks: block 0 says 9 records, there are 2',
-      'step_blocks: block 0 of task 1 says 1 records, there are 2',
-      'steps: record 2 is beyond the last id that was given',
+      'task_blocks: block 0 counts 9 records, but there are 2',
+      'step_blocks: block 0 of task 1 counts 1 records, but there are 2',
+      'steps: record 2 exceeds the last assigned id',
     ]);
   });
 

@@ -407,7 +407,7 @@ export function testTables(engine: Engine): void {
     };
 
     await notes.create(['a', 'b']);
-    // The size of the records is known only after the first read of each of the two lanes.
+    // Two batches of one page each start before the size of the records is known.
     assert.equal(await tripsOf(1), 2 + 1);
     assert.equal(await tripsOf(1), 1);
     assert.equal(await tripsOf(records / 4), pages / 4);

@@ -59,8 +59,8 @@ test('check: one line for each fault, status 1', async (t) => {
     'INSERT INTO tag_blocks VALUES (0, 3); INSERT INTO comment_blocks VALUES (4, 1, 2)',
   );
   const stdout =
-    `${path}: tag_blocks: block 0 says 3 records, there are 0\n` +
-    `${path}: comment_blocks: block 1 of note 4 says 2 records, there are 0\n`;
+    `${path}: tag_blocks: block 0 counts 3 records, but there are 0\n` +
+    `${path}: comment_blocks: block 1 of note 4 counts 2 records, but there are 0\n`;
   assert.deepEqual(await runCommand(t, ['check', path]), {
     status: 1,
     signal: null,

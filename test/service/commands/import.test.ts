@@ -96,7 +96,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'an id twice': [
     WHOLE.replace('"id":3', '"id":1'),
-    /line 3: the ids of each type must rise, but 1 does not$/,
+    /line 3: ids must increase within each type, but 1 follows 1$/,
   ],
   'a comment without its note': [
     WHOLE.replace('"note_id":3', '"note_id":4'),

@@ -61,17 +61,17 @@ const WRONG: readonly (readonly [options: object | null | undefined, reason: Reg
   [null, /^the option db is required/],
   [{ db: undefined }, /^the option db is required/],
   [{ db: ['notes.db'] }, /^the option db is required/],
-  [{ prot: 1 }, /^there is no option "prot"$/],
-  [{ prot: false }, /^there is no option "prot"$/],
-  [{ constructor: undefined }, /^there is no option "constructor"$/],
-  [{ help: true }, /^there is no option "help"$/],
-  [{ processes: 2 }, /^there is no option "processes"$/],
-  [{ logFormat: 'json' }, /^there is no option "logFormat"$/],
-  [{ 'log-level': 'debug' }, /^there is no option "log-level"$/],
+  [{ prot: 1 }, /^unknown option "prot"$/],
+  [{ prot: false }, /^unknown option "prot"$/],
+  [{ constructor: undefined }, /^unknown option "constructor"$/],
+  [{ help: true }, /^unknown option "help"$/],
+  [{ processes: 2 }, /^unknown option "processes"$/],
+  [{ logFormat: 'json' }, /^unknown option "logFormat"$/],
+  [{ 'log-level': 'debug' }, /^unknown option "log-level"$/],
   [{ host: '0.0.0.0' }, /^0\.0\.0\.0 is not a loopback address/],
-  [{ apiKeys: [''] }, /^no key may be empty or contain a comma$/],
-  [{ apiKeys: ['a,b'] }, /^no key may be empty or contain a comma$/],
-  [{ apiKeys: 'key' }, /^apiKeys takes a list of keys$/],
+  [{ apiKeys: [''] }, /^an API key must not be empty or contain a comma$/],
+  [{ apiKeys: ['a,b'] }, /^an API key must not be empty or contain a comma$/],
+  [{ apiKeys: 'key' }, /^apiKeys must be an array of keys$/],
 ];
 
 test('library: wrong options throw a usage error in one line', () => {
@@ -102,7 +102,7 @@ test('library: a service closed before it listens never listens', async () => {
   await service.close();
   await assert.rejects(
     service.listen(),
-    /^Error: a service listens only once and not after it was closed; create another one/,
+    /^Error: listen\(\) can be called only once and not after close\(\): create a new service/,
   );
 });
 
@@ -117,7 +117,7 @@ test('library: a second listen is refused and changes nothing', { skip: needsFil
   const db = join(temporaryFolder(t), 'notes.db');
   const service = createApp({ db });
   const url = await service.listen();
-  await assert.rejects(service.listen(), /^Error: a service listens only once/);
+  await assert.rejects(service.listen(), /^Error: listen\(\) can be called only once/);
   assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
   await service.close();
   await assert.rejects(send(url, 'GET', '/health'), { code: 'ECONNREFUSED' });
