@@ -107,6 +107,7 @@ export class LineLog implements Log {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
       // Drop what cannot be written (EPIPE, ENOSPC): the log must not stop the service.
       this.#unwritten = Buffer.alloc(0);
+      this.#lines = '';
     }
     return true;
   }

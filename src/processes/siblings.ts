@@ -74,7 +74,8 @@ export function join(
 function underLease(database: Database, lease: WriteLease): Database {
   return {
     ...database,
-    writable: () => lease.acquire(),
+    // An error of the lease makes `transact` reject.
+    writable: () => lease.acquire().catch(() => {}),
     transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
     // SQLite checkpoints the log when the last connection closes. If two closed at once, neither
     // would be the last.

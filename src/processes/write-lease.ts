@@ -47,7 +47,10 @@ export class WriteLease {
 
   async #request(): Promise<void> {
     this.#state = 'requested';
-    const othersWait = await this.#client.acquire();
+    const othersWait = await this.#client.acquire().catch((error) => {
+      this.#state = 'none';
+      throw error;
+    });
     // `wanted` may have been called before this function resumes.
     this.#isWanted ||= othersWait;
     this.#state = 'held';

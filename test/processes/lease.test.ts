@@ -95,6 +95,19 @@ test('lease: a second acquire waits for the same grant', async () => {
   assert.deepEqual(calls, ['acquire']);
 });
 
+test('lease: after a failed request, the next use asks again', async () => {
+  let failures = 1;
+  const lease = new WriteLease({
+    acquire: () => (failures-- > 0 ? Promise.reject(new Error('gone')) : Promise.resolve(false)),
+    release: () => {},
+  });
+  await assert.rejects(
+    lease.use(async () => 7),
+    /gone/,
+  );
+  assert.equal(await lease.use(async () => 7), 7);
+});
+
 test('lease: released when others wait, after running work', async () => {
   const { calls, lease, grant } = clientLease();
   const { work, hasBegun, end } = heldWork();
