@@ -162,7 +162,7 @@ for (const [name, limits] of [
 
 /** Limits under which a queue of more than two is too long, except for a burst of three. */
 const BUSY = {
-  ...{ batchItems: 8, shortItems: 2, waitMs: 0, waitBatches: 0 },
+  ...{ batchItems: 8, guaranteedItems: 2, waitMs: 0, waitBatches: 0 },
   ...{ burstItems: 3, burstItemMs: Number.POSITIVE_INFINITY },
 };
 
@@ -250,7 +250,7 @@ test('batcher: a long batch is not slow if it is large', async () => {
   const { submit, batch, runAll } = heldBatcher({
     ...BUSY,
     batchItems: 512,
-    shortItems: 512,
+    guaranteedItems: 512,
     burstItems: 0,
     waitMs: 2_000,
   });
@@ -275,7 +275,7 @@ test('batcher: the next two batches may wait, however slow they are', async () =
     waitMs: 1,
     waitBatches: 2,
     batchItems: 100,
-    shortItems: 100,
+    guaranteedItems: 100,
   });
   for (let number = 1; number <= 20; number += 1) {
     const answers = Array.from({ length: 100 }, () => submit('a'));
