@@ -1,5 +1,4 @@
-// The composition root: puts the parts of the service together for the command, the library and the
-// tests.
+// The composition root: assembles the service for the command line, the library and the tests.
 import type { AddressInfo } from 'node:net';
 import { isLoopback, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
@@ -14,7 +13,7 @@ import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import { ALONE, type Siblings } from './processes/siblings.ts';
+import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { RESOURCES } from './resources/resources.ts';
 import {
@@ -40,7 +39,7 @@ import { fileSizes } from './storage/sqlite/files.ts';
 import { createTable } from './storage/table.ts';
 import { createWriter } from './storage/writer.ts';
 
-/** The service. It can be started once. */
+/** The service. Call {@link App.listen} at most once. */
 export class App {
   readonly #options: Options;
   readonly #log: Log;
@@ -54,19 +53,19 @@ export class App {
   #bases: Bases = { baseUrl: '', problemBase: '' };
   #isStopping = false;
 
-  /** Opens nothing. `siblings` are the other processes of the service, if any. */
-  constructor(options: Options, log: Log, siblings = ALONE) {
+  /** Opens and starts nothing. `siblings` gives access to the service's other processes, if any. */
+  constructor(options: Options, log: Log, siblings = NO_SIBLINGS) {
     this.#options = options;
     this.#log = log;
     this.#siblings = siblings;
     this.#demonstrations = new Demonstrations(options.maxThreads);
     this.#server = new HttpServer({
       onRequest: (message, response, requestId, awaitsContinue) => {
-        this.#metrics?.requests.begun();
+        this.#metrics?.requests.begin();
         this.#dispatcher?.dispatch(message, response, requestId, awaitsContinue);
       },
       onRefused: (requestId, problem) => {
-        this.#metrics?.requests.refused(problemTypes[problem.slug].status);
+        this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
         logRefusal(log, requestId, problem);
       },
       problemBase: () => this.#bases.problemBase,
@@ -74,22 +73,22 @@ export class App {
   }
 
   /**
-   * Opens the database and accepts requests; resolves with the URL. Rejects with DatabaseUnusable,
-   * or with Node's error if the address is not available, and leaves nothing open.
+   * Opens the database and starts to accept requests; resolves with the URL. If a file, the
+   * database or the address cannot be used, rejects with the error and leaves nothing open.
    */
   async listen(): Promise<string> {
     const options = this.#options;
     const documentation = await loadDocumentation();
-    this.#keys = await keysOf(options);
-    const isLocal = options.db.kind !== 'cluster';
-    this.#database = await this.#siblings.openDatabase(() => openStorage(options), isLocal);
+    this.#keys = await loadConfiguredKeys(options);
+    const needsLease = options.db.kind !== 'cluster';
+    this.#database = await this.#siblings.openDatabase(() => openStorage(options), needsLease);
     try {
       this.#metrics = options.noMetrics ? undefined : await this.#createMetrics();
-      const routes = await this.#fixedRoutes(this.#database);
-      const url = urlOf(await this.#server.listen(options.host, options.port));
-      // No request can arrive before the return, because nothing below awaits.
-      this.#bases = basesOf(options, url);
-      routes.push(...this.#baseUrlRoutes(this.#database, documentation));
+      const routes = await this.#createFixedRoutes(this.#database);
+      const url = formatUrl(await this.#server.listen(options.host, options.port));
+      // Do not await below: a request could arrive before the dispatcher exists.
+      this.#bases = resolveBases(options, url);
+      routes.push(...this.#createBaseUrlRoutes(this.#database, documentation));
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
@@ -98,17 +97,17 @@ export class App {
     }
   }
 
-  /** Reads the file of keys again; resolves with their number. If it rejects, the old keys stay. */
+  /** Reloads the key file; resolves with the number of keys. If it rejects, keeps the old keys. */
   async reloadKeys(): Promise<number> {
     return (await this.#keys?.reload()) ?? 0;
   }
 
-  /** Finishes requests in flight within a limit, then closes the connections and the database. */
+  /** Finishes requests in flight (within a time limit), then closes connections and database. */
   async close(): Promise<void> {
     this.#isStopping = true;
-    const served = this.#server.close();
+    const serverClosed = this.#server.close();
     await this.#demonstrations.shutDown();
-    await served;
+    await serverClosed;
     await this.#demonstrations.close();
     await this.#database?.close();
     this.#metrics?.close();
@@ -134,7 +133,7 @@ export class App {
   }
 
   #observe(outcome: Outcome): void {
-    this.#metrics?.requests.ended(outcome);
+    this.#metrics?.requests.end(outcome);
     logOutcome(this.#log, outcome);
   }
 
@@ -149,7 +148,7 @@ export class App {
   }
 
   /** Returns the routes that do not depend on the base URL. */
-  async #fixedRoutes(database: Database): Promise<Route[]> {
+  async #createFixedRoutes(database: Database): Promise<Route[]> {
     const metrics =
       this.#metrics && (await import('./routes/metrics.ts')).metricsRoute(this.#metrics);
     return [
@@ -160,18 +159,18 @@ export class App {
   }
 
   /** Returns the routes whose answers contain the base URL or its path. */
-  #baseUrlRoutes(database: Database, documentation: Documentation): Route[] {
+  #createBaseUrlRoutes(database: Database, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
     const write = createWriter(database, meters?.write);
     const tables = new Map(
-      RESOURCES.map((each) => [each, createTable(each, database, write, meters)]),
+      RESOURCES.map((resource) => [resource, createTable(resource, database, write, meters)]),
     );
     const prefix = basePath(this.#bases);
     const contract = contractAt(documentation, this.#bases);
-    const tableOf = (owner: Resource['owner']) => owner && tables.get(owner.resource);
+    const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(resource, table, tableOf(resource.owner), prefix),
+        recordRoutes(resource, table, findTable(resource.owner), prefix),
       ),
       ...docsRoutes(documentation, contract, this.#bases),
       problemRoute(contract),
@@ -179,20 +178,20 @@ export class App {
   }
 }
 
-async function keysOf({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefined> {
+async function loadConfiguredKeys({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefined> {
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
   return hasKeys ? loadKeys({ texts: apiKeys, file: apiKeysFile }) : undefined;
 }
 
-/** One shared instance, because an overloaded service creates no stack traces. */
-const OVERLOADED = unavailable('Too many requests wait for the database.', { heldBack: true });
+/** One shared instance: stack traces are too expensive for an overloaded service. */
+const OVERLOADED = unavailable('Too many requests are waiting.', { heldBack: true });
 
-/** Translates errors of storage and concurrency; returns undefined for unexpected errors. */
+/** Translates errors from storage and concurrency; returns undefined for any other error. */
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) {
-    return unavailable('The database has not confirmed this write: it may have been carried out.', {
+    return unavailable('The database did not confirm this write; it may have been carried out.', {
       cause: error,
     });
   }
@@ -200,11 +199,11 @@ function toProblem(error: unknown): Problem | undefined {
   return unavailable('The database cannot serve this request now.', { cause: error });
 }
 
-function basesOf({ baseUrl, problemBase }: Options, url: string): Bases {
+function resolveBases({ baseUrl, problemBase }: Options, url: string): Bases {
   const base = baseUrl ?? url;
   return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
+function formatUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

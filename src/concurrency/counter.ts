@@ -1,5 +1,5 @@
-// POST /counter/increment: threads increment one number. An increment reads, adds and writes;
-// without a mutex around these steps, two threads could write the same number.
+// POST /counter/increment: several threads increment one shared number. An increment reads, adds
+// and writes; without a mutex, two threads could read the same number and lose an increment.
 import type { Demonstration } from './demonstration.ts';
 import { mutexCells, openMutex, sharedCells } from './sync.ts';
 
@@ -16,7 +16,7 @@ interface Input {
 
 const VALUE = 0;
 
-/** Demonstrates a mutex. */
+/** Counts with a mutex; the answer says whether an increment was lost. */
 export const counter: Demonstration<Request, Input, void> = {
   prepare({ workers, count }) {
     const input: Input = { lock: mutexCells(), counter: sharedCells(1), count };
@@ -35,7 +35,6 @@ export const counter: Demonstration<Request, Input, void> = {
     const mutex = openMutex(lock);
     for (let round = 0; round < count; round += 1) {
       mutex.lock();
-      // Not atomic by itself; the mutex makes it safe.
       counter[VALUE] = (counter[VALUE] ?? 0) + 1;
       mutex.unlock();
     }

@@ -55,7 +55,7 @@ export function createGuard(options: GuardOptions): Guard {
       return unauthorized('This service asks for a key: send "authorization: Bearer KEY".');
     }
     const address = clientAddress(message, trustProxy);
-    const quota = await (holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.look(address));
+    const quota = await (holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.peek(address));
     // Beyond the limit a right key is refused too, so that the answer does not confirm a guess.
     if (!quota.allowed) {
       const headers = quotaHeaders(WRONG_KEYS, MAX_WRONG_KEYS, quota);

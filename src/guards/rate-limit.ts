@@ -28,7 +28,7 @@ export interface RateLimiter {
   /** Counts a request, unless it is refused, and returns the quota after it. */
   take(client: string): Quota | Promise<Quota>;
   /** Returns what `take` would return, without counting. */
-  look(client: string): Quota | Promise<Quota>;
+  peek(client: string): Quota | Promise<Quota>;
 }
 
 /** Allows each client `quota` requests in {@link WINDOW_S} seconds, in bounded memory. */
@@ -56,7 +56,7 @@ export class LocalRateLimiter implements RateLimiter {
   }
 
   /** Returns what `take` would return, without counting. */
-  look(client: string, now = performance.now()): Quota {
+  peek(client: string, now = performance.now()): Quota {
     return this.#decide(client, now);
   }
 

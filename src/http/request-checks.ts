@@ -1,24 +1,25 @@
-// Refuses requests that break a rule of HTTP but that node:http accepts. Each check throws the
-// Problem to answer with.
+// Rejects requests that node:http accepts although they violate HTTP or a limit. Each check throws
+// the Problem that answers the request.
 import type { IncomingMessage } from 'node:http';
 import { HTTP_LIMITS } from './limits.ts';
 import { isJson } from './media-type.ts';
 import { Problem } from './problem.ts';
 
-/** A name, an IPv4 address or a bracketed IPv6 address, and a port (RFC 9112, section 3.2). */
+/** An optional host (IPv6 in brackets) and an optional port (RFC 9110, section 7.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
- * Checks a request message: the HTTP version (else 505), the number of headers (431), exactly one
- * valid host in HTTP/1.1 (400), no transfer coding but chunked (501; 400 if it is empty or in
- * HTTP/1.0), no expectation but 100-continue (417). See RFC 9110 and RFC 9112.
+ * Throws 505 for an HTTP version other than 1.0 and 1.1, 431 for too many headers, 400 for an
+ * invalid or repeated host (in HTTP/1.1, also for a missing one), 501 for a transfer coding other
+ * than chunked (400 if it is empty or in HTTP/1.0), and 417 for an expectation other than
+ * 100-continue, except in HTTP/1.0, where expectations are ignored (RFC 9110 and RFC 9112).
  */
 export function checkMessage(message: IncomingMessage): void {
   const { httpVersion, rawHeaders } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new Problem('http-version-not-supported', 'This service speaks HTTP/1.1 and HTTP/1.0.');
+    throw new Problem('http-version-not-supported', 'This service supports HTTP/1.1 and HTTP/1.0.');
   }
-  // Each header line is a name and a value.
+  // `rawHeaders` alternates names and values.
   if (rawHeaders.length / 2 > HTTP_LIMITS.headerCount) {
     const detail = `A request may have at most ${HTTP_LIMITS.headerCount} headers.`;
     throw new Problem('request-header-fields-too-large', detail);
@@ -28,7 +29,7 @@ export function checkMessage(message: IncomingMessage): void {
   checkExpectation(message);
 }
 
-/** Throws 415 if a body is declared as anything but JSON in UTF-8 or has a content coding. */
+/** Throws 415 if the headers declare a body that is not JSON in UTF-8 or has a content coding. */
 export function checkMediaType({ headers }: IncomingMessage): void {
   const type = headers['content-type'];
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
@@ -45,24 +46,25 @@ export function checkMediaType({ headers }: IncomingMessage): void {
 function checkHostHeader({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   const hosts = countHosts(rawHeaders);
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1') || !HOST.test(headers.host ?? '')) {
-    throw new Problem('bad-request', 'The request needs exactly one valid host header.');
+    throw new Problem('bad-request', 'The request must have exactly one valid host header.');
   }
 }
 
 function checkTransferCoding({ httpVersion, headers }: IncomingMessage): void {
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return;
-  if (httpVersion === '1.0') throw new Problem('bad-request', 'HTTP/1.0 has no transfer-encoding.');
-  if (coding === '') throw new Problem('bad-request', 'The transfer-encoding is empty.');
+  if (httpVersion === '1.0')
+    throw new Problem('bad-request', 'HTTP/1.0 does not support transfer-encoding.');
+  if (coding === '') throw new Problem('bad-request', 'The transfer-encoding header is empty.');
   if (coding.toLowerCase() !== 'chunked') {
-    const detail = 'The only transfer-encoding that is understood is chunked.';
+    const detail = 'The only supported transfer-encoding is chunked.';
     throw new Problem('not-implemented', detail);
   }
 }
 
 function checkExpectation({ httpVersion, headers }: IncomingMessage): void {
   if (headers.expect && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
-    const detail = 'The only expectation that is understood is 100-continue.';
+    const detail = 'The only supported expectation is 100-continue.';
     throw new Problem('expectation-failed', detail);
   }
 }
@@ -73,7 +75,7 @@ function unsupported(detail: string): Problem {
   });
 }
 
-/** Counts the host lines; `headers` has only one of them. */
+/** Counts the host headers; `message.headers` keeps only the first. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

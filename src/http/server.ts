@@ -17,7 +17,7 @@ import { type Connection, Connections } from './connections.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
-import { requestIdOf } from './request-id.ts';
+import { chooseRequestId } from './request-id.ts';
 import type { RequestListener } from './route.ts';
 
 /** What the server depends on. */
@@ -101,7 +101,7 @@ export class HttpServer {
   }
 
   #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
-    const requestId = requestIdOf(message);
+    const requestId = chooseRequestId(message);
     const previous = this.#connections.begin(message, response, requestId);
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
     const dropsNext = message.headers.upgrade !== undefined;

@@ -43,19 +43,19 @@ export class RequestMetrics {
     });
   }
 
-  /** Call it when a request arrives; {@link ended} must follow. */
-  begun(): void {
+  /** Counts a request as active, until {@link end}. */
+  begin(): void {
     this.#active += 1;
   }
 
-  /** Call it when a request has been answered. */
-  ended(outcome: Outcome): void {
+  /** Records an answered request, which is no longer active. */
+  end(outcome: Outcome): void {
     this.#active -= 1;
     this.#seriesOf(outcome)(outcome.milliseconds / 1e3);
   }
 
-  /** Call it when input that is not a valid request was answered with `status`. */
-  refused(status: number): void {
+  /** Counts an error response to input that is not a valid request. */
+  recordRefusal(status: number): void {
     this.#refusals.inc({ http_response_status_code: status });
   }
 

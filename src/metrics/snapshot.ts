@@ -4,7 +4,7 @@ import { AggregatorRegistry, type Registry } from 'prom-client';
 /** All metrics of one process, representable in JSON. */
 export type Snapshot = readonly object[];
 
-/** Offers `own`, the metrics of this process; returns a function that reads those of each. */
+/** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
 export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;
 
 /** Combines snapshots: counters and histograms are added, gauges have aggregators of their own. */

@@ -3,7 +3,7 @@
 import type { Quota } from '../guards/rate-limit.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 
-/** A call of `take` or `look` of the rate limiter with this name and quota. */
+/** A call of `take` or `peek` of the rate limiter with this name and quota. */
 export interface LimiterCall {
   readonly limiter: string;
   readonly quota: number;

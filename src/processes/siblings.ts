@@ -1,5 +1,5 @@
-// What a process shares with the other processes of its service: the write lease, the rate limits,
-// the metrics and the health. A single process keeps all of it to itself.
+// What the processes of one service share: the write lease, rate limits, metrics and health. The
+// supervisor process holds this state, and the others call it.
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { ShareMetrics, Snapshot } from '../metrics/snapshot.ts';
 import { Batcher } from '../storage/batcher.ts';
@@ -8,27 +8,27 @@ import { Channel, type Port } from './channel.ts';
 import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protocol.ts';
 import { WriteLease } from './write-lease.ts';
 
-/** The processes that serve at one address and from one database. */
+/** Gives a process access to the others that serve the same address and database. */
 export interface Siblings {
-  /** Returns the limiter of that name; it counts the requests to all processes. */
+  /** Returns the limiter named `name`, which counts the requests to all processes. */
   createLimiter(name: string, quota: number): RateLimiter;
   /**
-   * Opens the database with `open`. A ping of the result pings the databases of all processes. With
-   * `needsLease`, as for a file, each write holds the write lease.
+   * Opens the database with `open`. The `ping` of the result pings the databases of all processes.
+   * With `needsLease`, which a SQLite file needs, each write holds the write lease.
    */
   openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
-  /** Offers `own`, the metrics of this process; returns a function that reads those of each. */
+  /** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
   shareMetrics: ShareMetrics;
 }
 
-/** The siblings of a single process: there are none. */
-export const ALONE: Siblings = {
+/** For a service of one process: all state is local. */
+export const NO_SIBLINGS: Siblings = {
   createLimiter: (_name, quota) => new LocalRateLimiter(quota),
   openDatabase: (open) => open(),
   shareMetrics: (own) => async () => [await own()],
 };
 
-/** Joins the service whose supervisor is at the other end of `port`; offers it `functions`. */
+/** Joins the service of the supervisor at the other end of `port`, which may call `functions`. */
 export function join(
   port: Port,
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
@@ -53,7 +53,7 @@ export function join(
   return {
     createLimiter: (limiter, quota) => ({
       take: (client) => limiters.submit({ limiter, quota, client, take: true }),
-      look: (client) => limiters.submit({ limiter, quota, client, take: false }),
+      peek: (client) => limiters.submit({ limiter, quota, client, take: false }),
     }),
 
     shareMetrics(own) {
@@ -62,23 +62,24 @@ export function join(
     },
 
     async openDatabase(open, needsLease) {
-      // Opening may write, too.
-      const own = await (needsLease ? lease.use(open) : open());
-      database = own;
-      const shared: Database = { ...own, ping: () => supervisor.call('pingAll') };
-      return needsLease ? underLease(shared, lease) : shared;
+      // Opening can write: it creates and migrates the database.
+      const opened = await (needsLease ? lease.use(open) : open());
+      database = opened;
+      const shared: Database = { ...opened, ping: () => supervisor.call('pingAll') };
+      return needsLease ? withLease(shared, lease) : shared;
     },
   };
 }
 
-function underLease(database: Database, lease: WriteLease): Database {
+/** Returns `database` with its writes under `lease`. */
+function withLease(database: Database, lease: WriteLease): Database {
   return {
     ...database,
     // An error of the lease makes `transact` reject.
     writable: () => lease.acquire().catch(() => {}),
     transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
-    // SQLite checkpoints the log when the last connection closes. If two closed at once, neither
-    // would be the last.
+    // The last connection to close checkpoints the log. If two processes closed at the same time,
+    // neither would be the last.
     close: () => lease.use(() => database.close()),
   };
 }

@@ -156,7 +156,7 @@ export class Supervisor {
   #limit({ limiter, quota, client, take }: LimiterCall): Quota {
     const known = this.#limiters.get(limiter) ?? new LocalRateLimiter(quota);
     this.#limiters.set(limiter, known);
-    return take ? known.take(client) : known.look(client);
+    return take ? known.take(client) : known.peek(client);
   }
 
   async #pingAll(): Promise<void> {

@@ -1,4 +1,4 @@
-// GET /problems/{slug}: the page to which the `type` of a problem leads, with meaning and remedy.
+// GET /problems/{slug}: the page at a problem's `type` URL, with meaning, remedy and example.
 import { endpoint } from '../contract/endpoint.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
 import { PROBLEM_SLUGS, renderProblemList } from '../docs/problem-list.ts';
@@ -7,25 +7,25 @@ import { Problem, type ProblemSlug, problemTitle, problemTypes } from '../http/p
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 
-/** The part of the contract that has the examples of its responses. */
+/** The part of the contract that contains the example responses. */
 interface Contract {
-  readonly components: { readonly responses: Readonly<Record<string, Response>> };
+  readonly components: { readonly responses: Readonly<Record<string, ResponseObject>> };
 }
 
-interface Response {
-  readonly content?: Readonly<Record<string, Media>>;
+interface ResponseObject {
+  readonly content?: Readonly<Record<string, MediaTypeObject>>;
 }
 
-interface Media {
+interface MediaTypeObject {
   readonly examples: Readonly<Record<string, { readonly value?: { readonly type?: string } }>>;
 }
 
 /**
- * Returns the route of the problem pages: HTML, or JSON if `accept` gives it a higher weight. Their
- * examples are from `contract`, a JSON text.
+ * Returns the route of the problem pages: HTML, or JSON if `accept` gives `application/json` a
+ * higher weight than `text/html`. The HTML contains an example from `contract`, a JSON text.
  */
 export function problemRoute(contract: string): Route {
-  const examples = examplesIn(contract);
+  const examples = parseExamples(contract);
   const pages = new Map<string, { html: Reply; json: Reply }>(
     PROBLEM_SLUGS.map((slug) => {
       const example = examples.find((value) => value?.type?.endsWith(`/${slug}`));
@@ -42,7 +42,7 @@ export function problemRoute(contract: string): Route {
   });
 }
 
-function examplesIn(contract: string) {
+function parseExamples(contract: string) {
   const { components } = JSON.parse(contract) as Contract;
   return Object.values(components.responses)
     .map(({ content }) => content?.['application/problem+json']?.examples ?? {})
@@ -58,7 +58,7 @@ function renderHtml(slug: ProblemSlug, example: unknown): Reply {
 <p>${escapeHtml(meaning)}</p>
 <h2>What to do</h2>
 <p>${escapeHtml(remedy)}</p>
-<h2>An example</h2>
+<h2>Example</h2>
 <pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
 <nav aria-labelledby="all-problems">
 <h2 id="all-problems">All problems</h2>

@@ -84,7 +84,7 @@ export class Batcher<Item, Outcome> {
    */
   submit(item: Item): Promise<Outcome> {
     const itemSize = this.#options.size(item);
-    if (this.#backlog.isFull(this.#queue.length, this.#queuedSize, itemSize))
+    if (!this.#backlog.admit(this.#queue.length, this.#queuedSize, itemSize))
       return Promise.reject(QUEUE_FULL);
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, itemSize, resolve, reject });
@@ -100,7 +100,7 @@ export class Batcher<Item, Outcome> {
   /** Runs one batch after another until the queue is empty. */
   async #runBatches(): Promise<void> {
     const { run, ready, isParallel, meter } = this.#options;
-    let startMs = performance.now();
+    let busySinceMs = performance.now();
     while (this.#queue.length > 0) {
       if (ready) await ready();
       const batch = this.#nextBatch().filter((each) => this.#passesCheck(each));
@@ -109,10 +109,10 @@ export class Batcher<Item, Outcome> {
         const started = performance.now();
         const outcomes = await run(batch.map(({ item }) => item));
         meter?.done(batch.length, performance.now() - started);
-        this.#backlog.measure(startMs, batch.length);
+        this.#backlog.recordBatch(busySinceMs, batch.length);
         batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
       } catch (error) {
-        startMs = performance.now();
+        busySinceMs = performance.now();
         this.#fail(batch, error);
       }
       // On a single core, let the answers go out first: their clients send the next requests, which

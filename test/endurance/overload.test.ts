@@ -22,7 +22,7 @@ test('overload: 1,000 simultaneous clients are all answered', async (t) => {
 
 for (const [line, body, status] of DATABASE_REQUESTS) {
   test(`overload: of 64 ${line} some are refused, others served`, async (t) => {
-    setLimits(t, BATCH_LIMITS, { shortItems: 2, waitMs: 0, burstItems: 0 });
+    setLimits(t, BATCH_LIMITS, { guaranteedItems: 2, waitMs: 0, burstItems: 0 });
     setLimits(t, DISPATCH_LIMITS, { heldBackMs: 400 });
     const service = await startService(t);
     assert.equal(

@@ -16,7 +16,7 @@ test('rate limit: exact where the clock has few decimals', () => {
 
 test('rate limit: tells what remains and when to come back', () => {
   const limiter = new LocalRateLimiter(3);
-  assert.deepEqual(view(limiter.look('a', 0)), { allowed: true, remaining: 2, resetS: 20 });
+  assert.deepEqual(view(limiter.peek('a', 0)), { allowed: true, remaining: 2, resetS: 20 });
   const taken = [0, 0, 0].map((now) => view(limiter.take('a', now)));
   assert.deepEqual(taken, [
     { allowed: true, remaining: 2, resetS: 20 },
@@ -43,15 +43,15 @@ test('rate limit: clients do not take from each other', () => {
   const limiter = new LocalRateLimiter(2);
   assert.equal(spend(limiter, 'a', 0), 2);
   assert.equal(spend(limiter, 'b', 0), 2);
-  assert.equal(limiter.look('c', 0).allowed, true);
+  assert.equal(limiter.peek('c', 0).allowed, true);
 });
 
 test('rate limit: a look counts nothing and predicts a take', () => {
   const limiter = new LocalRateLimiter(5);
   for (let round = 0; round < 6; round += 1) {
-    const looks = [1, 2, 3].map(() => limiter.look('a', 7));
+    const peeks = [1, 2, 3].map(() => limiter.peek('a', 7));
     const taken = limiter.take('a', 7);
-    for (const look of looks) assert.deepEqual(view(look), view(taken));
+    for (const peek of peeks) assert.deepEqual(view(peek), view(taken));
   }
 });
 

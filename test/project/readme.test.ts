@@ -113,7 +113,7 @@ test('operation: the limits are those of the code', () => {
     HTTP_LIMITS;
   const { connections, closeMs, stalledMs } = HTTP_LIMITS;
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes } = DISPATCH_LIMITS;
-  const { waitMs, shortItems, burstItems, burstItemMs } = BATCH_LIMITS;
+  const { waitMs, guaranteedItems, burstItems, burstItemMs } = BATCH_LIMITS;
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
   for (const phrase of [
@@ -126,7 +126,7 @@ test('operation: the limits are those of the code', () => {
     `Bodies over ${largeBodyBytes / KiB} KiB may take up ${bodiesBytes / MiB} MiB`,
     `(${closeMs / s} seconds at most)`,
     `longer than about ${waitMs} ms`,
-    `Fewer than ${shortItems} waiting requests are never refused`,
+    `Fewer than ${guaranteedItems} waiting requests are never refused`,
     `${burstItems.toLocaleString('en')} more requests that arrive at one time are all answered, ` +
       `and as many again ${Math.round((burstItems * burstItemMs) / s)} seconds later`,
   ]) {

@@ -177,7 +177,7 @@ for (const [name, limits] of [
 
 /** Limits under which a queue of more than two is too long, except for a burst of three. */
 const BUSY = {
-  ...{ batchItems: 8, shortItems: 2, waitMs: 0, waitBatches: 0 },
+  ...{ batchItems: 8, guaranteedItems: 2, waitMs: 0, waitBatches: 0 },
   ...{ burstItems: 3, burstItemMs: Number.POSITIVE_INFINITY },
 };
 
@@ -248,7 +248,7 @@ test('batcher: a fast queue is never too long, even after idling', async () => {
 });
 
 test('batcher: a long batch is not slow if it is large', async () => {
-  const limits = { ...BUSY, batchItems: 512, shortItems: 512, burstItems: 0, waitMs: 2_000 };
+  const limits = { ...BUSY, batchItems: 512, guaranteedItems: 512, burstItems: 0, waitMs: 2_000 };
   const { submit, batch, admitted } = heldBatcher(limits);
   const large = Array.from({ length: 500 }, () => submit('a'));
   const { items, succeed } = await batch(1);
@@ -261,7 +261,7 @@ test('batcher: a long batch is not slow if it is large', async () => {
 });
 
 test('batcher: the next two batches may wait, however slow they are', async () => {
-  const limits = { waitMs: 1, waitBatches: 2, batchItems: 100, shortItems: 100 };
+  const limits = { waitMs: 1, waitBatches: 2, batchItems: 100, guaranteedItems: 100 };
   const { submit, batch, admitted } = heldBatcher({ ...BUSY, burstItems: 0, ...limits });
   for (let number = 1; number <= 20; number += 1) {
     const answers = Array.from({ length: 100 }, () => submit('a'));

@@ -20,7 +20,7 @@ export function setLimits<Limits extends object>(
 export function assertOverloaded(answer: RawAnswer): void {
   assert.equal(
     assertProblem(answer, 'service-unavailable').detail,
-    'Too many requests wait for the database.',
+    'Too many requests are waiting.',
   );
   assert.equal(answer.headers['retry-after'], '1');
 }

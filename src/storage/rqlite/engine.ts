@@ -12,13 +12,13 @@ import { storedVersion } from '../migrations.ts';
 import type { ReadLevel } from './address.ts';
 import {
   BATCH_TABLES,
-  DONE,
-  FORBIDDEN,
+  DONE_ERROR,
+  FORBIDDEN_ERROR,
   needsRows,
   parseRows,
-  ROWS,
-  stepOf,
-  stepsOf,
+  SELECT_ROWS,
+  toStep,
+  toSteps,
 } from './batch.ts';
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
@@ -80,7 +80,7 @@ class Engine {
 
   async query(statement: Statement, level = this.#level): Promise<readonly Row[]> {
     const [result] = checked(
-      await this.#cluster.send(`${QUERY}&level=${level}`, [stepOf(statement)]),
+      await this.#cluster.send(`${QUERY}&level=${level}`, [toStep(statement)]),
     );
     return result?.rows ?? [];
   }
@@ -89,7 +89,7 @@ class Engine {
     batchId: string,
     statements: readonly Statement[],
   ): Promise<readonly (readonly Row[])[]> {
-    const steps = stepsOf(batchId, statements);
+    const steps = toSteps(batchId, statements);
     if (needsRows(statements)) return this.#transactWithRows(batchId, steps);
     await this.#execute(EXECUTE, steps).catch((error) => {
       if (!isDone(error)) throw error;
@@ -117,7 +117,7 @@ class Engine {
   /** Resolves with the rows that a batch has stored, or undefined if it was not carried out. */
   async #storedRows(batchId: string): Promise<Row[][] | undefined> {
     try {
-      const stored = await this.query({ sql: ROWS, parameter: batchId }, 'linearizable');
+      const stored = await this.query({ sql: SELECT_ROWS, parameter: batchId }, 'linearizable');
       return stored.length === 0 ? undefined : parseRows(stored);
     } catch (error) {
       throw new DatabaseUncertain('the outcome of a batch cannot be read', { cause: error });
@@ -135,14 +135,14 @@ class Engine {
 }
 
 function isDone(error: unknown): boolean {
-  return (error as Error).message === DONE;
+  return (error as Error).message === DONE_ERROR;
 }
 
 /** Returns the results; throws the first error among them. */
 function checked(results: readonly Result[]): readonly Result[] {
   const error = results.find((result) => result.error !== undefined)?.error;
   if (error === undefined) return results;
-  if (error === FORBIDDEN)
+  if (error === FORBIDDEN_ERROR)
     throw new DatabaseUnavailable(
       'a newer version, an import or a copy has taken over the database',
     );

@@ -7,7 +7,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { createIdentityCheck } from './files.ts';
 import {
   BUSY_PRAGMA,
-  LOCK_OUT,
+  KEEP_LOCKS,
   READER_PRAGMAS,
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
@@ -34,7 +34,7 @@ export async function openSqlite(path: string, { alone = false } = {}): Promise<
   try {
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
-    if (alone) await writer.execute(LOCK_OUT);
+    if (alone) await writer.execute(KEEP_LOCKS);
     await prepareWriter(writer, path);
     const count = alone || path === ':memory:' ? 0 : READERS;
     for (let opened = 0; opened < count; opened += 1) {

@@ -7,7 +7,7 @@ import { DatabaseUnusable } from '../database.ts';
 import { storedVersion } from '../migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
-import { CACHE_PRAGMA, LOCK_OUT, READER_PRAGMAS, TAKE_WRITE_LOCK } from './pragmas.ts';
+import { CACHE_PRAGMA, KEEP_LOCKS, READER_PRAGMAS, TAKE_WRITE_LOCK } from './pragmas.ts';
 import { codeOf, unusable } from './unusable.ts';
 
 /** Whether the database at `path` has no log, so that nobody is writing to it. */
@@ -36,7 +36,7 @@ export function openShared(path: string): Promise<Connection> {
  * {@link DatabaseUnusable} if somebody uses it, and as {@link openToInspect} does.
  */
 export function openAlone(path: string): Promise<Connection> {
-  const pragmas = `${LOCK_OUT}; ${CACHE_PRAGMA}; ${TAKE_WRITE_LOCK}`;
+  const pragmas = `${KEEP_LOCKS}; ${CACHE_PRAGMA}; ${TAKE_WRITE_LOCK}`;
   return openExisting(path, path, sqlite3.OPEN_READWRITE, pragmas);
 }
 

@@ -69,7 +69,7 @@ test('overload: a refusal is held back, whatever the request', async (t) => {
 });
 
 test('overload: writes beyond those that may wait are refused', { skip: needsFile }, async (t) => {
-  setLimits(t, BATCH_LIMITS, { shortItems: 2, waitMs: 0, burstItems: 0 });
+  setLimits(t, BATCH_LIMITS, { guaranteedItems: 2, waitMs: 0, burstItems: 0 });
   setLimits(t, DISPATCH_LIMITS, { heldBackMs: 0 });
   const service = await startService(t);
   const post = requestText('POST /notes', [], JSON.stringify(NOTE));
