@@ -22,13 +22,18 @@ interface Media {
 
 /**
  * Returns the route of the problem pages: HTML, or JSON if `accept` gives it a higher weight. Their
- * examples are from `contract`, a JSON text.
+ * examples are from `contract`, a JSON text. Throws if it lacks one.
  */
 export function problemRoute(contract: string): Route {
   const examples = examplesIn(contract);
   const pages = new Map<string, { html: Reply; json: Reply }>(
     PROBLEM_SLUGS.map((slug) => {
       const example = examples.find((value) => value?.type?.endsWith(`/${slug}`));
+      if (!example) {
+        throw new Error(
+          `components.responses of the contract has no example of the problem ${slug}`,
+        );
+      }
       return [slug, { html: renderHtml(slug, example), json: renderJson(slug) }];
     }),
   );
