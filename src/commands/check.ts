@@ -6,6 +6,7 @@ import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
 import { BLOCK_BITS } from '../storage/migrations.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
+import { storedResources } from './walk.ts';
 
 /** How many faults each check reports. */
 const MAX_FAULTS = 25;
@@ -50,10 +51,11 @@ export async function checkFile(path: string): Promise<string[]> {
 async function inspect(path: string, atRest: boolean): Promise<string[]> {
   await using connection = await openToInspect(path, atRest);
   try {
+    const resources = await storedResources({ read: (statement) => connection.run(statement) });
     const faults = await faultsFound(connection, 'PRAGMA integrity_check(1)');
     // With a higher limit, SQLite may fail on unreadable data without reporting any fault.
     const further = faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
-    for (const sql of [...further, ...soundnessQueries()])
+    for (const sql of [...further, ...soundnessQueries(resources)])
       faults.push(...(await faultsFound(connection, sql)));
     return [...new Set(faults)];
   } catch (error) {
