@@ -58,7 +58,8 @@ test('readme: its options exist', () => {
 });
 
 test('options: the text is that of --help', () => {
-  assert.ok(guide('options').includes(`\n\`\`\`text\n${helpText()}\`\`\`\n`));
+  const isShown = guide('options').includes(`\n\`\`\`text\n${helpText()}\`\`\`\n`);
+  assert.ok(isShown, 'paste `bin/notes-server --help` into src/docs/guides/options.md');
 });
 
 test('problems: the table has all types with status and meaning', () => {
@@ -66,6 +67,7 @@ test('problems: the table has all types with status and meaning', () => {
   assert.deepEqual(
     listed.map(([status, type, meaning]) => [Number(status), codeIn(type)[0], meaning]),
     Object.entries(problemTypes).map(([slug, { status, meaning }]) => [status, slug, meaning]),
+    'src/docs/guides/problems.md has other rows than problemTypes in src/http/problem.ts',
   );
 });
 
