@@ -84,8 +84,8 @@ function inputOf({ method, template }: (typeof operations)[number]): Record<stri
 test('bounds: the input of every operation', () => {
   const declared = operations.map((operation) => [operation.id, inputOf(operation)] as const);
   for (const [id, input] of declared) {
-    const label = `${id}: the contract and DEMANDED in this file differ`;
-    assert.deepEqual(input, DEMANDED[id] ?? {}, label);
+    const advice = `put these rules of ${id} into DEMANDED in test/contract/bounds.test.ts`;
+    assert.deepEqual(input, DEMANDED[id] ?? {}, `${advice}: ${JSON.stringify(input)}`);
   }
   const ids = declared.map(([id]) => id);
   assert.deepEqual(
