@@ -25,14 +25,11 @@ export const MAX_IMPORTED_ID = 2 ** 52;
 export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
 
 /** Resolves with the resources that the database has: before a migration, not yet all. */
-export async function storedResources(
-  { read }: Source,
-  resources: readonly Resource[] = RESOURCES,
-): Promise<readonly Resource[]> {
+export async function storedResources({ read }: Source): Promise<readonly Resource[]> {
   const { version, names } = await storedSchema(read);
   // In the current version, a missing table is a fault that the caller will report.
-  if (version === SCHEMA_VERSION) return resources;
-  return resources.filter(({ table, blocks }) => names.has(table) || names.has(blocks));
+  if (version === SCHEMA_VERSION) return RESOURCES;
+  return RESOURCES.filter(({ table, blocks }) => names.has(table) || names.has(blocks));
 }
 
 /** Counts the records of each resource. Rejects for an id that JSON cannot represent exactly. */
