@@ -101,15 +101,18 @@ function writeOperation(
   const parameters = [
     ...parametersOf(document, item.parameters, `${pathPointer}/parameters`),
     ...parametersOf(document, operation.parameters, `${pointer}/parameters`),
-  ].map((each) =>
-    literal({
-      name: JSON.stringify(each.name),
-      in: JSON.stringify(each.in),
-      isInteger: JSON.stringify(each.schema.type === 'integer'),
-      default: JSON.stringify(each.schema.default),
-      validate: validators.expression('all', each.pointer),
-    }),
-  );
+  ].map(({ name, in: place, schema, pointer: at }) => {
+    // The service parses no other types.
+    if (schema.type !== 'integer' && schema.type !== 'string')
+      throw new Error(`the parameter ${name} of ${template} must be of type integer or string`);
+    return literal({
+      name: JSON.stringify(name),
+      in: JSON.stringify(place),
+      isInteger: JSON.stringify(schema.type === 'integer'),
+      default: JSON.stringify(schema.default),
+      validate: validators.expression('all', at),
+    });
+  });
   return literal({
     id: JSON.stringify(operation.operationId),
     method: JSON.stringify(method.toUpperCase()),
@@ -124,10 +127,9 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
   const media = (body.content as Record<string, JsonObject>)['application/json'];
   if (!media) throw new Error(`${bodyPointer} has no application/json`);
   const [schema, pointer] = resolve(document, `${bodyPointer}/content/application~1json/schema`);
-  const members = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
-  const defaults = members
-    .filter(([, member]) => member.default !== undefined)
-    .map(([name, member]) => [name, member.default]);
+  const defaults = Object.keys(schema.properties ?? {})
+    .map((name) => [name, schemaAt(document, `${pointer}/properties/${name}`).default] as const)
+    .filter(([, value]) => value !== undefined);
   return literal({
     first: validators.expression('first', pointer),
     all: validators.expression('all', pointer),
@@ -146,22 +148,30 @@ function parametersOf(document: JsonObject, list: Json | undefined, at: string):
   return ((list ?? []) as JsonObject[]).map((_item, index) => {
     const [parameter, parameterPointer] = resolve(document, `${at}/${index}`);
     const pointer = `${parameterPointer}/schema`;
-    const [target] = resolve(document, pointer);
-    // A default may stand beside the reference to its schema.
-    const schema = { ...target, ...(parameter.schema as JsonObject) };
+    const schema = schemaAt(document, pointer);
     return { name: parameter.name, in: parameter.in, schema, pointer };
   });
 }
 
+/** Returns the schema at `pointer`; a default may stand beside the reference to its rules. */
+function schemaAt(document: JsonObject, pointer: string): JsonObject {
+  return { ...resolve(document, pointer)[0], ...find(document, pointer) };
+}
+
 /** Returns the object at `pointer`, after following references, with its own pointer. */
 function resolve(document: JsonObject, pointer: string): [JsonObject, string] {
+  const found = find(document, pointer);
+  return typeof found.$ref === 'string' ? resolve(document, found.$ref.slice(1)) : [found, pointer];
+}
+
+function find(document: JsonObject, pointer: string): JsonObject {
   let found: JsonObject | undefined = document;
   for (const segment of pointer.split('/').slice(1)) {
     const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
     found = found?.[name] as JsonObject | undefined;
   }
   if (!found) throw new Error(`the contract has nothing at ${pointer}`);
-  return typeof found.$ref === 'string' ? resolve(document, found.$ref.slice(1)) : [found, pointer];
+  return found;
 }
 
 function escapePointer(segment: string): string {

@@ -1,10 +1,11 @@
 // Parses the command line into a command. The table below declares the sub-commands, options.ts the
 // options of the service.
 
+import type { ParseArgsConfig } from 'node:util';
 import { RESOURCE_NAMES } from '../resources/resources.ts';
 import type { Location } from '../storage/location.ts';
 import type { StorageOptions } from '../storage/open.ts';
-import { parseDatabase, parseFlags, parseWords, UsageError } from './option-values.ts';
+import { type Flags, parseDatabase, parseFlags, UsageError } from './option-values.ts';
 import {
   databaseNamed,
   type Options,
@@ -41,7 +42,13 @@ interface SubCommand {
   readonly name: string;
   readonly usage: string;
   readonly help: string;
-  readonly parse: (args: readonly string[], environment: NodeJS.ProcessEnv) => Command;
+  /** Beside --help and --version. */
+  readonly flags: ParseArgsConfig['options'];
+  readonly parse: (
+    words: readonly string[],
+    flags: Flags,
+    environment: NodeJS.ProcessEnv,
+  ) => Command;
 }
 
 const SUB_COMMANDS: readonly SubCommand[] = [
@@ -49,36 +56,42 @@ const SUB_COMMANDS: readonly SubCommand[] = [
     name: 'check',
     usage: 'FILE',
     help: 'check a database for damage without changing it; a service may be using it',
+    flags: {},
     parse: parseCheck,
   },
   {
     name: 'backup',
     usage: 'TARGET [--db FILE]',
     help: 'copy a database to another file; a service may be using it',
+    flags: { db: TEXT },
     parse: (...input) => parseBackup('backup', ...input),
   },
   {
     name: 'restore',
     usage: 'BACKUP [--db FILE] [--force]',
     help: 'create a database from a backup; --force replaces an existing one, which is kept',
+    flags: { db: TEXT, force: { type: 'boolean' } },
     parse: (...input) => parseBackup('restore', ...input),
   },
   {
     name: 'export',
     usage: '[FILE] [--db DB] [--db-password-file FILE]',
     help: 'write all data as JSON lines; without FILE, or with -, to standard output',
+    flags: { db: TEXT, 'db-password-file': TEXT },
     parse: (...input) => parseExport('export', ...input),
   },
   {
     name: 'import',
     usage: '[FILE] [--db DB] [--db-password-file FILE]',
     help: 'read exported JSON lines; without FILE, or with -, from standard input',
+    flags: { db: TEXT, 'db-password-file': TEXT },
     parse: (...input) => parseExport('import', ...input),
   },
   {
     name: 'copy',
     usage: '--from DB --to DB [--db-password-file FILE]',
     help: 'copy a database into an empty one and compare; continues an interrupted copy',
+    flags: { from: TEXT, to: TEXT, 'db-password-file': TEXT },
     parse: parseCopy,
   },
 ];
@@ -87,7 +100,11 @@ const SUB_COMMANDS: readonly SubCommand[] = [
 export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const [first, ...others] = args;
   const command = SUB_COMMANDS.find(({ name }) => name === first);
-  return command ? command.parse(others, environment) : parseService(args, environment);
+  if (!command) return parseService(args, environment);
+  const { flags, words } = parseFlags(others, command.flags, true);
+  if (flags.help) return { kind: 'help' };
+  if (flags.version) return { kind: 'version' };
+  return command.parse(words, flags, environment);
 }
 
 /** Returns the text of --help. */
@@ -129,23 +146,17 @@ function parseService(args: readonly string[], environment: NodeJS.ProcessEnv): 
   return typeof options === 'string' ? { kind: options } : { kind: 'serve', options };
 }
 
-function parseCheck(args: readonly string[]): Command {
-  if (args.some((each) => each === '--help' || each === '-h')) return { kind: 'help' };
-  const [file, ...others] = args;
-  if (!file || file.startsWith('-') || others.length > 0)
-    throw new UsageError('check takes one FILE and nothing else');
+function parseCheck([file, ...others]: readonly string[]): Command {
+  if (!file || others.length > 0) throw new UsageError('check takes one FILE and nothing else');
   return { kind: 'check', file };
 }
 
 function parseBackup(
   kind: 'backup' | 'restore',
-  args: readonly string[],
+  [file, ...others]: readonly string[],
+  flags: Flags,
   environment: NodeJS.ProcessEnv,
 ): Command {
-  const force = kind === 'restore' && ({ force: { type: 'boolean' } } as const);
-  const { flags, words } = parseWords(args, { db: TEXT, ...force });
-  if (flags.help) return { kind: 'help' };
-  const [file, ...others] = words;
   if (!file || others.length > 0)
     throw new UsageError(`${kind} takes one ${kind === 'backup' ? 'TARGET' : 'BACKUP'}`);
   const { db: flag } = flags as Record<string, string | undefined>;
@@ -159,12 +170,10 @@ function parseBackup(
 
 function parseExport(
   kind: 'export' | 'import',
-  args: readonly string[],
+  [file, ...others]: readonly string[],
+  flags: Flags,
   environment: NodeJS.ProcessEnv,
 ): Command {
-  const { flags, words } = parseWords(args, { db: TEXT, 'db-password-file': TEXT });
-  if (flags.help) return { kind: 'help' };
-  const [file, ...others] = words;
   if (file === '' || others.length > 0) throw new UsageError(`${kind} takes one FILE at most`);
   const texts = flags as Record<string, string | undefined>;
   const db = databaseNamed(texts.db, environment);
@@ -173,11 +182,13 @@ function parseExport(
   return { kind, db: storage, ...(file !== undefined && file !== '-' && { file }) };
 }
 
-function parseCopy(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
-  const flags = parseFlags(args, { from: TEXT, to: TEXT, 'db-password-file': TEXT });
-  if (flags.help) return { kind: 'help' };
+function parseCopy(
+  words: readonly string[],
+  flags: Flags,
+  environment: NodeJS.ProcessEnv,
+): Command {
   const { from, to, 'db-password-file': file } = flags as Record<string, string | undefined>;
-  if (!from || !to) throw new UsageError('copy takes --from DB and --to DB');
+  if (!from || !to || words.length > 0) throw new UsageError('copy takes --from DB and --to DB');
   const [source, target] = [parseDatabase(from), parseDatabase(to)];
   const locations = [source, target];
   if (from === to || locations.some(({ kind }) => kind === 'memory')) {

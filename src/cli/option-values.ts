@@ -1,4 +1,5 @@
-// Parsers for the values of options. Each parses the text of a value, or throws UsageError.
+// Parsers for the values of options. Each parses the text of a value that is set, or throws
+// UsageError.
 import { availableParallelism } from 'node:os';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Location, parseLocation } from '../storage/location.ts';
@@ -8,22 +9,24 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-type Flags = ReturnType<typeof parseArgs>['values'];
+/** The flags of a command line, by name. */
+export type Flags = ReturnType<typeof parseArgs>['values'];
+
+/** Parses the value of the option `flag`. */
+type Parser<Value> = (text: string, flag: string) => Value;
 
 const MAX_PROCESSES = 64;
 const MAX_RATE_LIMIT = 1_000_000;
 const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=linearizable or weak and &user=NAME';
 
-/** Returns the flags among the arguments: those in `known`, --help (-h) and --version. */
-export function parseFlags(args: readonly string[], known: ParseArgsConfig['options']): Flags {
-  return parseWords(args, known, false).flags;
-}
-
-/** Returns the flags among the arguments, as {@link parseFlags} does, and all other arguments. */
-export function parseWords(
+/**
+ * Returns the flags among the arguments: those in `known`, --help (-h) and --version; and all other
+ * arguments, if they are allowed.
+ */
+export function parseFlags(
   args: readonly string[],
   known: ParseArgsConfig['options'],
-  allowPositionals = true,
+  allowPositionals = false,
 ): { flags: Flags; words: readonly string[] } {
   try {
     const { values, positionals } = parseArgs({
@@ -39,18 +42,18 @@ export function parseWords(
   }
 }
 
-function wrong(flag: string, wanted: string, text: string | undefined): UsageError {
+function wrong(flag: string, wanted: string, text: string): UsageError {
   return new UsageError(`--${flag} takes ${wanted}, not ${JSON.stringify(text)}`);
 }
 
 /** Parses a list separated by commas. */
-export function parseList(text = ''): string[] {
+export function parseList(text: string): string[] {
   const values = text.split(',').map((value) => value.trim());
   return values.filter((value) => value !== '');
 }
 
 /** Parses origins in the form that browsers send, separated by commas. */
-export function parseOrigins(text: string | undefined): string[] {
+export function parseOrigins(text: string): string[] {
   const origins = parseList(text);
   for (const origin of origins) {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
@@ -62,11 +65,8 @@ export function parseOrigins(text: string | undefined): string[] {
 }
 
 /** Returns a parser of whole numbers from `min` to `max`. */
-export function integer(
-  min: number,
-  max: number,
-): (text: string | undefined, flag: string) => number {
-  return (text = '', flag) => {
+export function integer(min: number, max: number): Parser<number> {
+  return (text, flag) => {
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
     throw wrong(flag, `a whole number from ${min} to ${max}`, text);
@@ -74,9 +74,7 @@ export function integer(
 }
 
 /** Returns a parser that accepts one of `choices`. */
-export function oneOf<Choice extends string>(
-  choices: readonly Choice[],
-): (text: string | undefined, flag: string) => Choice {
+export function oneOf<Choice extends string>(choices: readonly Choice[]): Parser<Choice> {
   return (text, flag) => {
     const found = choices.find((choice) => choice === text);
     if (found) return found;
@@ -84,16 +82,15 @@ export function oneOf<Choice extends string>(
   };
 }
 
-/** Parses a switch: true, false, 1 or 0; false if it is not set. */
-export function parseSwitch(text = 'false', flag: string): boolean {
+/** Parses a switch: true, false, 1 or 0. */
+export function parseSwitch(text: string, flag: string): boolean {
   return (
     oneOf(['true', 'false'])(text.replace(/^1$/, 'true').replace(/^0$/, 'false'), flag) === 'true'
   );
 }
 
-/** Parses an http or https URL; returns it without a slash at its end. Undefined if not set. */
-export function parseUrl(text: string | undefined, flag: string): string | undefined {
-  if (text === undefined) return undefined;
+/** Parses an http or https URL; returns it without a slash at its end. */
+export function parseUrl(text: string, flag: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
   // The parsed URL does not show an empty query or fragment.
@@ -108,7 +105,7 @@ export function parseUrl(text: string | undefined, flag: string): string | undef
 }
 
 /** Parses the location of a database: a file, `:memory:` or the address of a cluster. */
-export function parseDatabase(text = ''): Location {
+export function parseDatabase(text: string): Location {
   if (text === '') throw new UsageError('--db must not be empty');
   const location = parseLocation(text);
   if (location) return location;
@@ -119,19 +116,19 @@ export function parseDatabase(text = ''): Location {
 }
 
 /** Parses a number of processes; `auto` means one for each core. */
-export function parseProcesses(text: string | undefined, flag: string): number {
+export function parseProcesses(text: string, flag: string): number {
   return text === 'auto'
     ? Math.min(availableParallelism(), MAX_PROCESSES)
     : integer(1, MAX_PROCESSES)(text, flag);
 }
 
-/** Parses requests per minute, or `off`; undefined if it is not set. */
-export function parseRateLimit(text: string | undefined, flag: string): number | 'off' | undefined {
-  return text === undefined || text === 'off' ? text : integer(1, MAX_RATE_LIMIT)(text, flag);
+/** Parses requests per minute, or `off`. */
+export function parseRateLimit(text: string, flag: string): number | 'off' {
+  return text === 'off' ? text : integer(1, MAX_RATE_LIMIT)(text, flag);
 }
 
-/** Parses a text that must not be empty; returns undefined if it is not set. */
-export function parseText(text: string | undefined, flag: string): string | undefined {
+/** Parses a text that must not be empty. */
+export function parseText(text: string, flag: string): string {
   if (text === '') throw new UsageError(`--${flag} must not be empty`);
   return text;
 }

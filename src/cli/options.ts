@@ -33,8 +33,12 @@ interface Declaration {
   readonly variable?: string;
   /** Whether it makes sense only for the command. */
   readonly commandOnly?: boolean;
-  readonly parse: (text: string | undefined, flag: string) => unknown;
+  /** Called only if the option is set or has a default. */
+  readonly parse: (text: string, flag: string) => unknown;
 }
+
+/** What all switches have in common. */
+const SWITCH = { default: 'false', parse: parseSwitch } as const;
 
 /** The default rate limit of a service that other machines can reach. */
 const PUBLIC_RATE_LIMIT = 600;
@@ -74,7 +78,7 @@ const OPTIONS = {
     flag: 'db-password-file',
     value: 'FILE',
     help: "holds the password of a cluster's user",
-    parse: (text: string | undefined) => text,
+    parse: (text: string) => text,
   },
   /** Without a slash at the end; undefined: the address on which the service listens. */
   baseUrl: {
@@ -106,7 +110,7 @@ const OPTIONS = {
   allowAnonymous: {
     flag: 'allow-anonymous',
     help: 'listen without keys on an address that is not loopback',
-    parse: parseSwitch,
+    ...SWITCH,
   },
   rateLimit: {
     flag: 'rate-limit',
@@ -117,13 +121,14 @@ const OPTIONS = {
   trustProxy: {
     flag: 'trust-proxy',
     help: 'take the address of a client from the end of x-forwarded-for',
-    parse: parseSwitch,
+    ...SWITCH,
   },
   /** The origins, in the form that browsers send, whose scripts may read and write. */
   corsOrigins: {
     flag: 'cors-origin',
     value: 'ORIGIN',
     repeatable: true,
+    default: '',
     help: 'origin whose pages may use the service; repeatable',
     parse: parseOrigins,
   },
@@ -142,7 +147,7 @@ const OPTIONS = {
     help: 'threads that demonstrations may have at one time, from 16',
     parse: integer(MIN_THREADS, MAX_THREADS),
   },
-  noMetrics: { flag: 'no-metrics', help: 'disable metrics and /metrics', parse: parseSwitch },
+  noMetrics: { flag: 'no-metrics', help: 'disable metrics and /metrics', ...SWITCH },
   logLevel: {
     flag: 'log-level',
     value: 'LEVEL',
@@ -163,14 +168,14 @@ const OPTIONS = {
 const DECLARATIONS: readonly (readonly [name: string, declaration: Declaration])[] =
   Object.entries(OPTIONS);
 
-/** The options as parsed from their texts. */
-type Parsed = {
-  readonly [Name in keyof typeof OPTIONS]: ReturnType<(typeof OPTIONS)[Name]['parse']>;
-};
+/** The options as parsed from their texts; one without a default is undefined if it is not set. */
+type Parsed = { readonly [Name in keyof typeof OPTIONS]: ValueOf<(typeof OPTIONS)[Name]> };
+type ValueOf<Declared extends Declaration> =
+  | ReturnType<Declared['parse']>
+  | (Declared extends { readonly default: string } ? never : undefined);
 
 /** All options of the service, with the values that derive from several of them. */
-export interface Options extends Omit<Parsed, 'host' | 'rateLimit'> {
-  readonly host: string;
+export interface Options extends Omit<Parsed, 'rateLimit'> {
   /** Requests per minute for each client; undefined: any number. */
   readonly rateLimit: number | undefined;
   /** The keys in the environment; a file may contain more. */
@@ -192,13 +197,13 @@ export function parseOptions(
     flag,
     { type: value ? 'string' : 'boolean', multiple } as const,
   ]);
-  const flags = parseFlags(args, Object.fromEntries(known));
+  const { flags } = parseFlags(args, Object.fromEntries(known));
   if (flags.help) return 'help';
   if (flags.version) return 'version';
   const entries = DECLARATIONS.map(([name, declaration]) => {
     const { flag, default: byDefault, parse } = declaration;
     const text = flags[flag] ?? fromEnvironment(declaration, environment) ?? byDefault;
-    return [name, parse(text === undefined ? undefined : String(text), flag)];
+    return [name, text === undefined ? undefined : parse(String(text), flag)];
   });
   return complete(Object.fromEntries(entries) as Parsed, environment);
 }
@@ -212,7 +217,7 @@ export function databaseNamed(flag: string | undefined, environment: NodeJS.Proc
 export function optionsHelp(): [left: string, right: string][] {
   return DECLARATIONS.map(([, { flag, value, help, default: byDefault }]) => [
     `--${flag}${value ? ` ${value}` : ''}`,
-    `${help}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
+    `${help}${value && byDefault ? ` (default: ${byDefault})` : ''}`,
   ]);
 }
 
@@ -248,8 +253,8 @@ export function passwordSource(
 
 /** Checks combinations of options, and adds the values that derive from several of them. */
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
-  const { host = '', rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = parsed;
-  const apiKeys = keysIn(environment.NOTES_API_KEYS);
+  const { host, rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = parsed;
+  const apiKeys = keysIn(environment.NOTES_API_KEYS ?? '');
   if (processes > 1 && db.kind === 'memory') {
     throw new UsageError(
       '--processes needs a file: the processes could not share a database in memory',
@@ -265,7 +270,6 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const limit = rateLimit ?? (isLoopback(host) ? 'off' : PUBLIC_RATE_LIMIT);
   return {
     ...parsed,
-    host,
     ...passwordSource(parsed.dbPasswordFile, environment),
     apiKeys,
     rateLimit: limit === 'off' ? undefined : limit,
@@ -274,7 +278,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
 }
 
 /** Keys have no flag, because all users of the machine can read a command line. */
-function keysIn(text: string | undefined): readonly string[] {
+function keysIn(text: string): readonly string[] {
   const keys = parseList(text);
   if (text && (keys.length === 0 || !keys.every(isKey))) {
     throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, separated by commas');

@@ -6,6 +6,7 @@ import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
 import { BLOCK_BITS } from '../storage/migrations.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
+import { storedResources } from './walk.ts';
 
 /** The most faults that one check reports. */
 const MAX_FAULTS = 25;
@@ -50,10 +51,11 @@ export async function checkFile(path: string): Promise<string[]> {
 async function inspect(path: string, atRest: boolean): Promise<string[]> {
   await using connection = await openToInspect(path, atRest);
   try {
+    const resources = await storedResources({ read: (statement) => connection.run(statement) });
     const faults = await findFaults(connection, 'PRAGMA integrity_check(1)');
     // Start with a limit of 1: above it, SQLite may fail on unreadable data and report no fault.
     const further = faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
-    for (const sql of [...further, ...soundnessQueries()])
+    for (const sql of [...further, ...soundnessQueries(resources)])
       faults.push(...(await findFaults(connection, sql)));
     return [...new Set(faults)];
   } catch (error) {

@@ -18,6 +18,7 @@ import {
   lastIdsOf,
   nextPage,
   setLastIds,
+  storedResources,
   totalOf,
 } from './walk.ts';
 
@@ -40,7 +41,10 @@ export async function copy(
       copy: createProgress(screen, 'copied'),
       check: createProgress(screen, 'compared'),
     };
-    const counts = await copyDatabase(source, target, RESOURCES, (phase, done, total) =>
+    const resources = await storedResources(source);
+    const others = RESOURCES.filter((each) => !resources.includes(each));
+    if (totalOf(await countsOf(target, others)) > 0) throw holdsOthers();
+    const counts = await copyDatabase(source, target, resources, (phase, done, total) =>
       progress[phase](done, total),
     );
     return `${from.db.name} and ${to.db.name} have the same content: ${inWords(counts)}`;
@@ -71,7 +75,7 @@ export async function copyDatabase(
     if (Object.keys(given).length > 0) {
       // A finished copy may be run again.
       const isOther = !isDeepStrictEqual(await lastIdsOf(source), given) || (await walk('check'));
-      if (isOther) throw new DatabaseUnusable('it already holds other records');
+      if (isOther) throw holdsOthers();
       return counts;
     }
     await target.transact(randomUUID(), [markBegun('copy')]);
@@ -82,6 +86,10 @@ export async function copyDatabase(
     throw new DatabaseUnusable('one of the two databases changed meanwhile: run it again');
   await target.transact(randomUUID(), [...setLastIds(lastIds), markFinished('copy')]);
   return counts;
+}
+
+function holdsOthers(): DatabaseUnusable {
+  return new DatabaseUnusable('it already holds other records');
 }
 
 /** With `writes`, replaces the pages that differ; without, resolves with whether one differs. */

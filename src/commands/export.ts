@@ -1,13 +1,13 @@
 // The command `export`: writes all records as JSON lines, to a file or to the output.
 import { isDeepStrictEqual } from 'node:util';
-import { RESOURCES } from '../resources/resources.ts';
+import type { Resource } from '../resources/resource.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
 import type { Source } from '../storage/unfinished.ts';
 import { endLine, headLine } from './export-format.ts';
 import { createProgress, type Screen } from './progress.ts';
 import { recordLines } from './records.ts';
-import { countsOf, inWords, lastIdsOf, totalOf } from './walk.ts';
+import { countsOf, inWords, lastIdsOf, storedResources, totalOf } from './walk.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Writes a text; resolves when the next one can be written. */
@@ -39,12 +39,13 @@ export async function exportLines(
 
 async function writeLines(source: Source, write: Write, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'exported');
-  const summary = await summaryOf(source);
+  const resources = await storedResources(source);
+  const summary = await summaryOf(source, resources);
   const total = totalOf(summary.counts);
   await write(headLine(summary));
   let done = 0;
   progress(done, total);
-  for (const resource of RESOURCES) {
+  for (const resource of resources) {
     for await (const { lines, count } of recordLines(source, resource)) {
       await write(lines);
       done += count;
@@ -52,13 +53,13 @@ async function writeLines(source: Source, write: Write, screen: Screen): Promise
     }
   }
   // A cluster is not read in one transaction: others may have written to it meanwhile.
-  if (done !== total || !isDeepStrictEqual(await summaryOf(source), summary)) {
+  if (done !== total || !isDeepStrictEqual(await summaryOf(source, resources), summary)) {
     throw new DatabaseUnusable('records were added or deleted meanwhile: run it again');
   }
   await write(endLine(total));
   return inWords(summary.counts);
 }
 
-async function summaryOf(source: Source) {
-  return { counts: await countsOf(source, RESOURCES), lastIds: await lastIdsOf(source) };
+async function summaryOf(source: Source, resources: readonly Resource[]) {
+  return { counts: await countsOf(source, resources), lastIds: await lastIdsOf(source) };
 }

@@ -1,6 +1,8 @@
 // What commands need to go through whole databases: counts, pages by rising id, and last ids.
 import { columnsOf, type Resource } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Statement } from '../storage/database.ts';
+import { SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
 import type { Source } from '../storage/unfinished.ts';
 import { formatNumber } from './progress.ts';
 
@@ -21,6 +23,14 @@ export const MAX_IMPORTED_ID = 2 ** 52;
 
 /** The SQL condition of a page. Its parameter is [the id before the page, its last id] in JSON. */
 export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
+
+/** Resolves with the resources that the database has: before a migration, not yet all. */
+export async function storedResources({ read }: Source): Promise<readonly Resource[]> {
+  const { version, names } = await storedSchema(read);
+  // In the current version, a missing table is a fault that the caller will report.
+  if (version === SCHEMA_VERSION) return RESOURCES;
+  return RESOURCES.filter(({ table, blocks }) => names.has(table) || names.has(blocks));
+}
 
 /** Counts the records of each resource. Rejects for an id that JSON cannot represent exactly. */
 export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {

@@ -20,7 +20,7 @@ export interface Parameter {
   readonly in: 'path' | 'query';
   /** Whether parameters.ts parses the text before it is validated. */
   readonly isInteger: boolean;
-  readonly default?: number;
+  readonly default?: number | string;
   readonly validate: Validate;
 }
 

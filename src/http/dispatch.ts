@@ -6,7 +6,7 @@ import { ByteBudget } from './byte-budget.ts';
 import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
-import { type Reply, sendReply, sendReplyAndClose } from './reply.ts';
+import { checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
 import { checkMediaType, checkMessage } from './request-checks.ts';
 import type { Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
@@ -89,7 +89,9 @@ export class Dispatcher {
     };
     let result: Result;
     try {
-      result = { reply: this.#account(await this.#respond(exchange), response) };
+      const reply = await this.#respond(exchange);
+      checkHeaders(reply.headers);
+      result = { reply: this.#account(reply, response) };
     } catch (error) {
       result = await this.#fail(error, response);
     }

@@ -1,6 +1,6 @@
 // Problem details (RFC 9457): the table of types, the error class, and the reply to a problem.
 import { STATUS_CODES } from 'node:http';
-import type { Reply } from './reply.ts';
+import { checkHeaders, type Reply } from './reply.ts';
 
 /**
  * The problem types by slug, the last segment of their `type` URI: status, meaning and remedy. The
@@ -152,6 +152,7 @@ export class Problem extends Error {
     { headers = [], errors, heldBack = false, cause }: ProblemExtras = {},
   ) {
     super(detail, { cause });
+    checkHeaders(headers);
     this.slug = slug;
     this.headers = headers;
     this.errors = errors;

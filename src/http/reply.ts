@@ -1,5 +1,10 @@
 // Replies as values: handlers return them, and the functions below send them.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type IncomingMessage,
+  type ServerResponse,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
 import { drain } from './drain.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
@@ -20,6 +25,15 @@ export function jsonReply(status: number, json: string, headers?: readonly strin
 /** Returns a reply whose body is plain text. */
 export function textReply(status: number, text: string, headers: readonly string[]): Reply {
   return { status, headers: [...TEXT_HEADERS, ...headers], body: text };
+}
+
+/** Throws if Node would refuse to send one of these headers, such as a value with a line feed. */
+export function checkHeaders(headers: readonly string[] = []): void {
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    validateHeaderName(name);
+    validateHeaderValue(name, headers[index + 1] ?? '');
+  }
 }
 
 /** Returns the headers of a reply with those that every reply has. */

@@ -22,13 +22,19 @@ interface MediaTypeObject {
 
 /**
  * Returns the route of the problem pages: HTML, or JSON if `accept` gives `application/json` a
- * higher weight than `text/html`. The HTML contains an example from `contract`, a JSON text.
+ * higher weight than `text/html`. The HTML contains an example from `contract`, a JSON text; throws
+ * if it lacks one.
  */
 export function problemRoute(contract: string): Route {
   const examples = parseExamples(contract);
   const pages = new Map<string, { html: Reply; json: Reply }>(
     PROBLEM_SLUGS.map((slug) => {
       const example = examples.find((value) => value?.type?.endsWith(`/${slug}`));
+      if (!example) {
+        throw new Error(
+          `components.responses of the contract has no example of the problem ${slug}`,
+        );
+      }
       return [slug, { html: renderHtml(slug, example), json: renderJson(slug) }];
     }),
   );

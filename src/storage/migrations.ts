@@ -70,39 +70,51 @@ const STEPS: readonly (readonly string[])[] = [FIRST];
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
-/** Migrates the database; several processes may do so at once. Rejects as {@link storedVersion}. */
+/**
+ * Migrates the database; several processes may do so at once. Resolves with the names in its
+ * schema. Rejects as {@link storedSchema}.
+ */
 export async function migrate(
   database: Database,
   steps: readonly (readonly string[])[] = STEPS,
-): Promise<void> {
+): Promise<StoredSchema['names']> {
   for (;;) {
-    const version = await storedVersion(database.read, steps.length);
+    const { version, names } = await storedSchema(database.read, steps.length);
     const step = steps[version];
-    if (!step) return;
+    if (!step) return names;
     try {
       await database.transact(`migration-${version + 1}`, statementsOf(step, version + 1));
     } catch (error) {
       // If another process has taken the same step, this one failed on the key of the versions.
-      if ((await storedVersion(database.read, steps.length)) === version) throw error;
+      const now = await storedSchema(database.read, steps.length);
+      if (now.version === version) throw error;
     }
   }
 }
 
+/** The schema of a database. */
+export interface StoredSchema {
+  /** 0 if the database is empty. */
+  readonly version: number;
+  /** The names of its tables, indexes and triggers. */
+  readonly names: ReadonlySet<string>;
+}
+
 /**
- * Resolves with the version of the stored schema, 0 for an empty database; changes nothing. Rejects
- * with {@link DatabaseUnusable} for a version above `known` and for the database of another
- * program.
+ * Resolves with the schema of a database; changes nothing. Rejects with {@link DatabaseUnusable}
+ * for a version above `known` and for the database of another program.
  */
-export async function storedVersion(
+export async function storedSchema(
   read: Database['read'],
   known = SCHEMA_VERSION,
-): Promise<number> {
-  const tables = await read({
-    sql: `SELECT count(*) AS count, coalesce(max(name = 'notes_server_versions'), 0) AS ours
-          FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+): Promise<StoredSchema> {
+  const found = await read({
+    sql: `SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   });
-  if (tables[0]?.count === 0) return 0;
-  if (tables[0]?.ours !== 1) throw new DatabaseUnusable('it belongs to another program');
+  const names = new Set(found.map(({ name }) => String(name)));
+  if (names.size === 0) return { version: 0, names };
+  if (!names.has('notes_server_versions'))
+    throw new DatabaseUnusable('it belongs to another program');
   const versions = await read({
     sql: 'SELECT coalesce(max(version), 0) AS version FROM notes_server_versions',
   });
@@ -112,7 +124,7 @@ export async function storedVersion(
       `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
     );
   }
-  return version;
+  return { version, names };
 }
 
 function statementsOf(step: readonly string[], version: number): Statement[] {

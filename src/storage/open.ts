@@ -1,5 +1,6 @@
 // Opens the database that an option names: a file, memory, or a cluster.
 import { readFile } from 'node:fs/promises';
+import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable } from './database.ts';
 import type { Location } from './location.ts';
 import { migrate } from './migrations.ts';
@@ -24,7 +25,7 @@ type Closable = Pick<Database, 'close'>;
 export async function openStorage(options: StorageOptions): Promise<Database> {
   const { db } = options;
   const database = await (db.kind === 'cluster' ? openCluster(db, options) : openSqlite(db.name));
-  return prepare(database, options, [migrate, refuseUnfinished]);
+  return prepare(database, options, [createTables, refuseUnfinished]);
 }
 
 /** Opens as {@link openStorage}, a file exclusively, to start or to continue this filling. */
@@ -36,7 +37,7 @@ export async function openTarget(
   const database = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options)
     : openSqlite(db.name, { alone: true }));
-  return prepare(database, options, [migrate, (opened) => refuseUnfinished(opened, filling)]);
+  return prepare(database, options, [createTables, (opened) => refuseUnfinished(opened, filling)]);
 }
 
 /**
@@ -53,6 +54,22 @@ export async function openSource(
     ? openCluster({ ...db, level: 'linearizable' }, options, { toRead: true })
     : openFileToRead(db.name, snapshot));
   return prepare(source, options, [refuseUnfinished]);
+}
+
+/** Migrates the database. Rejects if a resource still has no table. */
+async function createTables(database: Database): Promise<void> {
+  // A second time, because another process may have migrated it while this one read its schema.
+  const missing = (await firstMissing(database)) && (await firstMissing(database));
+  if (missing) {
+    throw new DatabaseUnusable(
+      `it has no table ${missing}: append a step to STEPS in src/storage/migrations.ts`,
+    );
+  }
+}
+
+async function firstMissing(database: Database): Promise<string | undefined> {
+  const names = await migrate(database);
+  return RESOURCES.find(({ table }) => !names.has(table))?.table;
 }
 
 /** Takes `steps` before the database is used, and closes it if one fails. */

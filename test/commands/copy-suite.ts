@@ -6,13 +6,14 @@ import { columnsOf } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
-import { change, openDatabase, rows } from '../support/databases.ts';
+import { change, NO_RECORDS, openDatabase, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 
 const TEXTS = [`x'41'`, 'a\u0000b', '😀 \u{10ffff}', `'"\\`, '\u2028\n\t', '<&>'];
 
 /** The numbers of records that {@link fill} leaves. */
 export const countsOf = (count: number) => ({
+  ...NO_RECORDS,
   notes: count + 2,
   tags: 3,
   comments: count / 2,

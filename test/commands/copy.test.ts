@@ -6,7 +6,7 @@ import { copyDatabase } from '../../src/commands/copy.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { type Source, unfinishedIn } from '../../src/storage/unfinished.ts';
-import { change, openDatabase } from '../support/databases.ts';
+import { change, NO_RECORDS, openDatabase } from '../support/databases.ts';
 import { ENGINES } from '../support/engines.ts';
 import { contentOf, countsOf, fill, quietly, testCopies } from './copy-suite.ts';
 
@@ -93,6 +93,6 @@ test('copy: an empty database', async (t) => {
   const counts = await copyDatabase(source, target, RESOURCES, (...progress) =>
     reported.push(progress),
   );
-  assert.deepEqual(counts, { notes: 0, tags: 0, comments: 0 });
+  assert.deepEqual(counts, NO_RECORDS);
   assert.deepEqual(reported.at(-1), ['check', 0, 0]);
 });

@@ -40,6 +40,11 @@ test('compiled contract: a contract with a mistake is refused', async (t) => {
     ['"maxItems":50', '"maxItems":"50"', /maxItems value must be/],
     ['#/components/schemas/TagName"', '#/components/schemas/Nowhere"', /schemas\/Nowhere/],
     ['"format":"well-formed"', '"format":"wellformed"', /"wellformed"/],
+    [
+      'in a page.","type":"integer"',
+      'in a page.","type":"number"',
+      /the parameter limit of \/notes must be of type integer or string/,
+    ],
   ] as const;
   for (const [right, wrong, reason] of mistakes) {
     assert.ok(text.includes(right));
@@ -108,6 +113,8 @@ function valuesFor(pointer: string): fc.Arbitrary<unknown> {
       const long = fc.tuple(units, lengths).map(([unit, length]) => unit.repeat(length));
       return weighted(long, fc.string({ minLength: 1 }), fc.constantFrom('\ud800', 'a\udc00b'));
     }
+    case 'boolean':
+      return weighted(fc.boolean());
     case 'array': {
       const item = valuesFor(`${place}/items`);
       const lengths = fc.constantFrom(0, 1, maxItems, maxItems + 1);
@@ -188,7 +195,7 @@ for (const { id, method, template, parameters, body } of operations) {
       const declared = at(pointers[index] ?? '') as {
         name: string;
         in: string;
-        schema: { default?: number };
+        schema: { default?: number | string };
       };
       assert.deepEqual(
         [name, parameter.in, parameter.default],

@@ -54,7 +54,7 @@ test('examples: each default fits its schema', () => {
     for (const name of Object.keys(place)) check(`${pointer}/${name.replaceAll('/', '~1')}`);
   };
   check('/components');
-  assert.equal(defaults, 5);
+  assert.ok(defaults >= 5, String(defaults));
 });
 
 test('examples: each body has one', () => {

@@ -131,7 +131,7 @@ const FAULTS = [
     to: 'if (error) reject(translate(error));' },
   { name: 'storage: two services cannot make one file together', file: 'src/storage/migrations.ts',
     tests: /migrations/,
-    from: 'if ((await storedVersion(database.read, steps.length)) === version) throw error;',
+    from: 'if (now.version === version) throw error;',
     to: 'throw error;' },
   { name: 'rqlite: the rows of a batch are read from a stale node',
     file: 'src/storage/rqlite/engine.ts', tests: /rqlite/,

@@ -270,7 +270,7 @@ export function testTables(engine: Engine): void {
     const before = new Set(sent());
     await call();
     const [statement, ...more] = sent().filter((each) => !before.has(each));
-    assert.ok(statement && more.length === 0);
+    assert.ok(statement && more.length === 0, 'one call sent several statements');
     const rows = statement.rows === undefined ? [] : [`SELECT ${statement.rows}`];
     const plans = [statement.sql, ...rows].map((sql) =>
       heard.database.read({ ...statement, sql: `EXPLAIN QUERY PLAN ${sql}` }),

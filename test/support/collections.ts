@@ -1,6 +1,6 @@
 // The collections and their differences, so that one test can cover all of them.
 import assert from 'node:assert/strict';
-import type { Resource } from '../../src/resources/resource.ts';
+import type { FieldValue, Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { at, resolve } from './contract.ts';
 import type { Service } from './service.ts';
@@ -9,10 +9,12 @@ import type { Service } from './service.ts';
 export interface CollectionUnderTest {
   readonly label: string;
   readonly path: string;
-  /** The fields that a client sends. */
+  /** The required texts. */
   readonly fields: readonly string[];
-  /** What the service adds, except for the id. */
-  readonly added: Readonly<Record<string, number>>;
+  /** A value for each other required field. */
+  readonly samples: Readonly<Record<string, FieldValue>>;
+  /** What the service adds: the id of the owner and defaults, but not the id of the record. */
+  readonly added: Readonly<Record<string, FieldValue>>;
   readonly nested: boolean;
   readonly owner: Resource | undefined;
 }
@@ -22,16 +24,39 @@ const OWNER_ID = 3;
 
 /** All collections of the service. */
 export const COLLECTIONS: readonly CollectionUnderTest[] = RESOURCES.map((resource) => {
-  const { label, fields, owner } = resource;
+  const { label, owner } = resource;
   return {
     label,
     path: listPath(resource, OWNER_ID),
-    fields: Object.keys(fields),
-    added: owner ? { [owner.column]: OWNER_ID } : {},
+    fields: requiredTexts(resource),
+    samples: samplesOf(resource),
+    added: { ...(owner && { [owner.column]: OWNER_ID }), ...defaultsOf(resource) },
     nested: owner !== undefined,
     owner: owner?.resource,
   };
 });
+
+function requiredTexts({ fields }: Resource): string[] {
+  const isRequired = (name: string) =>
+    fields[name]?.type === 'text' && fields[name].default === undefined;
+  return Object.keys(fields).filter(isRequired);
+}
+
+/** Returns a value for each required field that is no text. */
+export function samplesOf({ fields }: Resource): Record<string, FieldValue> {
+  const isSampled = (name: string) =>
+    fields[name]?.type !== 'text' && fields[name]?.default === undefined;
+  const samples = Object.keys(fields).filter(isSampled);
+  return Object.fromEntries(samples.map((name) => [name, fields[name]?.type === 'boolean' || 1]));
+}
+
+/** Returns the defaults of the fields that have one. */
+export function defaultsOf({ fields }: Resource): Record<string, FieldValue> {
+  const defaults = Object.entries(fields).map(([name, field]) => [name, field.default] as const);
+  return Object.fromEntries(
+    defaults.filter((each): each is [string, FieldValue] => each[1] !== undefined),
+  );
+}
 
 /** Returns the path of the list of a resource; `ownerId` is the id of the owner, if it has one. */
 export function listPath({ path }: Resource, ownerId?: number | string): string {
@@ -46,15 +71,18 @@ export function maxLengthOf({ label }: Pick<Resource, 'label'>, field: string): 
   return maxLength;
 }
 
-/** Returns the body of a request with `text` in every field. */
-export function inputOf({ fields }: CollectionUnderTest, text: string): Record<string, string> {
-  return Object.fromEntries(fields.map((field) => [field, text]));
+/** Returns the body of a request with `text` in every required text. */
+export function inputOf(
+  { fields, samples }: Pick<CollectionUnderTest, 'fields' | 'samples'>,
+  text: string,
+): Record<string, FieldValue> {
+  return { ...samples, ...Object.fromEntries(fields.map((field) => [field, text])) };
 }
 
 /** Creates the owner of a nested collection. */
 export async function prepare(service: Service, { owner }: CollectionUnderTest): Promise<void> {
   if (!owner) return;
-  const json = Object.fromEntries(Object.keys(owner.fields).map((field) => [field, 'x']));
+  const json = inputOf({ fields: requiredTexts(owner), samples: samplesOf(owner) }, 'x');
   for (let id = 1; id <= OWNER_ID; id += 1) await service.request('POST', owner.path, { json });
 }
 

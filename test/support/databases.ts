@@ -8,6 +8,8 @@ import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
+import type { Counts } from '../../src/commands/walk.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { type Location, parseLocation } from '../../src/storage/location.ts';
 import { migrate } from '../../src/storage/migrations.ts';
@@ -15,6 +17,9 @@ import { openStorage } from '../../src/storage/open.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { type Ends, temporaryFolder } from './engine.ts';
+
+/** The counts of a database without records. */
+export const NO_RECORDS: Counts = Object.fromEntries(RESOURCES.map(({ table }) => [table, 0]));
 
 /** Returns the path of a new file in a folder that is removed at the end of the test. */
 export function newFile(test: Ends): string {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../src/http/problem.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
-import { listPath, maxLengthOf } from './collections.ts';
+import { defaultsOf, listPath, maxLengthOf, samplesOf } from './collections.ts';
 import type { Answer } from './http.ts';
 import type { Service } from './service.ts';
 
@@ -15,7 +15,7 @@ export interface Move {
   /** The id of the owner, for resources that have one. */
   readonly ownerId: string;
   readonly id: string;
-  /** The members of the body, in the order of the fields. Undefined ones are left out. */
+  /** The values of the texts in the body, by the position of their field; undefined: left out. */
   readonly texts: readonly (string | number | undefined)[];
   readonly limit: string | undefined;
   readonly offset: string | undefined;
@@ -94,7 +94,7 @@ export function createModel({ shared = false } = {}): Model {
     const { given, records } = stateOf(resource);
     const known = records.get(Number(move.id));
     const found = !owner || known?.[owner.column] === ownerId ? known : undefined;
-    const added = owner ? { [owner.column]: ownerId } : {};
+    const added = { ...(owner && { [owner.column]: ownerId }), ...defaultsOf(resource) };
     const notFound = { status: 404, body: { type: 'not-found', ...missing(move) } };
 
     switch (move.operation) {
@@ -200,10 +200,11 @@ function pathOf({ resource, operation, ownerId, id, limit, offset }: Move, as = 
 }
 
 function bodyOf({ resource, texts }: Move): Body {
-  const members = Object.keys(resource.fields).map(
-    (field, index) => [field, texts[index]] as const,
+  const members = Object.entries(resource.fields).map(
+    ([name, { type }], index) => [name, type === 'text' ? texts[index] : undefined] as const,
   );
-  return Object.fromEntries(members.filter(([, text]) => text !== undefined));
+  const sent = members.filter(([, text]) => text !== undefined);
+  return { ...samplesOf(resource), ...Object.fromEntries(sent) };
 }
 
 function faultsOf(move: Move): Fault[] {
@@ -228,10 +229,11 @@ function faultsOf(move: Move): Fault[] {
   }
   if (operation === 'create' || operation === 'replace') {
     const body = bodyOf(move);
-    const fields = Object.keys(resource.fields);
+    const fields = Object.entries(resource.fields);
     // Missing members come before wrong ones.
-    for (const field of fields) if (!(field in body)) faults.push(['body', field, 'required']);
-    for (const field of fields.filter((each) => each in body)) {
+    for (const [field, { default: byDefault }] of fields)
+      if (byDefault === undefined && !(field in body)) faults.push(['body', field, 'required']);
+    for (const [field] of fields.filter(([each, { type }]) => type === 'text' && each in body)) {
       for (const code of codesOf(body[field], maxLengthOf(resource, field)))
         faults.push(['body', field, code]);
     }

@@ -24,11 +24,12 @@ export function codePoints(length: number, step: number): Map<string, string> {
   return texts;
 }
 
-/** Returns input with as much of `text` in each field as it takes. */
-function inputWith(collection: CollectionUnderTest, text: string): Record<string, string> {
+/** Returns input with as much of `text` in each required text as it takes. */
+function inputWith(collection: CollectionUnderTest, text: string): Record<string, unknown> {
   const characters = [...text];
   const fit = (field: string) => characters.slice(0, maxLengthOf(collection, field)).join('');
-  return Object.fromEntries(collection.fields.map((field) => [field, fit(field)]));
+  const texts = collection.fields.map((field) => [field, fit(field)]);
+  return { ...collection.samples, ...Object.fromEntries(texts) };
 }
 
 /** Asserts equality without a diff, which takes minutes for long texts. */

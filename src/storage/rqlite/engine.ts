@@ -8,7 +8,7 @@ import {
   type Row,
   type Statement,
 } from '../database.ts';
-import { storedVersion } from '../migrations.ts';
+import { storedSchema } from '../migrations.ts';
 import type { ReadLevel } from './address.ts';
 import {
   BATCH_TABLES,
@@ -36,7 +36,7 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /**
  * Opens the database of the cluster at `address`. Rejects, without changing it, with
- * DatabaseUnavailable if no node can serve, and as {@link storedVersion} does; with `toRead`, also
+ * DatabaseUnavailable if no node can serve, and as {@link storedSchema} does; with `toRead`, also
  * if it is empty.
  */
 export async function openRqlite(
@@ -69,7 +69,7 @@ class Engine {
   }
 
   async prepare(toRead: boolean): Promise<void> {
-    const version = await storedVersion((statement) => this.query(statement, 'linearizable'));
+    const { version } = await storedSchema((statement) => this.query(statement, 'linearizable'));
     if (toRead && version === 0) throw new DatabaseUnusable('it is empty');
     const [foreignKeys] = await this.query(FOREIGN_KEYS);
     if (foreignKeys?.enforced !== 1)

@@ -2,7 +2,7 @@
 // thanks to the write-ahead log. A database in memory has a single connection.
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
-import { storedVersion } from '../migrations.ts';
+import { storedSchema } from '../migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createIdentityCheck } from './files.ts';
 import {
@@ -59,7 +59,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   }
   await writer.execute(BUSY_PRAGMA);
   // Before the first change: a file of another program must stay as it is.
-  await storedVersion((statement) => writer.run(statement));
+  await storedSchema((statement) => writer.run(statement));
   const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });
   if (path !== ':memory:' && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
   await writer.execute(WRITER_PRAGMAS);

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { DatabaseUnusable } from '../database.ts';
-import { storedVersion } from '../migrations.ts';
+import { storedSchema } from '../migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
 import { CACHE_PRAGMA, KEEP_LOCKS, READER_PRAGMAS, TAKE_WRITE_LOCK } from './pragmas.ts';
@@ -91,7 +91,7 @@ async function openExisting(
     const opened = await openConnection(address, mode);
     connection = opened;
     await opened.execute(pragmas);
-    const version = await storedVersion((statement) => opened.run(statement));
+    const { version } = await storedSchema((statement) => opened.run(statement));
     if (version === 0) throw new DatabaseUnusable('it is empty');
     return opened;
   } catch (error) {

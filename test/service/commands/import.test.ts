@@ -5,8 +5,11 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { headLine } from '../../../src/commands/export-format.ts';
+import { typeOf } from '../../../src/resources/resource.ts';
+import { RESOURCES } from '../../../src/resources/resources.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
-import { newFile } from '../../support/databases.ts';
+import { NO_RECORDS, newFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
 import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
@@ -14,9 +17,12 @@ import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
+const TABLES = Object.keys(NO_RECORDS).join(', ');
 const NOTE = { title: 'a', body: 'b' };
-const HEAD =
-  '{"type":"notes-server","version":1,"counts":{"notes":2,"tags":0,"comments":1},"last_ids":{"notes":9}}\n';
+const HEAD = headLine({
+  counts: { ...NO_RECORDS, notes: 2, comments: 1 },
+  lastIds: { notes: 9 },
+});
 const NOTES =
   '{"type":"note","id":1,"title":"a","body":"b"}\n{"type":"note","id":3,"title":"c","body":"d"}\n';
 const COMMENT = '{"type":"comment","id":2,"note_id":3,"body":"e"}\n';
@@ -62,7 +68,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'wrong counts': [
     WHOLE.replace('"notes":2', '"notes":-2'),
-    /line 1: counts must map notes, tags, comments to whole numbers from 0 to \d+/,
+    new RegExp(`line 1: counts must map ${TABLES} to whole numbers from 0 to \\d+`),
   ],
   'a missing last line': [HEAD + NOTES, /the last line is missing: the export ends after line 3$/],
   'half a line': [WHOLE.slice(0, -40), /line 4: it is not JSON in UTF-8$/],
@@ -81,7 +87,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'an unknown type': [
     `${HEAD}{"type":"user"}\n`,
-    /line 2: its type must be note, tag, comment or end$/,
+    new RegExp(`line 2: its type must be ${RESOURCES.map(typeOf).join(', ')} or end$`),
   ],
   'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
   'a text that is too long': [
@@ -256,7 +262,7 @@ test('import: ids up to 2 ** 52', async (t) => {
     [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/],
     [
       linesOf([], { tags: beyond }),
-      /line 1: last_ids must map notes, tags, comments to whole numbers from 0 to 4503599627370496$/,
+      new RegExp(`line 1: last_ids must map ${TABLES} to whole numbers from 0 to ${largest}$`),
     ],
   ] as const) {
     await assert.rejects(imported(newFile(t), lines), reason);

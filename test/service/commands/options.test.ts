@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { helpText, parseCommand } from '../../../src/cli/command-line.ts';
 import { UsageError } from '../../../src/cli/option-values.ts';
-import { isLoopback, type Options } from '../../../src/cli/options.ts';
+import { isLoopback, type Options, optionsHelp } from '../../../src/cli/options.ts';
 import type { StorageOptions } from '../../../src/storage/open.ts';
 import { parseCluster } from '../../../src/storage/rqlite/address.ts';
 
@@ -74,6 +74,10 @@ function options(
 }
 
 test('options: --help lists each with its default', () => {
+  for (const [left] of optionsHelp()) {
+    const flag = /^--([a-z-]+)/.exec(left)?.[1] ?? '';
+    assert.ok(FLAGS.includes(flag), `--${flag} has no sample in SAMPLES`);
+  }
   const lines = helpText().matchAll(/^ {2}--([a-z-]+)(?: [A-Z]+)? .*$/gm);
   const listed = new Map([...lines].map(([line, flag = '']) => [flag, line]));
   assert.deepEqual([...listed.keys()], [...FLAGS, 'help', 'version']);
@@ -320,7 +324,7 @@ for (const kind of ['backup', 'restore', 'export', 'import']) {
 const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[][]]> = {
   check: [
     'check FILE',
-    /check takes one FILE and nothing else$/,
+    /check takes one FILE and nothing else$|'--db'|'-x'|'--port'/,
     ...[[], [''], ['--db'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']],
   ],
   backup: [
@@ -360,7 +364,8 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
 for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
   test(`options: the words of ${kind}`, () => {
     for (const flag of ['--help', '-h'])
-      assert.deepEqual(parseCommand([kind, flag], {}), { kind: 'help' });
+      assert.deepEqual(parseCommand([kind, 'a', flag], {}), { kind: 'help' });
+    assert.deepEqual(parseCommand([kind, 'a', '--version'], {}), { kind: 'version' });
     assert.ok(helpText().includes(`notes-server ${usage}`));
     for (const words of wrong) {
       const isReason = (error: unknown) =>

@@ -166,7 +166,7 @@ test('problem examples: each request gets the problem of the contract', async (t
     if (text === undefined) {
       assert.ok(
         [...IN_CODE, ...GUARDED].some((each) => each.test(name)),
-        `no request causes ${name}`,
+        `no request in REQUESTS causes "${name}"; add one, or list it in IN_CODE`,
       );
       continue;
     }

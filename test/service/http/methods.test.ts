@@ -8,10 +8,8 @@ import { startService } from '../../support/service.ts';
 
 const METHODS = 'GET HEAD POST PUT DELETE OPTIONS PATCH TRACE PROPFIND QUERY LINK'.split(' ');
 
+/** The values of the parameters that are no ids. */
 const EXAMPLES: Readonly<Record<string, string>> = {
-  note_id: '1',
-  tag_id: '1',
-  comment_id: '1',
   asset: 'page.css',
   guide: 'options',
   slug: 'not-found',
@@ -22,7 +20,7 @@ const places = Object.entries(contract.paths).map(([template, item]) => {
   const declared = METHODS.filter((method) => method.toLowerCase() in item);
   const methods = new Set([...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS']);
   return {
-    path: template.replace(/\{(\w+)\}/g, (_, name: string) => EXAMPLES[name] ?? ''),
+    path: template.replace(/\{(\w+)\}/g, (_, name: string) => EXAMPLES[name] ?? '1'),
     methods,
   };
 });

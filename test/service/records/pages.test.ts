@@ -94,8 +94,8 @@ for (const collection of COLLECTIONS) {
   });
 }
 
-// Tags differ from notes in their names alone.
-for (const collection of COLLECTIONS.filter(({ label }) => label !== 'Tag')) {
+// The others differ from these in their names alone.
+for (const collection of COLLECTIONS.filter(({ label }) => /^(?:Note|Comment)$/.test(label))) {
   const title = `pages: ${collection.path}: the same window at every depth`;
   test(title, { skip: needsFile }, async (t) => {
     await testWindows(t, collection, { records: 4_800, step: 149 });

@@ -60,9 +60,10 @@ for (const collection of COLLECTIONS) {
 
     for (const text of LONE_SURROGATES) {
       for (const field of fields) {
-        const members = fields.map((each) => `"${each}":"${each === field ? text : 'after'}"`);
+        const input = JSON.stringify({ ...inputOf(collection, 'after'), [field]: '~' });
+        const body = input.replace('~', () => text);
         for (const [method, target] of targets) {
-          const answer = await service.request(method, target, { body: `{${members.join()}}` });
+          const answer = await service.request(method, target, { body });
           assert.equal(answer.status, 422, `${method} ${field} ${text}`);
           assert.equal(answer.json.errors.length, 1);
           const [{ detail, ...error }] = answer.json.errors;

@@ -89,10 +89,18 @@ const UNUSABLE: readonly Unusable[] = [
   },
   {
     name: 'of a newer version',
-    reason: /it has version 2, made by a newer notes-server; this one knows 1/,
+    reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
     async make(path, t) {
       await writeGoodFile(path, t);
-      await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (2)');
+      await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (99)');
+    },
+  },
+  {
+    name: 'of this version without the table of a resource',
+    reason: /it has no table tags: append a step to STEPS in src\/storage\/migrations\.ts$/,
+    async make(path, t) {
+      await writeGoodFile(path, t);
+      await writeForeignFile(path, 'DROP TABLE tags');
     },
   },
 ];

@@ -1,0 +1,44 @@
+// The contract and src/resources/ declare the same fields: types, defaults and required members.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '../../src/contract/generated.js';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import { at, resolve } from '../support/contract.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, object>>;
+}
+
+const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
+
+for (const { label, path, idParameter, fields } of RESOURCES) {
+  for (const [method, template] of [
+    ['POST', path],
+    ['PUT', `${path}/{${idParameter}}`],
+  ] as const) {
+    test(`resources: the fields of ${label} are those of ${method} ${template}`, () => {
+      const operation = operations.find(
+        (each) => each.method === method && each.template === template,
+      );
+      assert.ok(operation, `the contract has no ${method} ${template}`);
+      const pointer = `/paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}`;
+      const body = resolve(`${pointer}/requestBody`);
+      const place = resolve(`${body}/content/application~1json/schema`);
+      const { required = [], properties = {} } = at(place ?? '') as Schema;
+      assert.deepEqual(Object.keys(properties), Object.keys(fields));
+      for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
+        const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;
+        assert.equal(schema.type, TYPES[type], `the type of ${name}`);
+        const inContract: string = JSON.stringify(operation.body?.defaults[name]) ?? 'missing';
+        const inResource = JSON.stringify(byDefault) ?? 'missing';
+        const message = `the default of ${name} is ${inContract} in the contract`;
+        assert.equal(inContract, inResource, `${message}, ${inResource} in the resource`);
+        const isRequired = byDefault === undefined;
+        const wanted = `${name} must ${isRequired ? '' : 'not '}be required in the contract`;
+        assert.equal(required.includes(name), isRequired, wanted);
+      }
+    });
+  }
+}
