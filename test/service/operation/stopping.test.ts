@@ -225,7 +225,7 @@ test('stop: requests sent just before it are answered', SOON, async (t) => {
 });
 
 test('stop: connections that wait to be accepted are served', SOON, async (t) => {
-  const { server } = await startGated(t);
+  const { server } = await startGated(t, { graceMs: 20_000 });
   // The server accepts one connection in each tick, which is later than the system connects them.
   const conversations = await Promise.all(
     Array.from({ length: 50 }, () => converse(server, requestText('GET /quick'))),
