@@ -166,7 +166,7 @@ const FAULTS = [
     tests: /demonstrations/, from: 'mutex.lock();',
     to: 'const seen = counter[VALUE] ?? 0;\n      mutex.lock();\n      counter[VALUE] = seen;' },
   { name: 'concurrency: tasks count before they have a permit',
-    file: 'src/concurrency/semaphore.ts', tests: /demonstrations/,
+    file: 'src/concurrency/semaphore.ts', tests: /concurrency.semaphore/,
     from: 'semaphore.acquire();\n' +
       '      raise(progress, PEAK, Atomics.add(progress, RUNNING, 1) + 1);',
     to: 'raise(progress, PEAK, Atomics.add(progress, RUNNING, 1) + 1);\n' +

@@ -20,8 +20,7 @@ await testDemonstrations({
   semaphores: [
     [[5, 5, 5, 5], 1],
     [[largest, -largest, 0, largest, 7, 7], 2],
-    // Enough threads for one to wait while as many run as may.
-    [fifty, 20],
+    [fifty, 2],
   ],
   events: ['', ODD_TEXTS.join(''), '😀'.repeat(500)],
   pools: [
