@@ -1,4 +1,4 @@
-// Shows the progress of a command: a bar on a terminal, otherwise a line for each tenth.
+// Shows the progress of a command: a bar on a terminal, otherwise a line per tenth of the work.
 
 /** Where progress is shown. */
 export interface Screen {
@@ -9,56 +9,56 @@ export interface Screen {
 /** Called with how much of the total is done. */
 export type OnProgress = (done: number, total: number) => void;
 
-/** With it, a line with the largest likely numbers fits 80 columns. */
+/** Keeps a line with the largest likely numbers within 80 columns. */
 const BAR_WIDTH = 12;
 
 /** The shortest time between two updates of a bar. */
 const UPDATE_MS = 100;
 
-/** How many lines are written without a bar. */
+/** At most this many lines are written if the screen is not a terminal. */
 const STEPS = 10;
 
 /**
- * Returns a function to call with how much of the total is done, first with 0. It writes `label`,
- * the percentage, the rate and the time left to `screen`; `unit` follows the numbers.
+ * Returns a function that writes `label`, the percentage, the rate and the time left to `screen`.
+ * Its first call, with 0 done, starts the clock. `unit` is appended to the total and the rate.
  */
 export function createProgress(
   screen: Screen,
   label: string,
   { unit = '', now = () => performance.now() } = {},
 ): OnProgress {
-  let begun = Number.NaN;
-  let updated = Number.NEGATIVE_INFINITY;
+  let startedAt = Number.NaN;
+  let updatedAt = Number.NEGATIVE_INFINITY;
   let step = 0;
   let ended = false;
 
-  function text(done: number, total: number): string {
-    const part = total === 0 ? 1 : done / total;
-    const seconds = (now() - begun) / 1_000;
-    const filled = Math.round(part * BAR_WIDTH);
+  function format(done: number, total: number): string {
+    const fraction = total === 0 ? 1 : done / total;
+    const seconds = (now() - startedAt) / 1_000;
+    const filled = Math.round(fraction * BAR_WIDTH);
     const bar = screen.isTerminal ? ` [${'#'.repeat(filled).padEnd(BAR_WIDTH, '-')}]` : '';
     const rate = seconds > 0 ? `, ${formatNumber(done / seconds)}${unit}/s` : '';
     const left =
-      done > 0 && done < total ? `, ${minutesOf((seconds * (total - done)) / done)} left` : '';
-    const percent = Math.floor(part * 100);
+      done > 0 && done < total ? `, ${formatMinutes((seconds * (total - done)) / done)} left` : '';
+    const percent = Math.floor(fraction * 100);
     return `${label}${bar} ${percent} % of ${formatNumber(total)}${unit}${rate}${left}`;
   }
 
   return (done, total) => {
     if (ended) return;
-    if (Number.isNaN(begun)) begun = now();
+    if (Number.isNaN(startedAt)) startedAt = now();
     ended = done >= total;
     if (screen.isTerminal) {
-      if (!ended && now() - updated < UPDATE_MS) return;
-      updated = now();
+      if (!ended && now() - updatedAt < UPDATE_MS) return;
+      updatedAt = now();
       // Move to the first column and erase the line.
-      screen.write(`\r\u001b[K${text(done, total)}${ended ? '\n' : ''}`);
+      screen.write(`\r\u001b[K${format(done, total)}${ended ? '\n' : ''}`);
       return;
     }
     const reached = total === 0 ? STEPS : Math.floor((done / total) * STEPS);
     if (reached === step) return;
     step = reached;
-    screen.write(`${text(done, total)}\n`);
+    screen.write(`${format(done, total)}\n`);
   };
 }
 
@@ -67,7 +67,7 @@ export function formatNumber(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-function minutesOf(seconds: number): string {
+function formatMinutes(seconds: number): string {
   const whole = Math.ceil(seconds);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }

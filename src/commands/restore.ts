@@ -9,7 +9,7 @@ import { reservedNames } from '../storage/sqlite/files.ts';
 import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { openComplete, writeSnapshot } from './snapshot.ts';
-import { isPresent, makeWhole } from './whole-file.ts';
+import { isPresent, publishWhole } from './whole-file.ts';
 
 /**
  * Puts the backup `from` in the place of the database file `db`; of an existing file only with
@@ -52,7 +52,7 @@ async function refuseDamaged(backup: string): Promise<void> {
 async function createFrom(backup: string, target: string, onProgress: OnProgress): Promise<void> {
   await refuseLogs(target);
   const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
-  await makeWhole(target, { source: backup, like: backup }, write, async (unfinished) => {
+  await publishWhole(target, { source: backup, like: backup }, write, async (unfinished) => {
     await refuseLogs(target);
     // A rename would replace a file that another process has created meanwhile.
     await link(unfinished, target).catch((cause) => {
@@ -75,7 +75,7 @@ async function replaceWith(
   try {
     const kept = await freePath(target);
     const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
-    await makeWhole(target, { source: backup, like: target }, write, async (unfinished) => {
+    await publishWhole(target, { source: backup, like: target }, write, async (unfinished) => {
       // The logs first: SQLite would apply them to the new file.
       for (const log of await logsOf(target))
         await rename(log, `${kept}${log.slice(target.length)}`);

@@ -25,18 +25,19 @@ const UNFINISHED = '.unfinished-';
 /** Writes the whole content to an open file, which is at `path`. */
 type WriteFile = (file: FileHandle, path: string) => Promise<void>;
 
-interface Model {
+interface WholeFileOptions {
   /** The database from which the content comes. */
   readonly source: string | undefined;
-  /** The file whose owner and mode are copied. Without it, the file is private. */
+  /** The file whose owner and mode are copied. Without it, only the owner has access. */
   readonly like: string | undefined;
 }
 
 /**
- * Creates the file `target` with what `write` writes. It gets the owner and mode of `source`, the
- * database from which the content comes, if any. Rejects with {@link DatabaseUnusable}, and leaves
- * nothing behind, if `target` exists, is a name that SQLite reserves for `source`, or cannot be
- * written, or if `write` rejects. Removes the temporary files of killed processes.
+ * Creates the file `target` with what `write` writes. `source` is the database from which the
+ * content comes, if any; its owner and mode are copied as far as permitted. Rejects with
+ * {@link DatabaseUnusable}, and leaves no temporary file, if `target` exists, is a name that SQLite
+ * reserves for `source`, or cannot be written, or if `write` rejects. Removes the temporary files
+ * that killed processes left for `target`.
  */
 export async function writeWhole(
   target: string,
@@ -44,16 +45,16 @@ export async function writeWhole(
   write: WriteFile,
 ): Promise<void> {
   await refusePresent(target);
-  await makeWhole(target, { source, like: source }, write, async (unfinished) => {
+  await publishWhole(target, { source, like: source }, write, async (unfinished) => {
     await refusePresent(target);
     await rename(unfinished, target);
   });
 }
 
 /** Like {@link writeWhole}, but `target` may exist, and `publish` gives the file its final name. */
-export async function makeWhole(
+export async function publishWhole(
   target: string,
-  { source, like }: Model,
+  { source, like }: WholeFileOptions,
   write: WriteFile,
   publish: (unfinished: string) => Promise<void>,
 ): Promise<void> {
@@ -73,7 +74,7 @@ export async function makeWhole(
   }
 }
 
-/** Removes temporary files of ended processes; rejects, and removes none, if one is `source`. */
+/** Removes temporary files of ended processes. Rejects before it removes any if one is `source`. */
 async function removeLeftovers(path: string, source: string | undefined): Promise<void> {
   const prefix = `${basename(path)}${UNFINISHED}`;
   const names = (await readdir(dirname(path))).filter((name) => {
@@ -90,7 +91,7 @@ async function removeLeftovers(path: string, source: string | undefined): Promis
   for (const left of leftovers) await rm(left, { force: true });
 }
 
-/** Whether no other process has this id. */
+/** Whether the writer of a file has ended. A file with our own id is from an earlier process. */
 function hasEnded(pid: number): boolean {
   if (pid === process.pid) return true;
   try {
@@ -112,7 +113,7 @@ async function writeAndPublish(
   try {
     const model = like === undefined ? undefined : await stat(like);
     await write(file, unfinished);
-    if (model) await allowAs(file, model);
+    if (model) await copyPermissions(file, model);
     await file.sync();
     if (!(await isAt(file, unfinished))) throw new Error('another process is writing it');
     if ((await file.stat()).size === 0) throw new Error('nothing was written to it');
@@ -127,15 +128,15 @@ async function writeAndPublish(
 
 /** Whether there is anything at `path`, including a dangling link. */
 export async function isPresent(path: string): Promise<boolean> {
-  return (await lstat(path).catch(absent)) !== undefined;
+  return (await lstat(path).catch(ignoreMissing)) !== undefined;
 }
 
 async function refusePresent(path: string): Promise<void> {
   if (await isPresent(path)) throw new DatabaseUnusable(`${path} already exists`);
 }
 
-/** Grants nobody more access to the file than `model` does. */
-async function allowAs(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+/** Copies the owner and mode. If the owner cannot change, the group and others get no access. */
+async function copyPermissions(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   const isOwned = await file.chown(uid, gid).then(
     () => true,
     () => false,
@@ -143,9 +144,9 @@ async function allowAs(file: FileHandle, { uid, gid, mode }: Stats): Promise<voi
   await file.chmod(mode & (isOwned ? ALL_BITS : OWNER_BITS));
 }
 
-/** Whether `path` still refers to the file. */
+/** Whether the open file is still the one at `path`. */
 async function isAt(file: FileHandle, path: string): Promise<boolean> {
-  const [ours, found] = await Promise.all([file.stat(), lstat(path).catch(absent)]);
+  const [ours, found] = await Promise.all([file.stat(), lstat(path).catch(ignoreMissing)]);
   return found?.ino === ours.ino && found.dev === ours.dev;
 }
 
@@ -154,6 +155,6 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-function absent(error: NodeJS.ErrnoException): undefined {
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }

@@ -1,5 +1,6 @@
 // POST /thread-local/run: each thread stores its own value under the same key. Nothing is shared,
-// so no lock is needed; a barrier ensures that all threads have written before any of them reads.
+// so no lock is needed. In each of the first rounds, a barrier makes all threads write before any
+// of them reads.
 import type { Demonstration } from './demonstration.ts';
 import { barrierCells, openBarrier } from './sync.ts';
 
@@ -12,21 +13,22 @@ interface Input {
   readonly key: string;
   /** The thread's share of the items. */
   readonly items: readonly string[];
-  /** The size of the largest share: all threads must arrive at the barrier equally often. */
+  /** The size of the largest share. Every thread does this many rounds, to meet at the barrier. */
   readonly rounds: number;
-  readonly allSet: Int32Array;
+  /** The cells of the barrier. */
+  readonly allWritten: Int32Array;
 }
 
 interface Result {
-  /** The thread's part of `results`, as JSON text without its brackets. */
+  /** The thread's elements of the `results` array, as JSON text without the brackets. */
   readonly results: string;
   readonly isolated: boolean;
 }
 
 const MAX_THREADS = 8;
 
-/** How many rounds use the barrier; each time costs a sleep. */
-const MAX_MEETINGS = 64;
+/** How many rounds use the barrier; in each, threads sleep until the last one arrives. */
+const MAX_BARRIER_ROUNDS = 64;
 
 /** Thread-local, because each thread loads this module separately. */
 const context = new Map<string, string>();
@@ -36,7 +38,7 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
   prepare({ items, context_key }) {
     const total = items.length;
     const workers = Math.min(total, MAX_THREADS);
-    const allSet = barrierCells(workers);
+    const allWritten = barrierCells(workers);
     const rounds = Math.ceil(total / workers);
     const startOf = (index: number) => Math.floor((total * index) / workers);
     return {
@@ -45,7 +47,7 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
         key: context_key,
         items: items.slice(startOf(index), startOf(index + 1)),
         rounds,
-        allSet,
+        allWritten,
       }),
       answer(threads) {
         const isolated = threads.every((thread) => thread.isolated);
@@ -57,14 +59,14 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
     };
   },
 
-  work({ key, items, rounds, allSet }, index) {
-    const barrier = openBarrier(allSet);
+  work({ key, items, rounds, allWritten }, index) {
+    const barrier = openBarrier(allWritten);
     const results: string[] = [];
     let isolated = true;
     for (let round = 0; round < rounds; round += 1) {
       const item = items[round];
       if (item !== undefined) context.set(key, item);
-      if (round < MAX_MEETINGS) barrier.arrive();
+      if (round < MAX_BARRIER_ROUNDS) barrier.arrive();
       if (item === undefined) continue;
       const value = context.get(key);
       isolated &&= value === item;

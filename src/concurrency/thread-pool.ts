@@ -1,5 +1,5 @@
 // The threads of the demonstrations. A thread serves one request and ends. Starting one is slow, so
-// the pool keeps idle threads ready, from the first request until there has been none for a while.
+// the pool keeps idle threads ready until no request has arrived for a while.
 import { availableParallelism } from 'node:os';
 import { NoThreads } from './no-threads.ts';
 import { PoolThread } from './pool-thread.ts';
@@ -18,8 +18,9 @@ export const POOL_LIMITS = {
   jobMs: 30_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
-  /** The pause before an idle thread starts, and the event loop utilization that prevents it. */
+  /** The pause before each start of an idle thread. */
   refillMs: 20,
+  /** The event loop utilization from which idle threads are not started. */
   refillUtilization: 0.5,
 };
 
@@ -32,7 +33,7 @@ export interface ThreadPoolOptions {
   readonly limits?: typeof POOL_LIMITS;
 }
 
-/** The threads that are alive, those of them that are idle, and the requests that wait. */
+/** The numbers of live threads, of the idle ones among them, and of waiting requests. */
 export interface ThreadCounts {
   readonly alive: number;
   readonly idle: number;
@@ -40,7 +41,7 @@ export interface ThreadCounts {
 }
 
 /** A request that waits for `size` threads. */
-interface Waiting {
+interface Waiter {
   readonly size: number;
   readonly grant: (threads: PoolThread[]) => void;
   readonly refuse: (error: unknown) => void;
@@ -53,7 +54,7 @@ export class ThreadPool {
   readonly #alive = new Set<PoolThread>();
   readonly #starting = new Set<PoolThread>();
   readonly #idle = new Set<PoolThread>();
-  readonly #queue = new Set<Waiting>();
+  readonly #queue = new Set<Waiter>();
   /** How many idle threads are wanted now. */
   #wantedIdle = 0;
   #refillTimer: NodeJS.Timeout | undefined;
@@ -66,10 +67,11 @@ export class ThreadPool {
   }
 
   /**
-   * Runs `task` on `size` unused threads, thread `index` with `inputFor(index)`; resolves with
-   * their results by index. Requests get threads in order of arrival. Rejects with NoThreads if too
-   * many requests wait or this one waits too long, with the reason of `signal` if it aborts, and
-   * with an Error if a thread throws, ends or hangs; then only the threads of this request end.
+   * Runs `task` on `size` unused threads. Each gets its index and `inputFor(index)`; resolves with
+   * the results by index. Requests get threads in order of arrival. Rejects with NoThreads if too
+   * many requests wait, this one waits too long or the pool shuts down, with the reason of `signal`
+   * if it aborts, and with an Error if a thread cannot start, throws, ends or hangs. A failure ends
+   * only the threads of this request.
    */
   async run(
     size: number,
@@ -94,7 +96,7 @@ export class ThreadPool {
     }
   }
 
-  /** Returns the current number of threads. */
+  /** Returns the current counts. */
   counts(): ThreadCounts {
     return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
   }
@@ -126,12 +128,12 @@ export class ThreadPool {
       if (this.#queue.size >= this.#limits.queue)
         throw new NoThreads('Too many demonstrations wait for threads.');
       const settle = (outcome: () => void) => {
-        this.#queue.delete(waiting);
+        this.#queue.delete(waiter);
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
         outcome();
       };
-      const waiting: Waiting = {
+      const waiter: Waiter = {
         size,
         grant: (threads) => settle(() => resolve(threads)),
         refuse: (error) => {
@@ -140,11 +142,11 @@ export class ThreadPool {
           this.#distribute();
         },
       };
-      const timeout = () => waiting.refuse(new NoThreads('There were no threads in time.'));
-      const timer = setTimeout(timeout, this.#limits.queueMs);
-      const onAbort = () => waiting.refuse(signal?.reason);
+      const onTimeout = () => waiter.refuse(new NoThreads('There were no threads in time.'));
+      const timer = setTimeout(onTimeout, this.#limits.queueMs);
+      const onAbort = () => waiter.refuse(signal?.reason);
       signal?.addEventListener('abort', onAbort);
-      this.#queue.add(waiting);
+      this.#queue.add(waiter);
       this.#distribute();
     });
   }
@@ -169,13 +171,13 @@ export class ThreadPool {
     });
   }
 
-  /** Grants idle threads to the waiting requests in order, and starts those that are missing. */
+  /** Grants idle threads to the waiting requests in order, and starts missing threads. */
   #distribute(): void {
-    for (const waiting of this.#queue) {
-      if (this.#idle.size < waiting.size) break;
-      const threads = [...this.#idle].slice(0, waiting.size);
+    for (const waiter of this.#queue) {
+      if (this.#idle.size < waiter.size) break;
+      const threads = [...this.#idle].slice(0, waiter.size);
       for (const thread of threads) this.#idle.delete(thread);
-      waiting.grant(threads);
+      waiter.grant(threads);
     }
     if (this.#queue.size === 0) {
       this.#endSurplus();
@@ -223,7 +225,7 @@ export class ThreadPool {
     this.#distribute();
   }
 
-  /** Rejects the oldest request, because the next start would probably fail too. */
+  /** Stops refilling and rejects the oldest waiter: the next start would probably fail too. */
   #onFailedStart(error: unknown): void {
     this.#wantedIdle = 0;
     const [oldest] = this.#queue;
@@ -243,18 +245,18 @@ export class ThreadPool {
 
   /** Starts missing idle threads one at a time, and only while the event loop is not busy. */
   #refillLater(): void {
-    if (this.#refillTimer || !this.#needsIdle()) return;
+    if (this.#refillTimer || !this.#canRefill()) return;
     const before = performance.eventLoopUtilization();
     this.#refillTimer = setTimeout(() => {
       this.#refillTimer = undefined;
       const { utilization } = performance.eventLoopUtilization(before);
       const isQuiet = this.#queue.size === 0 && utilization < this.#limits.refillUtilization;
-      if (isQuiet && this.#needsIdle()) this.#start();
+      if (isQuiet && this.#canRefill()) this.#start();
       this.#refillLater();
     }, this.#limits.refillMs).unref();
   }
 
-  #needsIdle(): boolean {
+  #canRefill(): boolean {
     return this.#starting.size === 0 && this.#idle.size < this.#wantedIdle && this.#hasRoom();
   }
 

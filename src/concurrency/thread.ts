@@ -1,5 +1,5 @@
 // The program of a thread of the pool. It loads the tasks, warms up, waits for its one job, does
-// it, and waits to be dismissed. It waits on shared memory, never on an event loop.
+// it, and waits to be dismissed. Both waits block on shared memory instead of the event loop.
 import {
   MessageChannel,
   type MessagePort,
@@ -16,30 +16,30 @@ export interface TaskModule {
   readonly warmUp: () => Job;
 }
 
-/** Does the share of thread `index` (from 0). Input and result must be structured-cloneable. */
+/** Does the work of thread `index` (from 0). Input and result must be structured-cloneable. */
 export type Task = (input: never, index: number) => unknown;
 
 /** The data that a thread gets when it starts. */
 export interface ThreadData {
-  /** One cell, {@link STATE}. */
+  /** Has one cell, at index {@link STATE}. */
   readonly control: Int32Array;
   /** The URL of a {@link TaskModule}. */
   readonly tasks: string;
 }
 
-/** A job. It is sent to a thread before the thread is called. */
+/** The task of one thread with its input. It is sent before the state becomes {@link CALLED}. */
 export interface Job {
   readonly task: string;
   readonly index: number;
   readonly input: unknown;
 }
 
-/** A message from a thread: it is idle, or has done its job. An error ends the thread instead. */
+/** A message from a thread that is idle or has done its job. An error ends the thread instead. */
 export type Report =
   | { readonly kind: 'idle' }
   | { readonly kind: 'done'; readonly result: unknown };
 
-/** The cell of `control`: one of the states below. */
+/** The index of the cell in `control` that holds one of the states below. */
 export const STATE = 0;
 
 /** The thread waits for its job. */
@@ -51,7 +51,7 @@ export const CALLED = 1;
 /** The thread ends. */
 export const DISMISSED = 2;
 
-/** Enough rounds for V8 to optimize the lock before the first real job. */
+/** Enough repetitions of the warm-up job for V8 to optimize its code. */
 const WARM_UP_ROUNDS = 12;
 
 async function main(port: MessagePort, { control, tasks: url }: ThreadData): Promise<void> {
@@ -65,7 +65,7 @@ async function main(port: MessagePort, { control, tasks: url }: ThreadData): Pro
   waitWhile(control, CALLED);
 }
 
-/** Does `job` several times, each time received as a message, as a real job is. */
+/** Does `job` several times. Each time it arrives as a message, like the real job. */
 function repeat(tasks: TaskModule['tasks'], job: Job): void {
   const { port1, port2 } = new MessageChannel();
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {

@@ -1,5 +1,5 @@
 // Finds the routes of a path in a tree of segments. A fixed segment takes precedence over a
-// parameter.
+// parameter, and a parameter never matches an empty segment.
 
 /** The part of a route that the router reads. A template is a path such as `/notes/{note_id}`. */
 export interface Routable {
@@ -7,7 +7,7 @@ export interface Routable {
   readonly template: string;
 }
 
-/** The routes of one path by method (GET serves HEAD too), and the value of its `allow` header. */
+/** The routes of a path by method (GET serves HEAD too), and the value of the `allow` header. */
 export interface PathItem<Route> {
   readonly template: string;
   readonly methods: ReadonlyMap<string, Route>;
@@ -20,7 +20,7 @@ export interface Match<Route> {
   readonly values: readonly string[];
 }
 
-/** Finds a path, given as decoded segments; returns undefined if there is nothing. */
+/** Finds the item of a path, given as decoded segments; returns undefined if there is none. */
 export type Router<Route> = (segments: readonly string[]) => Match<Route> | undefined;
 
 interface Node<Route> {
@@ -53,7 +53,7 @@ export function createRouter<Route extends Routable>(routes: readonly Route[]): 
   };
 }
 
-/** Returns the path item of `segments` from `index` on, and collects the values of parameters. */
+/** Finds the item for `segments` from `index` on, below `node`; adds parameters to `values`. */
 function find<Route>(
   node: Node<Route>,
   segments: readonly string[],

@@ -49,7 +49,8 @@ export class BatchMetrics {
   }
 
   #meterOf(batch: BatchKind): BatchMeter {
-    const [size, duration] = [this.#sizes.begin({ batch }), this.#durations.begin({ batch })];
+    const size = this.#sizes.addSeries({ batch });
+    const duration = this.#durations.addSeries({ batch });
     return {
       watch: (waiting) => this.#queues[batch].push(waiting),
       done(items, milliseconds) {

@@ -1,13 +1,13 @@
-// A histogram with cheap observations. That of prom-client builds a key from the labels for every
-// value; here a series is looked up once. prom-client still aggregates and formats the counts.
+// A histogram with cheap observations: prom-client's own builds a key from the labels for every
+// value, this one has a function for each series. prom-client aggregates and formats the counts.
 
 /** Adds a value to a series. */
 export type Observe = (value: number) => void;
 
-/** A histogram. */
+/** A histogram, which has no series at first. */
 export interface Histogram {
-  /** Adds a series with these labels, which must be new; returns the function that observes. */
-  begin(labels: Readonly<Record<string, string>>): Observe;
+  /** Adds a series with these labels, which must be new; returns a function that adds to it. */
+  addSeries(labels: Readonly<Record<string, string>>): Observe;
   /** Returns the metric in the JSON format of prom-client. */
   snapshot(): object;
 }
@@ -19,12 +19,12 @@ interface Series {
   sum: number;
 }
 
-/** Creates a histogram without series. `bounds` are the upper bounds of its buckets, ascending. */
+/** Creates a histogram. `bounds` are the inclusive upper bounds of its buckets, ascending. */
 export function createHistogram(name: string, help: string, bounds: readonly number[]): Histogram {
   const all: Series[] = [];
 
   return {
-    begin(labels) {
+    addSeries(labels) {
       const series: Series = { labels, counts: new Float64Array(bounds.length + 1), sum: 0 };
       all.push(series);
       const { counts } = series;

@@ -1,16 +1,18 @@
-// Metrics of requests, named by the semantic conventions of OpenTelemetry where these have a name.
+// Request metrics. Where the OpenTelemetry semantic conventions define a name, it is used.
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Outcome } from '../http/route.ts';
 import { createHistogram, type Histogram, type Observe } from './histogram.ts';
 
-/** Upper bounds in seconds, from the conventions. */
+/** Upper bounds in seconds, as the conventions recommend. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** Methods with their own label. Others share one, because clients can invent any number. */
+/** Methods with their own label value. Others share one, because clients can invent any number. */
 const METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 const OTHER_METHOD = '_OTHER';
+
+type ByTemplate = Map<string | undefined, Map<string, Observe>>;
 
 /** The metrics of the requests of this process. */
 export class RequestMetrics {
@@ -20,8 +22,8 @@ export class RequestMetrics {
     BUCKETS,
   );
   readonly #refusals: Counter;
-  /** The existing series by status, path template and method. */
-  readonly #series = new Map<number | undefined, Map<string | undefined, Map<string, Observe>>>();
+  /** The functions that observe the existing series, by status, path template and method. */
+  readonly #observers = new Map<number | undefined, ByTemplate>();
   #active = 0;
 
   constructor(registry: Registry) {
@@ -48,10 +50,10 @@ export class RequestMetrics {
     this.#active += 1;
   }
 
-  /** Records an answered request, which is no longer active. */
+  /** Records a request that has ended, answered or not; it is no longer active. */
   end(outcome: Outcome): void {
     this.#active -= 1;
-    this.#seriesOf(outcome)(outcome.milliseconds / 1e3);
+    this.#observerOf(outcome)(outcome.milliseconds / 1e3);
   }
 
   /** Counts an error response to input that is not a valid request. */
@@ -59,19 +61,18 @@ export class RequestMetrics {
     this.#refusals.inc({ http_response_status_code: status });
   }
 
-  #seriesOf({ method, template, status }: Outcome): Observe {
-    const ofStatus =
-      this.#series.get(status) ?? new Map<string | undefined, Map<string, Observe>>();
-    const ofTemplate = ofStatus.get(template) ?? new Map<string, Observe>();
+  #observerOf({ method, template, status }: Outcome): Observe {
+    const byTemplate: ByTemplate = this.#observers.get(status) ?? new Map();
+    const byMethod = byTemplate.get(template) ?? new Map<string, Observe>();
     const name = METHODS.has(method) ? method : OTHER_METHOD;
-    const known = ofTemplate.get(name);
+    const known = byMethod.get(name);
     if (known) return known;
-    const begun = this.histogram.begin({
+    const observe = this.histogram.addSeries({
       http_request_method: name,
       http_route: template ?? '',
       http_response_status_code: String(status ?? ''),
     });
-    this.#series.set(status, ofStatus.set(template, ofTemplate.set(name, begun)));
-    return begun;
+    this.#observers.set(status, byTemplate.set(template, byMethod.set(name, observe)));
+    return observe;
   }
 }

@@ -17,8 +17,8 @@ function samplesOf(snapshot: object): Record<string, number> {
 }
 
 test('histogram: buckets are cumulative, with inclusive upper bounds', () => {
-  const { begin, snapshot } = createHistogram('h', 'help', [0.5, 1, 2]);
-  const observe = begin({ a: 'x' });
+  const { addSeries, snapshot } = createHistogram('h', 'help', [0.5, 1, 2]);
+  const observe = addSeries({ a: 'x' });
   for (const value of [0, 0.5, 0.75, 1, 1.5, 2, 3]) observe(value);
   assert.deepEqual(samplesOf(snapshot()), {
     'h_bucket{"a":"x","le":0.5}': 2,
@@ -31,10 +31,10 @@ test('histogram: buckets are cumulative, with inclusive upper bounds', () => {
 });
 
 test('histogram: each series counts by itself, from zero', () => {
-  const { begin, snapshot } = createHistogram('h', 'help', [1]);
+  const { addSeries, snapshot } = createHistogram('h', 'help', [1]);
   assert.deepEqual(samplesOf(snapshot()), {});
-  begin({ a: 'x' });
-  begin({ a: 'y' })(5);
+  addSeries({ a: 'x' });
+  addSeries({ a: 'y' })(5);
   const counts = Object.entries(samplesOf(snapshot())).filter(([name]) =>
     name.startsWith('h_count'),
   );

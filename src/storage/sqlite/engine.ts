@@ -17,7 +17,7 @@ import { unusable } from './unusable.ts';
 
 const READERS = 2;
 
-/** Earlier versions can lose a committed transaction when the log is reset (3.51.3 notes). */
+/** Earlier versions can lose a committed transaction when the log is reset (its release notes). */
 const MIN_SQLITE = '3.51.3';
 
 /** Reads a page of the file; `SELECT 1` would not. */
@@ -26,8 +26,9 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 /**
  * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
  * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Rejects with
- * {@link DatabaseUnusable}, without changing the file, if it cannot be opened, is locked,
- * read-only, not a SQLite database, of another program or a newer version, or if SQLite is too old.
+ * {@link DatabaseUnusable}, without changing the data, if SQLite is too old, or if the file cannot
+ * be opened, is locked, is read-only, is not a SQLite database, or was made by another program or
+ * by a newer version of this one.
  */
 export async function openSqlite(path: string, { alone = false } = {}): Promise<Database> {
   const connections: Connection[] = [];
@@ -58,7 +59,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
     );
   }
   await writer.execute(BUSY_PRAGMA);
-  // Before the first change: a file of another program must stay as it is.
+  // Rejects a file of another program before the journal mode changes it.
   await storedSchema((statement) => writer.run(statement));
   const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });
   if (path !== ':memory:' && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
@@ -67,7 +68,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   await writer.execute(TAKE_WRITE_LOCK);
 }
 
-/** If two processes switch at once, SQLite refuses one, which then waits and tries again. */
+/** If two processes switch at once, SQLite refuses one, which waits for the other and retries. */
 async function useWriteAheadLog(writer: Connection): Promise<void> {
   const switchOver = () => writer.execute('PRAGMA journal_mode = WAL');
   await switchOver().catch(async () => {
@@ -107,7 +108,7 @@ function databaseOf(
     },
 
     async close() {
-      // The writer last: only a connection that may write can checkpoint the log.
+      // Close the writer last: only a connection that may write can checkpoint the log.
       for (const connection of all) await connection.close();
     },
   };
