@@ -12,9 +12,9 @@ import {
   type Counts,
   countsOf,
   END,
+  formatCounts,
   IS_ON_PAGE,
   insertSql,
-  inWords,
   lastIdsOf,
   nextPage,
   setLastIds,
@@ -22,12 +22,12 @@ import {
   totalOf,
 } from './walk.ts';
 
-/** Called after each page with how many records have been copied, or compared, of how many. */
+/** Called with 0 and after each page: `done` of `total` records have been copied or compared. */
 export type OnCopyProgress = (phase: 'copy' | 'check', done: number, total: number) => void;
 
 /**
- * Copies the content of `from` to `to`; resolves with a line that says what both hold. Rejects with
- * {@link DatabaseUnusable}; what has been copied stays, and the next run continues from there.
+ * Copies the content of `from` to `to`; resolves with a message that counts the records. Rejects
+ * with {@link DatabaseUnusable} but keeps the copied pages, so that the next run continues there.
  */
 export async function copy(
   from: StorageOptions,
@@ -47,7 +47,7 @@ export async function copy(
     const counts = await copyDatabase(source, target, resources, (phase, done, total) =>
       progress[phase](done, total),
     );
-    return `${from.db.name} and ${to.db.name} have the same content: ${inWords(counts)}`;
+    return `${from.db.name} and ${to.db.name} have the same content: ${formatCounts(counts)}`;
   } catch (error) {
     throw new DatabaseUnusable(`cannot copy to ${to.db.name}: ${(error as Error).message}`, {
       cause: error,
@@ -56,9 +56,9 @@ export async function copy(
 }
 
 /**
- * Copies the records of the resources, owners before what they own, and the last ids. Resolves with
- * the counts when both databases have been compared. Rejects with {@link DatabaseUnusable} if the
- * target held other records, which stay as they are, or if either database changed meanwhile.
+ * Copies the records of the resources in their order, and the last ids. Compares both databases and
+ * resolves with the initial counts of the source. Rejects with {@link DatabaseUnusable} if the
+ * target already holds other records, which it keeps, or if the databases differ after the copy.
  */
 export async function copyDatabase(
   source: Source,
@@ -68,21 +68,23 @@ export async function copyDatabase(
 ): Promise<Counts> {
   const counts = await countsOf(source, resources);
   const total = totalOf(counts);
-  const walk = (phase: 'copy' | 'check') =>
-    differs(source, target, resources, phase === 'copy', (done) => onProgress(phase, done, total));
+  const copyPages = () =>
+    comparePages(source, target, resources, true, (done) => onProgress('copy', done, total));
+  const differ = () =>
+    comparePages(source, target, resources, false, (done) => onProgress('check', done, total));
   if ((await unfinishedIn(target)) !== 'copy') {
-    const given = await lastIdsOf(target);
-    if (Object.keys(given).length > 0) {
-      // A finished copy may be run again.
-      const isOther = !isDeepStrictEqual(await lastIdsOf(source), given) || (await walk('check'));
+    const targetIds = await lastIdsOf(target);
+    if (Object.keys(targetIds).length > 0) {
+      // Repeating a finished copy only compares.
+      const isOther = !isDeepStrictEqual(await lastIdsOf(source), targetIds) || (await differ());
       if (isOther) throw holdsOthers();
       return counts;
     }
     await target.transact(randomUUID(), [markBegun('copy')]);
   }
-  await walk('copy');
+  await copyPages();
   const lastIds = await lastIdsOf(source);
-  if (await walk('check'))
+  if (await differ())
     throw new DatabaseUnusable('one of the two databases changed meanwhile: run it again');
   await target.transact(randomUUID(), [...setLastIds(lastIds), markFinished('copy')]);
   return counts;
@@ -92,12 +94,15 @@ function holdsOthers(): DatabaseUnusable {
   return new DatabaseUnusable('it already holds other records');
 }
 
-/** With `writes`, replaces the pages that differ; without, resolves with whether one differs. */
-async function differs(
+/**
+ * Resolves with true at the first page that differs, or, with `repairs`, replaces each page that
+ * differs and resolves with false.
+ */
+async function comparePages(
   source: Source,
   target: Database,
   resources: readonly Resource[],
-  writes: boolean,
+  repairs: boolean,
   onDone: (done: number) => void,
 ): Promise<boolean> {
   let done = 0;
@@ -111,7 +116,7 @@ async function differs(
         [source, target].map((each) => recordsOn(each, resource, page)),
       );
       if (wanted !== found) {
-        if (!writes) return true;
+        if (!repairs) return true;
         const remove = `DELETE FROM ${resource.table} WHERE ${IS_ON_PAGE}`;
         await target.transact(randomUUID(), [
           ...(found === '[]' ? [] : [{ sql: remove, parameter: page }]),

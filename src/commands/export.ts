@@ -7,7 +7,7 @@ import type { Source } from '../storage/unfinished.ts';
 import { endLine, headLine } from './export-format.ts';
 import { createProgress, type Screen } from './progress.ts';
 import { recordLines } from './records.ts';
-import { countsOf, inWords, lastIdsOf, storedResources, totalOf } from './walk.ts';
+import { countsOf, formatCounts, lastIdsOf, storedResources, totalOf } from './walk.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Writes a text; resolves when the next one can be written. */
@@ -57,7 +57,7 @@ async function writeLines(source: Source, write: Write, screen: Screen): Promise
     throw new DatabaseUnusable('records were added or deleted meanwhile: run it again');
   }
   await write(endLine(total));
-  return inWords(summary.counts);
+  return formatCounts(summary.counts);
 }
 
 async function summaryOf(source: Source, resources: readonly Resource[]) {

@@ -1,4 +1,4 @@
-// What commands need to go through whole databases: counts, pages by rising id, and last ids.
+// Lets commands process whole databases: counts, pages in ascending order of id, and last ids.
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Statement } from '../storage/database.ts';
@@ -6,19 +6,19 @@ import { SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
 import type { Source } from '../storage/unfinished.ts';
 import { formatNumber } from './progress.ts';
 
-/** The number of records by the name of the table, in the order of the resources. */
+/** The number of records in each table, in the order of the resources. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** The last id given by the name of the table; none for a table that has given none. */
+/** The last id that each table has assigned; a table that has assigned none is missing. */
 export type LastIds = Readonly<Record<string, number>>;
 
-/** How much a page may hold; a larger record has a page of its own. */
+/** The limits of a page; its last record may exceed `bytes`. */
 export const PAGE = { records: 2_048, bytes: 1_048_576 };
 
-/** No id is greater. */
+/** The largest id, and so the end of the last page. */
 export const END = Number.MAX_SAFE_INTEGER;
 
-/** The largest id that is imported. It leaves 2^52 greater ids that JSON can represent exactly. */
+/** The largest id that is imported. The 2^52 - 1 ids up to {@link END} remain for new records. */
 export const MAX_IMPORTED_ID = 2 ** 52;
 
 /** The SQL condition of a page. Its parameter is [the id before the page, its last id] in JSON. */
@@ -32,7 +32,10 @@ export async function storedResources({ read }: Source): Promise<readonly Resour
   return RESOURCES.filter(({ table, blocks }) => names.has(table) || names.has(blocks));
 }
 
-/** Counts the records of each resource. Rejects for an id that JSON cannot represent exactly. */
+/**
+ * Counts the records of each resource. Rejects with {@link DatabaseUnusable} if an id is beyond
+ * {@link END}, because JSON may not represent it exactly.
+ */
 export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {
   const counts = await Promise.all(
     resources.map(async ({ table }) => {
@@ -41,7 +44,7 @@ export async function countsOf({ read }: Source, resources: readonly Resource[])
       });
       if (row?.beyond === 1)
         throw new DatabaseUnusable(
-          `${table} has an id beyond ${END}, which this program never gives`,
+          `${table} has an id beyond ${END}, which this program never assigns`,
         );
       return [table, Number(row?.count)] as const;
     }),
@@ -54,14 +57,17 @@ export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Returns the counts as text, as in "2 notes, 0 tags". */
-export function inWords(counts: Counts): string {
+/** Formats the counts, as in "2 notes, 0 tags". */
+export function formatCounts(counts: Counts): string {
   return Object.entries(counts)
     .map(([table, count]) => `${formatNumber(count)} ${table}`)
     .join(', ');
 }
 
-/** Resolves with the last id of the page after `after`, or {@link END}, and its record count. */
+/**
+ * Resolves with the last id and the record count of the page that begins after the id `after`;
+ * with {@link END} and 0 if no records follow.
+ */
 export async function nextPage(
   { read }: Source,
   resource: Resource,

@@ -24,7 +24,10 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 
-/** Throws forbidden unless the host is a loopback name, one of `hosts` (no ports), or missing. */
+/**
+ * Throws forbidden unless the host is missing, a loopback name, or one of `hosts`, which have no
+ * ports.
+ */
 export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
   const name = hostOf(message)
     .replace(/\.?(?::\d*)?$/, '')
@@ -34,7 +37,7 @@ export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>):
   }
 }
 
-/** Whether a browser sent this write on behalf of a site that is not in `origins`. */
+/** Whether a browser sent this write for an origin that is neither our own nor in `origins`. */
 export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<string>): boolean {
   const { method, headers } = message;
   if (SAFE_METHODS.has(method)) return false;
@@ -43,11 +46,11 @@ export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<st
   if (origin === undefined && site === undefined) return false;
   if (origin !== undefined && origins.has(origin)) return false;
   return site === undefined
-    ? !isOriginOf(hostOf(message), origin)
+    ? !isHostOf(hostOf(message), origin)
     : site === 'cross-site' || site === 'same-site';
 }
 
-/** Returns the headers that let a page of `origins` read the answer. */
+/** Returns the headers that let a page of `origins` read the answer, or only `vary` for others. */
 export function corsHeaders(
   { headers }: IncomingMessage,
   origins: ReadonlySet<string>,
@@ -77,7 +80,8 @@ function hostOf({ url = '', headers }: IncomingMessage): string {
   return ABSOLUTE.exec(url)?.[1] ?? headers.host ?? '';
 }
 
-function isOriginOf(host: string, origin = ''): boolean {
+/** Whether `origin` has this host and port; `URL` removes a default port. */
+function isHostOf(host: string, origin = ''): boolean {
   if (host === '' || !/^https?:/.test(origin) || !URL.canParse(origin)) return false;
   const { protocol, host: expected } = new URL(origin);
   const own = `${protocol}//${host}`;

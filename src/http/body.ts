@@ -7,7 +7,7 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
-/** This many chunks are copied into one: each chunk keeps a whole network read in memory. */
+/** Chunks are joined whenever there are this many: each keeps a whole network read in memory. */
 const MAX_CHUNKS = 256;
 
 /** Whether the request has a body (RFC 9112, section 6.3). */
@@ -73,7 +73,7 @@ export function readBody(
       complete();
     }
 
-    // A client that disconnected while the guard was deciding causes no further event.
+    // If the client disconnected before this call, the message emits no further event.
     if (message.destroyed) onClose();
     else message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });

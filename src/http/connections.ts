@@ -1,22 +1,22 @@
-// The open connections of a server: the latest request of each, and whether it waits for the
-// answer to the request before.
+// Tracks the open connections of a server and their latest requests. A pipelined request waits
+// until the previous one has been answered.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The latest request of a connection that has not been answered completely. */
-export interface Connection {
+/** The latest request on a connection, kept until it and its answer are complete. */
+export interface LatestRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** The response that must go out before this one. */
+  /** The response that must be sent before `response`. */
   readonly previous: ServerResponse | undefined;
 }
 
 /** All connections of one server. */
 export class Connections {
-  readonly #latest = new Map<Duplex, Connection | undefined>();
-  /** The connections on which a request waits for the response to the request before. */
+  readonly #latest = new Map<Duplex, LatestRequest | undefined>();
+  /** The connections on which a request waits for the previous response. */
   readonly #waiting = new Set<Duplex>();
   /** How many connections have been accepted so far. */
   accepted = 0;
@@ -29,17 +29,17 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket after each request. While one waits, nothing more may be read, because
-    // requests behind one slow answer could fill the memory.
+    // Node resumes a socket after each request. It must not read on while a request waits, because
+    // requests queued behind a slow answer could fill the memory.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
-  /** Returns the latest request of a connection, if it has not been answered completely. */
-  latest(socket: Duplex): Connection | undefined {
+  /** Returns the latest request on a connection, unless it and its answer are complete. */
+  latest(socket: Duplex): LatestRequest | undefined {
     return this.#latest.get(socket);
   }
 
-  /** Registers a request and returns the response that must go out before its own. */
+  /** Registers a request and returns the response that must be sent before `response`. */
   begin(
     message: IncomingMessage,
     response: ServerResponse,
@@ -57,21 +57,22 @@ export class Connections {
   }
 
   /**
-   * Calls `next` when `previous` is complete, because a read may depend on the write before it (RFC
-   * 9112, section 9.3.2). Never calls it if the connection ended with `previous`.
+   * Calls `next` when `previous` is closed, because a read may depend on the write before it (RFC
+   * 9112, section 9.3.2). Never calls it if nothing more can be sent by then.
    */
   runAfter(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
-    // Until it is closed, a finished response may still end the connection.
+    // A response that is finished but not closed may still end the connection.
     if (!previous || previous.closed) {
       if (socket.writable) next();
       return;
     }
-    const last = this.#latest.get(socket);
+    const latest = this.#latest.get(socket);
     this.#waiting.add(socket);
     socket.pause();
     previous.once('close', () => {
       const current = this.#latest.get(socket);
-      if (!current || current === last) {
+      // Otherwise a later request waits for this one.
+      if (!current || current === latest) {
         this.#waiting.delete(socket);
         socket.resume();
       }
@@ -79,7 +80,7 @@ export class Connections {
     });
   }
 
-  /** Adds `connection: close` to every answer that has not begun. */
+  /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
   announceClose(): void {
     for (const latest of this.#latest.values()) {
       if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
@@ -98,7 +99,7 @@ export class Connections {
     }
   }
 
-  /** Destroys the connections that have not sent a byte; Node would wait for them. */
+  /** Destroys the connections that have sent no byte; http.Server.close() would wait for them. */
   destroySilent(): void {
     for (const [socket, latest] of this.#latest) {
       if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();

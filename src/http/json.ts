@@ -7,9 +7,9 @@ import { Problem } from './problem.ts';
 export const MAX_NESTING_LEVELS = 1_000;
 
 /**
- * Parses a JSON text as `JSON.parse` does, but an integer in the form of a float (`4.0`, `4e0`)
- * becomes null, so that no schema accepts it as an integer. Throws bad-request if the bytes are not
- * UTF-8, not JSON, or nested too deeply.
+ * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
+ * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
+ * too. Throws bad-request if the bytes are not UTF-8, not JSON, or nested too deeply.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
@@ -25,14 +25,14 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Whether a text could be nested too deeply or contain a float; most bodies could not. */
+/** Whether the text could be nested too deeply or contain a float. Most bodies need no check. */
 function needsCheck(text: string): boolean {
   return text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
 }
 
 /**
- * Limits the nesting and replaces integers that are written as floats. It replaces whole tokens
- * only, so a valid text stays valid and an invalid one invalid.
+ * Limits the nesting and replaces integers in the form of floats with null. It replaces only whole
+ * tokens: a valid text remains valid, and an invalid text remains invalid.
  */
 function checkTokens(text: string): string {
   const token = /["[\]{}]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -49,7 +49,7 @@ function checkTokens(text: string): string {
         throw new Problem('bad-request', 'The body is nested too deeply.');
     } else if (found === ']' || found === '}') {
       depth -= 1;
-    } else if (isIntegralFloat(found)) {
+    } else if (isForbiddenFloat(found)) {
       checked += `${text.slice(copied, match.index)}null`;
       copied = token.lastIndex;
     }
@@ -57,14 +57,14 @@ function checkTokens(text: string): string {
   return copied === 0 ? text : checked + text.slice(copied);
 }
 
-/** Whether a number is written as a float but its value is an integer or not finite. */
-function isIntegralFloat(text: string): boolean {
+/** Whether a number has the form of a float, but its value is an integer or overflows. */
+function isForbiddenFloat(text: string): boolean {
   if (!/[.eE]/.test(text)) return false;
   const value = Number(text);
   return Number.isInteger(value) || !Number.isFinite(value);
 }
 
-/** Returns the index after the closing quote of the string at `start`, or the end of the text. */
+/** Returns the end of the string whose first character is at `start`, including its quote. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;

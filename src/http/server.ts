@@ -1,5 +1,6 @@
-// Wraps node:http and closes its gaps: pipelined requests are answered in order, malformed ones get
-// a problem, and a stop loses no request. dispatch.ts handles the well-formed requests.
+// Wraps node:http and closes its gaps: it handles pipelined requests one after another, answers
+// malformed ones with problem details, and finishes requests before it stops. dispatch.ts handles
+// the well-formed requests.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -13,7 +14,7 @@ import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { hasUnambiguousEnd } from './body.ts';
-import { type Connection, Connections } from './connections.ts';
+import { Connections, type LatestRequest } from './connections.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
@@ -23,8 +24,9 @@ import type { RequestListener } from './route.ts';
 /** What the server depends on. */
 export interface HttpServerOptions {
   readonly onRequest: RequestListener;
-  /** Called for each answer to input that node:http could not parse into a request. */
+  /** Called for each answer that the server itself sends: to malformed or late input or CONNECT. */
   readonly onRefused: (requestId: string, problem: Problem) => void;
+  /** Returns the URI with which the `type` of every problem begins. */
   readonly problemBase: () => string;
   readonly limits?: typeof HTTP_LIMITS;
 }
@@ -47,12 +49,12 @@ export class HttpServer {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
-      // request-checks.ts refuses a missing host with a body.
+      // Node would refuse a missing host without problem details; request-checks.ts sends them.
       requireHostHeader: false,
     });
     this.#server.maxConnections = limits.connections;
     this.#server.timeout = limits.stalledMs;
-    // Otherwise Node silently drops headers, such as a second host; request-checks.ts counts them.
+    // Node would drop headers beyond a limit, perhaps a second host; request-checks.ts counts them.
     this.#server.maxHeadersCount = 0;
     this.#listenToEvents();
   }
@@ -77,7 +79,7 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });
-    // closeAllConnections() would miss those with a CONNECT.
+    // http.Server.closeAllConnections() would miss the connections that sent a CONNECT.
     const deadline = setTimeout(() => this.#connections.destroyAll(), this.#limits.closeMs);
     await this.#connections.flushed();
     // A client may have sent another request before it read `connection: close`.
@@ -124,7 +126,7 @@ export class HttpServer {
   }
 
   #answerParseError(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // After a refusal, everything that follows is unreadable too.
+    // The connection is ending, so no error in the rest of its input can be answered.
     if (socket.writableEnded) return;
     const latest = this.#connections.latest(socket);
     const problem = problemOf(error);
@@ -133,14 +135,17 @@ export class HttpServer {
     } else if (latest?.response.headersSent) {
       this.#end(socket);
     } else {
-      // The body of the latest request is malformed, so this is the answer to that request.
+      // The input ends or is malformed before the latest request, if any, is complete.
       const refuse = () => this.#refuse(socket, problem, latest);
       this.#connections.runAfter(socket, latest?.previous, refuse);
     }
   }
 
-  /** Answers input for which Node has created no response, or for which it is too late. */
-  #refuse(socket: Duplex, problem: Problem, latest?: Connection): void {
+  /**
+   * Writes an answer directly to the socket, because Node has created no ServerResponse or a
+   * handler may be using it. `latest` is the request that is answered, if its headers were parsed.
+   */
+  #refuse(socket: Duplex, problem: Problem, latest?: LatestRequest): void {
     if (!socket.writable || problem.cause === 'ECONNRESET') {
       socket.destroy();
       return;
@@ -152,7 +157,10 @@ export class HttpServer {
     this.#options.onRefused(requestId, problem);
   }
 
-  /** Sends `text` and ends the connection, but keeps reading: a reset could destroy the answer. */
+  /**
+   * Sends `text` and ends the connection, but keeps reading for `lingerMs`: unread input would
+   * cause a reset, which could destroy the answer.
+   */
   #end(socket: Duplex, text = ''): void {
     socket.end(text);
     socket.resume();

@@ -22,7 +22,10 @@ interface Variant {
   readonly headers: readonly string[];
 }
 
-/** Returns the server of `asset`, with `headers` (flat). It sends 304 for a current copy. */
+/**
+ * Returns the server of `asset`. It adds `headers` (flat: name, value, name, value) to each reply
+ * and sends 304 if the client has the current version.
+ */
 export function serveAsset(asset: Asset, headers: readonly string[]): AssetServer {
   const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
   const plain = createVariant('identity', asset.bytes, hash, headers);

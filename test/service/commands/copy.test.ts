@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inWords } from '../../../src/commands/walk.ts';
+import { formatCounts } from '../../../src/commands/walk.ts';
 import { runCommand } from '../../support/command.ts';
 import { NO_RECORDS, newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
@@ -14,7 +14,7 @@ import { startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 /** The counts of 1,100 notes with what {@link filledFile} adds. */
-const FILLED = inWords({ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1 });
+const FILLED = formatCounts({ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1 });
 
 const NOTE = { title: 'a', body: 'b' };
 

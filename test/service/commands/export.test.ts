@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { exportLines } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
-import { inWords } from '../../../src/commands/walk.ts';
+import { formatCounts } from '../../../src/commands/walk.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { locationOf, NO_RECORDS, newFile } from '../../support/databases.ts';
 import { clusterAddress } from '../../support/engine.ts';
@@ -20,7 +20,7 @@ import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 /** The counts of 1,100 notes with what {@link filledFile} adds. */
-const FILLED = inWords({ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1 });
+const FILLED = formatCounts({ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1 });
 
 const NOTE = { title: 'a', body: 'b' };
 const QUIET = { isTerminal: false, write() {} };

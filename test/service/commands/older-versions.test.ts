@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
-import { inWords } from '../../../src/commands/walk.ts';
+import { formatCounts } from '../../../src/commands/walk.ts';
 import {
   change,
   NO_RECORDS,
@@ -37,7 +37,7 @@ test('older versions: check finds a fault, but not the missing tables', async (t
   const file = await olderFile(t);
   assert.deepEqual(await checkFile(file), []);
   await writeForeignFile(file, 'UPDATE note_blocks SET count = 3');
-  assert.deepEqual(await checkFile(file), ['note_blocks: block 0 says 3 records, there are 16']);
+  assert.deepEqual(await checkFile(file), ['note_blocks: block 0 counts 3 records, but there are 16']);
 });
 
 test('older versions: half of a resource is a fault', async (t) => {
@@ -63,7 +63,7 @@ test('older versions: an export is imported into the current one', async (t) => 
 
 test('older versions: a copy has the current version and no tags', async (t) => {
   const [file, to] = [await olderFile(t), newFile(t)];
-  const done = `${file} and ${to} have the same content: ${inWords(COUNTS)}`;
+  const done = `${file} and ${to} have the same content: ${formatCounts(COUNTS)}`;
   for (const run of ['first', 'second']) assert.equal(await copy(file, to), done, run);
   await change(await openDatabase(t, to), `INSERT INTO tags (name) VALUES ('a')`);
 });
