@@ -23,6 +23,7 @@ const ajv = new Ajv2020({ strict: true, allErrors: true, validateSchema: false }
 formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
 ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
+ajv.addFormat('int64', true);
 ajv.addSchema(contract, 'contract');
 
 const validators = new Map<string, ValidateFunction>();
