@@ -48,6 +48,8 @@ class Validators {
     for (const ajv of Object.values(this.#ajvs)) {
       ajv.addVocabulary(DOCUMENT_KEYWORDS);
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
+      // For code generators. The bounds say which integers are accepted.
+      ajv.addFormat('int64', true);
       ajv.addSchema(document, CONTRACT_ID);
     }
   }

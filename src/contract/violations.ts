@@ -48,7 +48,7 @@ function toViolation(error: SchemaError): Violation {
 
 /** Returns what a violated rule requires, as the end of a sentence: `must be ...`. */
 export function describeRule({ keyword, params, message = 'is not valid' }: SchemaError): string {
-  if (keyword === 'pattern' && params.pattern === '\\S') return 'must not be blank';
+  if (keyword === 'pattern' && params.pattern === '^\\s*\\S') return 'must not be blank';
   if (keyword === 'format' && params.format === 'well-formed') {
     return 'must be valid Unicode, without lone surrogates';
   }

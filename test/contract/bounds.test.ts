@@ -8,9 +8,9 @@ import { at, contract, resolve } from '../support/contract.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
-const TEXT = { minLength: 1, pattern: '\\S', format: 'well-formed' };
+const TEXT = { minLength: 1, pattern: '^\\s*\\S', format: 'well-formed' };
 const LIMIT = { minimum: 1, maximum: 100, default: 20 };
-const OFFSET = { minimum: 0, maximum: LARGEST, default: 0 };
+const OFFSET = { format: 'int64', minimum: 0, maximum: LARGEST, default: 0 };
 
 /** The rules for the input of each operation. */
 const DEMANDED: Record<string, Record<string, Schema>> = {
@@ -28,7 +28,7 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
   runCounter: { workers: { minimum: 1, maximum: 16 }, count: { minimum: 1, maximum: 1_000 } },
   runSemaphore: {
     task_ids: { maxItems: 50 },
-    'task_ids/items': { minimum: -LARGEST, maximum: LARGEST },
+    'task_ids/items': { format: 'int64', minimum: -LARGEST, maximum: LARGEST },
     concurrency_limit: { minimum: 1, maximum: 8 },
   },
   runEvent: { payload: { maxLength: 500, format: 'well-formed' } },
@@ -136,6 +136,17 @@ test('bounds: no schema accepts floats or null', () => {
     assert.ok(!((schema.enum ?? []) as unknown[]).includes(null), text);
   }
   assert.ok(count > 100);
+});
+
+test('bounds: integers that may exceed 32 bits say so', () => {
+  let large = 0;
+  for (const schema of schemas()) {
+    if (schema.type !== 'integer' || 'const' in schema) continue;
+    const isLarge = Number(schema.maximum ?? Infinity) > 2 ** 31 - 1;
+    assert.equal(schema.format, isLarge ? 'int64' : undefined, JSON.stringify(schema));
+    large += isLarge ? 1 : 0;
+  }
+  assert.ok(large > 6, String(large));
 });
 
 test('bounds: null is refused in every member of every body', () => {

@@ -158,7 +158,7 @@ test('docs page: the keyboard leads to an operation and its answer', { skip }, a
   await operation.locator('.live-responses-table', { hasText: '201' }).waitFor();
   await tabTo(page, operation.locator('.problems summary'));
   await page.keyboard.press('Enter');
-  await tabTo(page, operation.getByRole('link', { name: '401 Unauthorized' }));
+  await tabTo(page, operation.getByRole('link', { name: '400 Bad Request' }));
   assert.deepEqual(faults, []);
 });
 

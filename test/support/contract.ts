@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { type ProblemSlug, problemTitle, problemTypes } from '../../src/http/problem.ts';
 import type { Answer } from './http.ts';
 
 type Json = Record<string, unknown>;
@@ -23,6 +24,7 @@ const ajv = new Ajv2020({ strict: true, allErrors: true, validateSchema: false }
 formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
 ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
+ajv.addFormat('int64', true);
 ajv.addSchema(contract, 'contract');
 
 const validators = new Map<string, ValidateFunction>();
@@ -44,12 +46,25 @@ function targetOf(pointer: string): string {
   return $ref && Object.keys(rest).length === 0 ? targetOf($ref.slice(1)) : pointer;
 }
 
+/** The problems of the default response, as examples of all their statuses. */
+export const defaultProblems = Object.values(
+  at('/components/responses/ProblemResponse/content/application~1problem+json/examples') as object,
+) as readonly { description: string; value: { status: number } }[];
+
+/** The headers that the default response has with some statuses only. */
+const HEADERS_BY_STATUS: Readonly<Record<number, readonly string[]>> = {
+  401: ['www-authenticate'],
+  405: ['allow'],
+  429: ['retry-after', 'ratelimit', 'ratelimit-policy'],
+  503: ['retry-after'],
+};
+
 /** Asserts that the contract declares the answer to `method` and `path`, which may have a query. */
 export function assertFitsContract(method: string, path: string, answer: Answer): void {
   const label = `${method} ${path.slice(0, 80)} -> ${answer.status}`;
   assert.match(String(answer.headers['x-request-id']), /^[A-Za-z0-9._-]{1,128}$/, label);
   assert.equal(answer.headers['x-content-type-options'], 'nosniff', label);
-  if (answer.status >= 400) assert.equal(answer.headers['cache-control'], 'no-store', label);
+  if (answer.status >= 400) assertError(method, answer, label);
   if (answer.status === 204 || answer.status === 304) assert.equal(answer.bytes.length, 0, label);
   else assert.ok(answer.headers['content-length'] !== undefined, `${label}: no content-length`);
   if (method === 'OPTIONS' && answer.status === 204) {
@@ -65,13 +80,36 @@ export function assertFitsContract(method: string, path: string, answer: Answer)
       assertValid('/components/schemas/Problem', JSON.parse(answer.text), label);
     return;
   }
-  const pointer = resolve(`${operation}/responses/${answer.status}`);
+  const pointer = responseAt(operation, answer.status);
   assert.ok(pointer, `${label}: the contract does not declare this status`);
   const declared = at(pointer) as { headers?: Json; content?: Json };
   for (const name of Object.keys(declared.headers ?? {})) {
     assertHeader(`${pointer}/headers/${name}`, name, answer, label);
   }
   if (method !== 'HEAD') assertBody(pointer, declared.content, answer, label);
+}
+
+/** Asserts what all errors have in common, and that a problem's type, title and status agree. */
+function assertError(method: string, { status, headers, text }: Answer, label: string): void {
+  assert.equal(headers['cache-control'], 'no-store', label);
+  for (const name of HEADERS_BY_STATUS[status] ?? []) {
+    assert.ok(headers[name] !== undefined, `${label}: header ${name} is missing`);
+  }
+  if (method === 'HEAD' || headers['content-type'] !== 'application/problem+json') return;
+  const problem = JSON.parse(text) as { type: string; title: string; status: number };
+  const slug = problem.type.slice(problem.type.lastIndexOf('/') + 1) as ProblemSlug;
+  assert.equal(problemTypes[slug]?.status, status, `${label}: ${problem.type}`);
+  assert.deepEqual([problem.title, problem.status], [problemTitle(slug), status], label);
+}
+
+/** Returns the pointer to the response of an operation; the default is that of its problems only. */
+function responseAt(operation: string, status: number): string | undefined {
+  const { security } = at(operation) as { security?: readonly object[] };
+  const isCommon =
+    defaultProblems.some(({ value }) => value.status === status) &&
+    (status !== 401 || security?.length !== 0);
+  const own = resolve(`${operation}/responses/${status}`);
+  return own ?? (isCommon ? resolve(`${operation}/responses/default`) : undefined);
 }
 
 function assertHeader(pointer: string, name: string, { headers }: Answer, label: string): void {

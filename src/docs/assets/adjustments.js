@@ -66,7 +66,7 @@ export function adjustments({ React }) {
     response.get('content')?.size === 1 &&
     response.getIn(['content', 'application/problem+json', 'examples'])?.first();
 
-  /** Most operations can answer with fifteen problems, so these are collapsed into one line. */
+  /** Problems are collapsed into one line. The default ones have their list on the page. */
   const withProblemsFolded =
     (Responses, { getComponent }) =>
     (props) => {
@@ -75,10 +75,14 @@ export function adjustments({ React }) {
       const items = problems.entrySeq().map(([status, response]) => {
         const { type, title } = problemOf(response).get('value').toJS();
         const slug = type.slice(type.lastIndexOf('/') + 1);
+        const [href, name] =
+          status === 'default'
+            ? ['#problems', 'Other problems']
+            : [`problems/${slug}`, `${status} ${title}`];
         return createElement(
           'li',
           { key: status },
-          createElement('a', { href: `problems/${slug}` }, `${status} ${title}`),
+          createElement('a', { href, className: 'noZensmooth' }, name),
           createElement(Markdown, { source: response.get('description') }),
         );
       });
@@ -94,7 +98,7 @@ export function adjustments({ React }) {
           createElement(
             'details',
             { className: 'problems' },
-            createElement('summary', null, `${problems.size} problems can be the answer instead`),
+            createElement('summary', null, 'Problems that can be the answer instead'),
             createElement('ul', null, items),
           ),
       );

@@ -37,7 +37,9 @@ test('older versions: check finds a fault, but not the missing tables', async (t
   const file = await olderFile(t);
   assert.deepEqual(await checkFile(file), []);
   await writeForeignFile(file, 'UPDATE note_blocks SET count = 3');
-  assert.deepEqual(await checkFile(file), ['note_blocks: block 0 counts 3 records, but there are 16']);
+  assert.deepEqual(await checkFile(file), [
+    'note_blocks: block 0 counts 3 records, but there are 16',
+  ]);
 });
 
 test('older versions: half of a resource is a fault', async (t) => {

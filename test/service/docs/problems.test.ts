@@ -112,36 +112,41 @@ const last = (line: string, body = '', ...headers: string[]) =>
 
 /** A request for each example, by the response and the name of the example. */
 const REQUESTS: Record<string, string> = {
-  'BadRequest notJson': last('POST /notes', '{'),
-  'BadRequest noTasks': last('POST /semaphore/run', '{"task_ids":[],"concurrency_limit":1}'),
-  'BadRequest noItems': last('POST /pool/run', '{"items":[]}'),
-  'Forbidden crossSite': last('POST /notes', '{}', 'sec-fetch-site: cross-site'),
-  'NotFound note': last('GET /notes/42'),
-  'NotFound tag': last('GET /tags/42'),
-  'NotFound comment': last('GET /notes/1/comments/42'),
-  'NotFound path': last('GET /nowhere'),
-  'MethodNotAllowed patch': last('PATCH /notes'),
-  'PayloadTooLarge tooLarge': last('POST /notes', '', 'content-length: 1048577'),
-  'UnsupportedMediaType form': last(
+  'BadRequestResponse notJson': last('POST /notes', '{'),
+  'BadRequestResponse noTasks': last(
+    'POST /semaphore/run',
+    '{"task_ids":[],"concurrency_limit":1}',
+  ),
+  'BadRequestResponse noItems': last('POST /pool/run', '{"items":[]}'),
+  'ProblemResponse badRequest': 'nonsense\r\n\r\n',
+  'ProblemResponse payloadTooLarge': last('GET /notes', '', 'content-length: 1048577'),
+  'ProblemResponse forbidden': last('POST /notes', '{}', 'sec-fetch-site: cross-site'),
+  'NotFoundResponse note': last('GET /notes/42'),
+  'NotFoundResponse tag': last('GET /tags/42'),
+  'NotFoundResponse comment': last('GET /notes/1/comments/42'),
+  'NotFoundResponse path': last('GET /nowhere'),
+  'ProblemResponse methodNotAllowed': last('PATCH /notes'),
+  'PayloadTooLargeResponse tooLarge': last('POST /notes', '', 'content-length: 1048577'),
+  'UnsupportedMediaTypeResponse form': last(
     'POST /notes',
     'a=b',
     'content-type: application/x-www-form-urlencoded',
   ),
-  'ExpectationFailed unknown': last('GET /notes', '', 'expect: a miracle'),
-  'ValidationFailed body': last('POST /notes', '{"title":"a"}'),
-  'ValidationFailed query': last('GET /notes?limit=a'),
-  'ValidationFailed path': last('GET /notes/a'),
-  'RequestHeaderFieldsTooLarge tooLarge': last('GET /notes', '', `x: ${'x'.repeat(20_000)}`),
-  'NotImplemented transferCoding': last('POST /notes', '', 'transfer-encoding: gzip, chunked'),
-  'HttpVersionNotSupported two':
+  'ProblemResponse expectationFailed': last('GET /notes', '', 'expect: a miracle'),
+  'ValidationFailedResponse body': last('POST /notes', '{"title":"a"}'),
+  'ValidationFailedResponse query': last('GET /notes?limit=a'),
+  'ValidationFailedResponse path': last('GET /notes/a'),
+  'ProblemResponse requestHeaderFieldsTooLarge': last('GET /notes', '', `x: ${'x'.repeat(20_000)}`),
+  'ProblemResponse notImplemented': last('POST /notes', '', 'transfer-encoding: gzip, chunked'),
+  'ProblemResponse httpVersionNotSupported':
     'GET /notes HTTP/2.0\r\nhost: localhost\r\nconnection: close\r\n\r\n',
 };
 
 /** Examples that no single request causes; their text is in the code. */
-const IN_CODE = [/^RequestTimeout /, /^InternalServerError /, /^ServiceUnavailable /];
+const IN_CODE = [/ requestTimeout$/, / internalServerError$/, / serviceUnavailable$/];
 
 /** Examples that depend on keys and rates. */
-const GUARDED = [/^Unauthorized /, /^TooManyRequests /];
+const GUARDED = [/ unauthorized$/, / tooManyRequests$/];
 
 interface Media {
   readonly examples?: Readonly<Record<string, { readonly value: { readonly detail: string } }>>;
@@ -185,12 +190,12 @@ test('problem examples: keys and rates', async (t) => {
   const service = await startService(t, { apiKeys: ['key'], rateLimit: 1 });
   const shown = (pattern: RegExp) => examples.find(([name]) => pattern.test(name))?.[1].detail;
   const refused = await exchange(service, last('GET /notes'));
-  assert.equal(JSON.parse(refused.body).detail, shown(/^Unauthorized /));
+  assert.equal(JSON.parse(refused.body).detail, shown(/ unauthorized$/));
   for (const count of [1, 2]) {
     const { body } = await exchange(service, last('GET /notes', '', 'x-api-key: key'));
     const untimed = (detail = '') => detail.replace(/\d+ seconds?/, 'N seconds');
     if (count === 2)
-      assert.equal(untimed(JSON.parse(body).detail), untimed(shown(/^TooManyRequests /)));
+      assert.equal(untimed(JSON.parse(body).detail), untimed(shown(/ tooManyRequests$/)));
   }
 });
 

@@ -1,0 +1,49 @@
+// The client that oapi-codegen generates, used against the service whose URL is the argument.
+package main
+
+import (
+	"context"
+	"log"
+	"net/http"
+	"os"
+
+	"clients/notes"
+)
+
+const large = 5_000_000_000
+
+func main() {
+	client, err := notes.NewClientWithResponses(os.Args[1])
+	check(err == nil, err)
+	ctx := context.Background()
+
+	list, err := client.ListNotesWithResponse(ctx, &notes.ListNotesParams{})
+	check(err == nil && list.JSON200 != nil, err, list)
+	check(list.JSON200.Items[0].Id == large, list.JSON200)
+
+	input := notes.NoteInput{Title: "from Go", Body: "body"}
+	created, err := client.CreateNoteWithResponse(ctx, input)
+	check(err == nil && created.JSON201 != nil, err, created)
+	check(created.JSON201.Id > large && created.JSON201.Title == input.Title, created.JSON201)
+
+	read, err := client.GetNoteWithResponse(ctx, created.JSON201.Id)
+	check(err == nil && read.JSON200 != nil && *read.JSON200 == *created.JSON201, err, read)
+
+	missing, err := client.GetNoteWithResponse(ctx, 42)
+	check(err == nil && missing.ApplicationproblemJSON404 != nil, err, missing)
+	check(missing.ApplicationproblemJSON404.Status == 404, missing)
+
+	expect := func(_ context.Context, request *http.Request) error {
+		request.Header.Set("expect", "a miracle")
+		return nil
+	}
+	other, err := client.GetNoteWithResponse(ctx, large, expect)
+	check(err == nil && other.ApplicationproblemJSONDefault != nil, err, other)
+	check(other.ApplicationproblemJSONDefault.Status == 417, other)
+}
+
+func check(ok bool, seen ...any) {
+	if !ok {
+		log.Fatalln(seen...)
+	}
+}

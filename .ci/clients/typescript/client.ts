@@ -1,0 +1,25 @@
+// Uses the types that openapi-typescript generates. The test is that this compiles strictly.
+import type { components, operations, paths } from './notes.js';
+
+type Note = components['schemas']['Note'];
+type Page = paths['/notes']['get']['responses'][200]['content']['application/json'];
+type GetNote = operations['getNote']['responses'];
+type NotFound = GetNote[404]['content']['application/problem+json'];
+type OtherProblem = GetNote['default']['content']['application/problem+json'];
+type NoteInput = operations['createNote']['requestBody']['content']['application/json'];
+
+export async function titles(url: string): Promise<string[]> {
+  const page = (await (await fetch(`${url}/notes`)).json()) as Page;
+  return page.items.map(({ title }: Note) => title);
+}
+
+export function copy({ title, body }: Note): NoteInput {
+  return { title, body };
+}
+
+export function explain(problem: NotFound | OtherProblem): string {
+  return `${problem.status} ${problem.detail}: ${problem.type}`;
+}
+
+// @ts-expect-error A note needs a body.
+export const incomplete: NoteInput = { title: 'a' };

@@ -1,0 +1,63 @@
+// The check that every answer of the tests passes: it accepts what the contract declares, and the
+// default response for the common problems only.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ProblemSlug, problemTitle, problemTypes } from '../../src/http/problem.ts';
+import { assertFitsContract } from '../support/contract.ts';
+import type { Answer } from '../support/http.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Returns an answer with the headers that all answers have. */
+function answerWith(status: number, type: string, json: unknown, extra: Headers = {}): Answer {
+  const bytes = Buffer.from(JSON.stringify(json));
+  const headers = {
+    'x-request-id': 'test',
+    'x-content-type-options': 'nosniff',
+    'content-type': type,
+    'content-length': String(bytes.length),
+    ...(status >= 400 ? { 'cache-control': 'no-store' } : {}),
+    ...extra,
+  };
+  return { status, headers, bytes, text: bytes.toString(), json };
+}
+
+/** Returns the answer for a problem; `changes` are made to its body. */
+function problem(slug: ProblemSlug, headers: Headers = {}, changes: object = {}): Answer {
+  const { status } = problemTypes[slug];
+  const type = `http://127.0.0.1:3000/problems/${slug}`;
+  const body = { type, title: problemTitle(slug), status, detail: 'Why.', ...changes };
+  return answerWith(status, 'application/problem+json', body, headers);
+}
+
+const retry = { 'retry-after': '1' };
+
+test('answers: own problems and common ones are accepted', () => {
+  assertFitsContract('GET', '/notes/1', problem('not-found'));
+  assertFitsContract('GET', '/notes/1', problem('service-unavailable', retry));
+  assertFitsContract('GET', '/notes', problem('unauthorized', { 'www-authenticate': 'Bearer' }));
+});
+
+test('answers: anything else is refused', () => {
+  const note = { id: 1, title: 'a', body: 'b' };
+  const refused: [string, string, Answer, RegExp][] = [
+    ['GET', '/notes/1', answerWith(202, 'application/json', note), /declare this status/],
+    ['GET', '/notes/1', answerWith(503, 'text/plain', 'no', retry), /media type/],
+    ['GET', '/notes', problem('not-found'), /declare this status/],
+    ['GET', '/notes/1', problem('unsupported-media-type'), /declare this status/],
+    ['GET', '/docs', problem('unauthorized', { 'www-authenticate': 'Bearer' }), /this status/],
+    ['GET', '/notes', problem('unauthorized'), /www-authenticate is missing/],
+    ['GET', '/notes', problem('unauthorized', { 'www-authenticate': 'Basic' }), /must match/],
+    ['PATCH', '/notes', problem('method-not-allowed'), /allow is missing/],
+    ['GET', '/notes', problem('too-many-requests', retry), /ratelimit is missing/],
+    ['GET', '/notes', problem('service-unavailable'), /retry-after is missing/],
+    ['GET', '/notes', problem('forbidden', {}, { title: 'No' }), /'No'/],
+    ['GET', '/notes', problem('forbidden', {}, { status: 500 }), /500/],
+    ['GET', '/notes', problem('forbidden', {}, { type: 'x:/problems/other' }), /other/],
+    ['GET', '/notes', problem('forbidden', {}, { cause: 'secret' }), /additional/],
+    ['GET', '/notes', problem('forbidden', { 'cache-control': 'public' }), /no-store/],
+  ];
+  for (const [method, path, answer, reason] of refused) {
+    assert.throws(() => assertFitsContract(method, path, answer), reason, String(reason));
+  }
+});
