@@ -25,7 +25,7 @@ import {
   loadDocumentation,
 } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
-import { problemRoute } from './routes/problems.ts';
+import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batcher.ts';
 import {
@@ -172,8 +172,8 @@ export class App {
       ...[...tables].flatMap(([resource, table]) =>
         recordRoutes(resource, table, findTable(resource.owner), prefix),
       ),
-      ...docsRoutes(documentation, contract, this.#bases),
-      problemRoute(contract),
+      ...docsRoutes(documentation, contract, this.#bases, this.#keys !== undefined),
+      ...problemRoutes(contract),
     ];
   }
 }

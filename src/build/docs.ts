@@ -9,7 +9,11 @@ import { writeAsset } from './assets.ts';
 export async function bundleDocs(source: URL, target: URL): Promise<void> {
   const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
   const swaggerUi = pathToFileURL(manifest);
-  const folders = { project: source, 'swagger-ui': new URL('.', swaggerUi) };
+  const folders = {
+    project: source,
+    compiler: new URL('../', target),
+    'swagger-ui': new URL('.', swaggerUi),
+  };
   await mkdir(target, { recursive: true });
   await copyFile(new URL('LICENSE', swaggerUi), new URL('swagger-ui.LICENSE', target));
   for (const { name, origin } of DOCS_FILES) {

@@ -1,10 +1,10 @@
-// The files of the docs pages, which the build gathers from two origins.
+// The files of the docs pages, which the build gathers from several origins.
 
 /** A file of the docs pages: its name in /docs/{asset}, its media type and its origin. */
 export interface DocsFile {
   readonly name: string;
   readonly type: string;
-  readonly origin: 'project' | 'swagger-ui';
+  readonly origin: 'project' | 'compiler' | 'swagger-ui';
 }
 
 const CSS = 'text/css; charset=utf-8';
@@ -19,6 +19,8 @@ export const DOCS_FILES: readonly DocsFile[] = [
   { name: 'operation.css', type: CSS, origin: 'project' },
   { name: 'initializer.js', type: JAVASCRIPT, origin: 'project' },
   { name: 'adjustments.js', type: JAVASCRIPT, origin: 'project' },
+  { name: 'requests.js', type: JAVASCRIPT, origin: 'project' },
+  { name: 'samples.js', type: JAVASCRIPT, origin: 'compiler' },
   { name: 'copy.js', type: JAVASCRIPT, origin: 'project' },
   { name: 'favicon.svg', type: 'image/svg+xml', origin: 'project' },
   { name: 'swagger-ui.css', type: CSS, origin: 'swagger-ui' },

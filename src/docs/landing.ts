@@ -4,24 +4,29 @@ import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { renderGuideList } from './guides.ts';
 import { escapeHtml } from './page.ts';
 import { renderProblemList } from './problem-list.ts';
+import { SAMPLES } from './samples.ts';
 
 /** Returns the HTML of the content of /docs. `baseUrl` has no trailing slash. */
-export function renderLanding(version: string, baseUrl: string): string {
+export function renderLanding(version: string, baseUrl: string, requiresKey: boolean): string {
+  const [curl = '', ...samples] = renderFirstCalls(baseUrl, requiresKey);
   return `<h1>notes-server <span class="version">${escapeHtml(version)}</span></h1>
 <p class="lead">A service that stores ${RESOURCE_NAMES}, with a JSON API over HTTP. It
 validates input strictly, returns every text exactly as sent, and confirms a write only after it is
 stored. Six demonstrations run threads that coordinate through shared memory.</p>
 <h2 id="first-call">Create your first note</h2>
 <div class="command">
-<pre><code>${renderFirstCall(baseUrl)}</code></pre>
+<pre><code>${curl}</code></pre>
 <button type="button" class="copy" hidden>Copy<span class="visually-hidden"> the command</span></button>
 </div>
 <p class="copy-status soft" role="status"></p>
-<p class="soft">If the service requires a key, add <code>-H 'authorization: Bearer KEY'</code>.
-The complete contract with all limits is <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<details>
+<summary>The same in JavaScript and Python</summary>
+${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}
+</details>
+<p class="soft">${requiresKey ? 'This service requires a key: replace <code>KEY</code> by yours.\n' : ''}The complete contract with all limits is <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
-<div id="swagger-ui">
+<div id="swagger-ui"${requiresKey ? ' data-requires-key' : ''}>
 <p>This interactive list of operations requires JavaScript. Without it, see
 <a href="openapi.json">openapi.json</a>, which describes every operation.</p>
 </div>
@@ -38,11 +43,24 @@ ${renderProblemList('')}
 </section>`;
 }
 
-/** Returns a curl command; old versions lack `--json`. A script may replace the base URL. */
-function renderFirstCall(baseUrl: string): string {
+/** Returns the first call in each language as HTML. A script may replace the base URL. */
+function renderFirstCalls(baseUrl: string, requiresKey: boolean): string[] {
   // A single quote would end the quoted argument of the shell.
-  const base = escapeHtml(baseUrl.replaceAll("'", '%27'));
-  return `curl -H 'content-type: application/json' \\
-  -d '{"title":"Shopping list","body":"Milk, bread, apples"}' \\
-  '<span class="base-url">${base}</span>/notes'`;
+  const address = escapeHtml(baseUrl.replaceAll("'", '%27'));
+  const request = {
+    method: 'POST',
+    url: '/notes',
+    headers: {
+      ...(requiresKey && { authorization: 'Bearer KEY' }),
+      'content-type': 'application/json',
+    },
+    body: '{"title":"Shopping list","body":"Milk, bread, apples"}',
+  };
+  const marked = `'<span class="base-url">${address}</span>/notes'`;
+  return SAMPLES.map(({ write }) => escapeCode(write(request)).replace("'/notes'", () => marked));
+}
+
+/** Escapes code for the content of an element, where quotes need no escape. */
+function escapeCode(text: string): string {
+  return text.replace(/[&<>]/g, escapeHtml);
 }

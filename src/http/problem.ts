@@ -4,7 +4,8 @@ import { checkHeaders, type Reply } from './reply.ts';
 
 /**
  * The problem types by slug, the last segment of their `type` URI: status, meaning and remedy. The
- * contract and the guide to problems repeat the meanings, word for word.
+ * contract and the guide to problems repeat the meanings, word for word. Remedies have code between
+ * backticks.
  */
 export const problemTypes = {
   'bad-request': {
@@ -20,7 +21,7 @@ export const problemTypes = {
     status: 401,
     meaning: 'This path requires a key, and the request has none or a wrong one.',
     remedy:
-      'Send one of the keys of this service, as authorization: Bearer KEY or as x-api-key: KEY.',
+      'Send one of the keys of this service, as `authorization: Bearer KEY` or `x-api-key: KEY`.',
   },
   forbidden: {
     status: 403,
@@ -29,8 +30,8 @@ export const problemTypes = {
       'this service.',
     remedy:
       'Use the service under its own host name or from its own pages. The operator can ' +
-      'allow the pages of other origins with --cors-origin, and a public host name with ' +
-      '--base-url.',
+      'allow the pages of other origins with `--cors-origin`, and a public host name with ' +
+      '`--base-url`.',
   },
   'not-found': {
     status: 404,
@@ -42,7 +43,7 @@ export const problemTypes = {
   'method-not-allowed': {
     status: 405,
     meaning: 'The path exists, but it does not support this method.',
-    remedy: 'Use one of the methods in the allow header.',
+    remedy: 'Use one of the methods in the `allow` header.',
   },
   'request-timeout': {
     status: 408,
@@ -54,19 +55,19 @@ export const problemTypes = {
     meaning:
       'The body is larger than this service accepts. None of it was used, and the connection ' +
       'is closed.',
-    remedy: 'Send a smaller body. The operator can raise the limit with --body-limit.',
+    remedy: 'Send a smaller body. The operator can raise the limit with `--body-limit`.',
   },
   'unsupported-media-type': {
     status: 415,
     meaning: 'The body is not declared as JSON in UTF-8, or it has a content coding.',
     remedy:
-      'Send content-type: application/json in UTF-8, without a content-encoding. With curl: ' +
-      'curl --json, or -H "content-type: application/json" beside --data.',
+      'Send `content-type: application/json` in UTF-8, without a `content-encoding`. With curl: ' +
+      '`--json`, or `-H "content-type: application/json"` beside `--data`.',
   },
   'expectation-failed': {
     status: 417,
     meaning: 'The request has an expectation that this service does not support.',
-    remedy: 'Remove the expect header. The only supported expectation is expect: 100-continue.',
+    remedy: 'Remove the `expect` header. The only supported expectation is `100-continue`.',
   },
   'validation-failed': {
     status: 422,
@@ -74,13 +75,13 @@ export const problemTypes = {
       'The request is well-formed, but a path parameter, a query parameter or the body ' +
       'violates the contract.',
     remedy:
-      'The member errors has an entry for each violated rule: its location, the rule, and ' +
+      'The member `errors` has an entry for each violated rule: its location, the rule, and ' +
       'what it requires. Correct these and send the request again.',
   },
   'too-many-requests': {
     status: 429,
     meaning: 'This client has sent more requests than its rate limit allows.',
-    remedy: 'Wait for the number of seconds in the retry-after header, then send more slowly.',
+    remedy: 'Wait for the number of seconds in the `retry-after` header, then send more slowly.',
   },
   'request-header-fields-too-large': {
     status: 431,
@@ -93,13 +94,13 @@ export const problemTypes = {
     status: 500,
     meaning: 'Something unexpected happened. The request is not the cause.',
     remedy:
-      'Report the id in x-request-id to the operator: the log of the service has the cause ' +
+      'Report the id in `x-request-id` to the operator: the log of the service has the cause ' +
       'under this id.',
   },
   'not-implemented': {
     status: 501,
     meaning: 'The body has a transfer coding that this service does not support.',
-    remedy: 'Send the body with a content-length or with transfer-encoding: chunked.',
+    remedy: 'Send the body with a `content-length` or with `transfer-encoding: chunked`.',
   },
   'service-unavailable': {
     status: 503,
@@ -107,7 +108,7 @@ export const problemTypes = {
       'The service cannot handle this request now: the database is busy or unavailable, the ' +
       'disk is full, too much work is waiting, or the service is stopping. Nothing was stored, ' +
       'unless the detail says that it may have been.',
-    remedy: 'Try again after the number of seconds in the retry-after header.',
+    remedy: 'Try again after the number of seconds in the `retry-after` header.',
   },
   'http-version-not-supported': {
     status: 505,

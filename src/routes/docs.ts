@@ -59,9 +59,13 @@ export function contractAt({ contract }: Documentation, { baseUrl, problemBase }
 }
 
 /** Returns the routes of `documentation`. `contract` is the result of {@link contractAt}. */
-export function docsRoutes(documentation: Documentation, contract: string, bases: Bases): Route[] {
-  const { files, guides } = documentation;
-  const html = compress(renderDocsPage(contract, bases));
+export function docsRoutes(
+  { files, guides }: Documentation,
+  contract: string,
+  bases: Bases,
+  requiresKey: boolean,
+): Route[] {
+  const html = compress(renderDocsPage(contract, bases, requiresKey));
   const page = serveAsset(html, [...PAGE_HEADERS, ...REVALIDATE]);
   const json = ['content-type', 'application/json', ...REVALIDATE];
   const description = serveAsset(compress(contract), json);
@@ -88,7 +92,7 @@ export function basePath({ baseUrl }: Bases): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
-function renderDocsPage(contract: string, { baseUrl }: Bases): string {
+function renderDocsPage(contract: string, { baseUrl }: Bases, requiresKey: boolean): string {
   const { info } = JSON.parse(contract) as { info: { version: string; summary: string } };
   return renderPage({
     title: 'notes-server documentation',
@@ -100,7 +104,7 @@ function renderDocsPage(contract: string, { baseUrl }: Bases): string {
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/initializer.js" type="module"></script>
 `,
-    main: renderLanding(info.version, baseUrl),
+    main: renderLanding(info.version, baseUrl, requiresKey),
   });
 }
 

@@ -18,6 +18,9 @@ const DESKTOP = { width: 1280, height: 900 };
 
 const KEY = 'correct-horse-battery-staple';
 
+/** What Chromium writes to the console. */
+const FAILED_404 = 'Failed to load resource: the server responded with a status of 404 (Not Found)';
+
 /** More than there are places to stop at before the first operation. */
 const MAX_STOPS = 40;
 
@@ -71,6 +74,7 @@ async function unfoldAll(page: Page): Promise<void> {
   const create = await unfold(page, 'Notes', 'createNote');
   await execute(create);
   await create.locator('.responses-wrapper button[data-name="model"]').click();
+  await create.locator('.samples summary').click();
   await create.locator('.problems summary').click();
   await execute(await unfold(page, 'Comments', 'listComments'));
 }
@@ -87,13 +91,13 @@ describe('docs page, in its states', { skip }, () => {
     await assertAccessible(opened.page, 'as loaded');
   });
 
-  test('docs page: axe finds nothing with the form for keys', async () => {
-    await opened.page.locator('.key .authorize').click();
-    await opened.page.locator('.modal-ux').waitFor();
-    await assertAccessible(opened.page, 'form for keys');
-    await opened.page.keyboard.press('Escape');
-    await opened.page.locator('.modal-ux').waitFor({ state: 'detached' });
-    assert.deepEqual(opened.faults, []);
+  test('docs page: axe finds nothing when no operation matches', async () => {
+    const { page } = opened;
+    await page.getByLabel('Filter operations').fill('nothing');
+    await page.getByRole('status').getByText('0 operations').waitFor();
+    await assertAccessible(page, 'filtered');
+    await page.getByLabel('Filter operations').fill('');
+    await page.locator('.opblock').first().waitFor();
   });
 
   test('docs page: axe finds nothing with everything unfolded', async () => {
@@ -117,7 +121,7 @@ describe('docs page, in its states', { skip }, () => {
   test('docs page: targets on a phone are large enough for a finger', async () => {
     const { page } = opened;
     await page.setViewportSize(PHONE);
-    const selectors = ['.bar a', '.copy', '.rules summary', '.key .authorize', '.groups a'];
+    const selectors = ['.bar a', '.copy', '.rules summary', '.samples .btn', '.groups a'];
     for (const selector of [...selectors, '.opblock-summary-control', '.execute']) {
       const targets = await page.locator(selector).all();
       assert.ok(targets.length > 0, selector);
@@ -129,11 +133,14 @@ describe('docs page, in its states', { skip }, () => {
   });
 });
 
-for (const slug of ['not-found', 'validation-failed']) {
-  test(`problem page: axe finds nothing on ${slug}`, { skip }, async (t) => {
-    const { page, faults } = await open(t, `${service.url}/problems/${slug}`);
-    await assertAccessible(page, slug);
-    assert.deepEqual(faults, []);
+for (const path of ['', '/not-found', '/validation-failed', '/nothing']) {
+  test(`problem page: axe finds nothing on /problems${path}`, { skip }, async (t) => {
+    const { page, faults } = await open(t, `${service.url}/problems${path}`);
+    await assertAccessible(page, path);
+    const isUnknown = path === '/nothing';
+    assert.deepEqual(faults, isUnknown ? [FAILED_404] : []);
+    if (isUnknown) await page.getByRole('link', { name: '404 Not Found' }).click();
+    if (isUnknown) await page.waitForURL('**/problems/not-found');
   });
 }
 
@@ -156,9 +163,97 @@ test('docs page: the keyboard leads to an operation and its answer', { skip }, a
   await tabTo(page, operation.locator('.execute'));
   await page.keyboard.press('Enter');
   await operation.locator('.live-responses-table', { hasText: '201' }).waitFor();
+  await tabTo(page, operation.locator('.samples summary'));
+  await page.keyboard.press('Enter');
+  await tabTo(page, operation.getByRole('button', { name: 'Python' }));
+  await page.keyboard.press('Space');
+  assert.match((await operation.locator('.samples code').textContent()) ?? '', /^from urllib/);
+  await tabTo(page, operation.getByRole('button', { name: 'Copy code', exact: true }));
+  await page.keyboard.press('Enter');
+  await operation.locator('.samples').getByText('Copied.').waitFor();
   await tabTo(page, operation.locator('.problems summary'));
   await page.keyboard.press('Enter');
   await tabTo(page, operation.getByRole('link', { name: '400 Bad Request' }));
+  assert.deepEqual(faults, []);
+});
+
+for (const viewport of [PHONE, DESKTOP]) {
+  const size = `${viewport.width} px`;
+  test(`docs page: Execute keeps the focus and announces the answer, ${size}`, {
+    skip,
+  }, async (t) => {
+    const { page, faults } = await open(t, `${service.url}/docs`, { viewport });
+    const operation = page.locator('#operations-Notes-getNote');
+    const execute = operation.locator('.execute');
+    const status = operation.getByRole('status').first();
+    const answer = operation.locator('.live-responses-table');
+    await page.locator('.opblock').first().waitFor();
+    await operation.locator('.opblock-summary-control').focus();
+    await page.keyboard.press('Enter');
+    const id = operation.getByPlaceholder('note_id');
+    await id.waitFor();
+    await tabTo(page, id);
+    await page.keyboard.type('9999');
+    await tabTo(page, execute);
+    await page.keyboard.press('Enter');
+    await status.getByText('404 Not Found').waitFor();
+    await answer.locator('code', { hasText: 'Note with ID 9999' }).waitFor();
+    assert.ok(await execute.evaluate((element) => element.matches(':focus-visible')));
+    for (const seen of [execute, answer.locator('tbody .response-col_status').first()])
+      await assertInView(seen, viewport.height);
+
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.type('abc');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await status.getByText("Not sent. For 'note_id': Value must be an integer.").waitFor();
+    assert.equal(await answer.count(), 0, 'the last answer is still there');
+    assert.ok(await execute.evaluate((element) => element.matches(':focus-visible')));
+
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.type('8');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await status.getByText('404 Not Found').waitFor();
+    await tabTo(page, operation.getByRole('button', { name: 'Clear' }));
+    await page.keyboard.press('Enter');
+    await answer.waitFor({ state: 'detached' });
+    assert.ok(await execute.evaluate((element) => element.matches(':focus')));
+    assert.equal(await status.textContent(), '');
+    assert.deepEqual(faults, [FAILED_404, FAILED_404]);
+  });
+}
+
+async function assertInView(target: Locator, viewportHeight: number): Promise<void> {
+  const { y = -1, height = 0 } = (await target.boundingBox()) ?? {};
+  assert.ok(y >= 0 && y + height <= viewportHeight, `${target}: ${y} + ${height} px`);
+}
+
+test('docs page: the buttons of the groups have their names', { skip }, async (t) => {
+  const { page } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  await page.getByRole('button', { name: 'Collapse Notes', exact: true }).press('Enter');
+  const button = page.getByRole('button', { name: 'Expand Notes', exact: true });
+  await button.waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Collapse \w+$/ }).count(), 5);
+  assert.equal(await page.getByRole('button', { name: /operation/ }).count(), 0);
+  await page.setViewportSize(PHONE);
+  const { x = 0, width = 0 } = (await button.boundingBox()) ?? {};
+  assert.ok(x + width > PHONE.width - 40, `the arrow ends at ${x + width} px`);
+});
+
+test('docs page: the filter finds operations by all its words', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  await tabTo(page, page.getByLabel('Filter operations'));
+  await page.keyboard.type('comments delete');
+  await page.getByRole('status').getByText('1 operation').waitFor();
+  const shown = page.locator('.opblock-summary-control');
+  const path = '/notes/{note_id}/comments/{comment_id}';
+  assert.deepEqual(await shown.allTextContents(), [`DELETE${path}Delete a comment`]);
+  assert.deepEqual(await page.locator('.groups a').allTextContents(), ['Comments']);
+  await page.keyboard.press('Escape');
+  await page.locator('#operations-Notes-createNote').waitFor();
   assert.deepEqual(faults, []);
 });
 
@@ -189,6 +284,8 @@ test('docs page: the form for keys keeps the focus and returns it', { skip }, as
   const { page, faults } = await open(t, `${service.url}/docs`);
   await page.locator('.key .authorize').click();
   const dialog = page.getByRole('dialog');
+  await dialog.locator(':focus').waitFor();
+  await assertAccessible(page, 'form for keys');
   assert.equal(await dialog.locator(':focus').getAttribute('type'), 'text');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('Shift+Tab');

@@ -5,12 +5,13 @@
 export function adjustments({ React }) {
   const { createElement, Fragment, useEffect, useRef } = React;
   const nothing = () => () => null;
+  const { requiresKey } = document.querySelector('#swagger-ui').dataset;
 
   /**
    * Replaces the layout of Swagger UI, which repeats the top of the page and offers a choice of one
    * server.
    */
-  function OperationsLayout({ getComponent, specSelectors }) {
+  function OperationsLayout({ getComponent, specSelectors, layoutSelectors, layoutActions }) {
     const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer] = [
       ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer'],
     ].map((name) => getComponent(name, true));
@@ -25,36 +26,75 @@ export function adjustments({ React }) {
         createElement(Markdown, { source: lines.join('\n') }),
       );
     });
+    const phrase = layoutSelectors.currentFilter() || '';
+    const groups = specSelectors.taggedOperations();
+    const count = groups.reduce((sum, group) => sum + group.get('operations').size, 0);
     return createElement(
       'div',
       { className: 'swagger-ui' },
       createElement(Errors),
       rules,
-      createElement(
-        'div',
-        { className: 'key' },
+      requiresKey !== undefined &&
         createElement(
-          'p',
-          null,
-          'Does this service ask for a key? Give it yours for the calls from this page.',
+          'div',
+          { className: 'key' },
+          createElement(
+            'p',
+            null,
+            'This service requires an API key. Enter it here to try operations.',
+          ),
+          createElement(AuthorizeBtnContainer),
         ),
-        createElement(AuthorizeBtnContainer),
-      ),
-      createElement(Groups, { tags: specSelectors.tags() }),
-      createElement(Operations),
-      createElement(Models),
+      createElement(Filter, { phrase, count, onChange: layoutActions.updateFilter }),
+      createElement(Groups, { names: groups.keySeq() }),
+      count > 0 && createElement(Operations),
+      count > 0 && createElement(Models),
     );
   }
 
-  function Groups({ tags }) {
-    const items = tags.map((tag) => {
-      const name = tag.get('name');
-      return createElement(
+  function Filter({ phrase, count, onChange }) {
+    return createElement(
+      'div',
+      { className: 'filter-operations' },
+      createElement(
+        'label',
+        null,
+        'Filter operations',
+        createElement('input', {
+          type: 'search',
+          value: phrase,
+          onChange: ({ target }) => onChange(target.value),
+        }),
+      ),
+      createElement(
+        'span',
+        { className: 'soft', role: 'status' },
+        phrase && `${count} operation${count === 1 ? '' : 's'}`,
+      ),
+    );
+  }
+
+  /** Keeps the operations that contain each word of the phrase. */
+  function opsFilter(groups, phrase) {
+    const words = phrase.toLowerCase().split(/\s+/);
+    const matches = (name) => (each) => {
+      const summary = each.getIn(['operation', 'summary']);
+      const text = [name, each.get('method'), each.get('path'), summary].join(' ').toLowerCase();
+      return words.every((word) => text.includes(word));
+    };
+    return groups
+      .map((group, name) => group.update('operations', (all) => all.filter(matches(name))))
+      .filter((group) => group.get('operations').size > 0);
+  }
+
+  function Groups({ names }) {
+    const items = names.map((name) =>
+      createElement(
         'li',
         { key: name },
         createElement('a', { href: `#operations-tag-${name}`, className: 'noZensmooth' }, name),
-      );
-    });
+      ),
+    );
     return createElement(
       'nav',
       { 'aria-label': 'Groups of operations' },
@@ -62,30 +102,46 @@ export function adjustments({ React }) {
     );
   }
 
-  const problemOf = (response) =>
-    response.get('content')?.size === 1 &&
-    response.getIn(['content', 'application/problem+json', 'examples'])?.first();
+  /** Names the button of each group after it; Swagger UI calls all "Collapse operation". */
+  const withNamedButton = (OperationTag) => (props) => {
+    const element = useRef(null);
+    useEffect(() => {
+      const button = element.current.querySelector('.expand-operation');
+      const isOpen = button.getAttribute('aria-expanded') === 'true';
+      button.title = `${isOpen ? 'Collapse' : 'Expand'} ${props.tag}`;
+    });
+    return createElement('div', { ref: element }, createElement(OperationTag, props));
+  };
 
-  /** Problems are collapsed into one line. The default ones have their list on the page. */
+  const problemsOf = (response) =>
+    response.get('content')?.size === 1
+      ? (response.getIn(['content', 'application/problem+json', 'examples'])?.valueSeq().toJS() ??
+        [])
+      : [];
+
+  /** Every operation can answer with many problems, so these are collapsed into one line. */
   const withProblemsFolded =
     (Responses, { getComponent }) =>
     (props) => {
-      const Markdown = getComponent('Markdown', true);
-      const problems = props.responses.filter(problemOf);
-      const items = problems.entrySeq().map(([status, response]) => {
-        const { type, title } = problemOf(response).get('value').toJS();
-        const slug = type.slice(type.lastIndexOf('/') + 1);
-        const [href, name] =
-          status === 'default'
-            ? ['#problems', 'Other problems']
-            : [`problems/${slug}`, `${status} ${title}`];
-        return createElement(
-          'li',
-          { key: status },
-          createElement('a', { href, className: 'noZensmooth' }, name),
-          createElement(Markdown, { source: response.get('description') }),
-        );
-      });
+      const [Markdown, Samples] = ['Markdown', 'Samples'].map((name) => getComponent(name, true));
+      const isProblem = (response) => problemsOf(response).length > 0;
+      const items = new Map();
+      for (const response of props.responses.filter(isProblem).values()) {
+        const problems = problemsOf(response).map(({ value }) => value);
+        const isOneType = new Set(problems.map(({ type }) => type)).size === 1;
+        for (const { type, status, title } of problems) {
+          const slug = type.slice(type.lastIndexOf('/') + 1);
+          if (items.has(slug)) continue;
+          const item = createElement(
+            'li',
+            { key: slug },
+            createElement('a', { href: `problems/${slug}` }, `${status} ${title}`),
+            // The description of several types would not fit one of them.
+            isOneType && createElement(Markdown, { source: response.get('description') }),
+          );
+          items.set(slug, item);
+        }
+      }
       const nameRegion = (element) =>
         element
           ?.querySelector('table[role]')
@@ -93,13 +149,14 @@ export function adjustments({ React }) {
       return createElement(
         'div',
         { ref: nameRegion },
-        createElement(Responses, { ...props, responses: props.responses.filterNot(problemOf) }),
-        problems.size > 0 &&
+        createElement(Samples, { path: props.path, method: props.method }),
+        createElement(Responses, { ...props, responses: props.responses.filterNot(isProblem) }),
+        items.size > 0 &&
           createElement(
             'details',
             { className: 'problems' },
-            createElement('summary', null, 'Problems that can be the answer instead'),
-            createElement('ul', null, items),
+            createElement('summary', null, `${items.size} possible errors`),
+            createElement('ul', null, [...items.values()]),
           ),
       );
     };
@@ -162,7 +219,9 @@ export function adjustments({ React }) {
 
   return {
     components: { OperationsLayout },
+    fn: { opsFilter },
     wrapComponents: {
+      OperationTag: withNamedButton,
       responses: withProblemsFolded,
       contentType: withoutChoiceOfOne,
       ExamplesSelect: labelled,

@@ -3,13 +3,14 @@
 
 /**
  * Shows the copy button and puts `base`, the URL of the service without a slash at its end, into
- * the command.
+ * the samples.
  */
 export function makeCopyable(base) {
   const command = document.querySelector('.command code');
   const button = document.querySelector('.command .copy');
   const status = document.querySelector('.copy-status');
-  command.querySelector('.base-url').textContent = base.replaceAll("'", '%27');
+  for (const address of document.querySelectorAll('.base-url'))
+    address.textContent = base.replaceAll("'", '%27');
   button.hidden = false;
   button.addEventListener('click', async () => {
     // Empty it first, so that a screen reader announces a second copy too.
@@ -19,7 +20,8 @@ export function makeCopyable(base) {
   });
 }
 
-async function copy(element) {
+/** Copies the text of `element`; otherwise selects it, and resolves with false. */
+export async function copy(element) {
   try {
     await navigator.clipboard.writeText(element.textContent);
     return true;

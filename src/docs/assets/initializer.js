@@ -2,6 +2,7 @@
 // button.
 import { adjustments } from './adjustments.js';
 import { makeCopyable } from './copy.js';
+import { requests } from './requests.js';
 
 // The address this page came from, whatever name the reader used.
 const base = new URL('.', document.baseURI).href.replace(/\/$/, '');
@@ -41,7 +42,7 @@ fetch('openapi.json')
     window.SwaggerUIBundle({
       spec: prepare(spec),
       dom_id: '#swagger-ui',
-      plugins: [adjustments],
+      plugins: [adjustments, requests],
       layout: 'OperationsLayout',
       deepLinking: true,
       defaultModelsExpandDepth: 0,

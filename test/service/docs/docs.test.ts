@@ -24,9 +24,11 @@ const DOCUMENTS = [
   ...['page', 'docs', 'guide', 'operations', 'operation', 'swagger-ui'].map((name) => {
     return { path: `/docs/${name}.css`, type: CSS, codings: BROTLI_AND_GZIP };
   }),
-  ...['initializer', 'adjustments', 'copy', 'swagger-ui-bundle'].map((name) => {
-    return { path: `/docs/${name}.js`, type: SCRIPT, codings: BROTLI_AND_GZIP };
-  }),
+  ...['initializer', 'adjustments', 'requests', 'samples', 'copy', 'swagger-ui-bundle'].map(
+    (name) => {
+      return { path: `/docs/${name}.js`, type: SCRIPT, codings: BROTLI_AND_GZIP };
+    },
+  ),
   { path: '/docs/favicon.svg', type: 'image/svg+xml', codings: BROTLI_AND_GZIP },
   { path: '/openapi.json', type: 'application/json', codings: ['gzip'] },
 ];
@@ -112,7 +114,12 @@ test('docs: 304 for a client with the current etag', async () => {
 });
 
 test('docs: HEAD is GET without the body', async () => {
-  for (const path of ['/', ...DOCUMENTS.map((document) => document.path), '/problems/not-found']) {
+  for (const path of [
+    '/',
+    ...DOCUMENTS.map(({ path }) => path),
+    '/problems',
+    '/problems/not-found',
+  ]) {
     const parts = { headers: { 'accept-encoding': 'gzip' } };
     const [get, head] = [
       await service.request('GET', path, parts),
@@ -130,7 +137,8 @@ function withoutPerRequest({ headers }: Answer): unknown {
 
 test('docs: the security policy allows only this server', async () => {
   const files = DOCUMENTS.map(({ path }) => path).filter((path) => path.startsWith('/docs'));
-  for (const path of [...files, ...SLUGS.map((slug) => `/problems/${slug}`)]) {
+  const problems = ['/problems', ...SLUGS.map((slug) => `/problems/${slug}`)];
+  for (const path of [...files, ...problems]) {
     const { headers } = await service.request('GET', path);
     assert.deepEqual(
       String(headers['content-security-policy']).split('; ').sort(),
@@ -152,6 +160,7 @@ test('docs: pages refer to what exists, by relative paths', async () => {
   const ofDocs = files.split(' ').map((name) => `/docs/${name}`);
   for (const [path, expected] of [
     ['/docs', [...shared, ...GUIDE_PAGES, ...ofDocs]],
+    ['/problems', ['/problems', ...shared]],
     ['/problems/not-found', shared],
   ] as const) {
     const { text } = await service.request('GET', path);
@@ -183,7 +192,7 @@ test('docs: unknown files and problem types are 404', async () => {
   for (const path of [
     ...['/docs/nothing.js', '/docs/', '/docs/page.css/', '/docs/PAGE.CSS', '/docs/page.css.br'],
     ...['/docs/../options.js', '/docs/..%2f..%2foptions.js', '/docs/%2e%2e', '/docs/page.css%00'],
-    ...['/docs/__proto__', '/docs/constructor', '/docs/guides', '/openapi.json/', '/problems'],
+    ...['/docs/__proto__', '/docs/constructor', '/docs/guides', '/openapi.json/'],
     ...['/problems/', '/problems/nothing', '/problems/Not-Found', '/problems/__proto__'],
     '/problems/toString',
   ]) {
@@ -220,16 +229,36 @@ test('docs: the description has the addresses of the service', async (t) => {
   }
 });
 
+/** Returns the code of the first call in curl, JavaScript and Python as a browser shows it. */
+function firstCallsIn(html: string): string[] {
+  return [...html.matchAll(/<pre><code>(.*?)<\/code>/gs)].map(([, code = '']) =>
+    code
+      .replace(/<[^>]*>/g, '')
+      .replace(/&#(\d+);/g, (_all, number) => String.fromCharCode(number)),
+  );
+}
+
 test('docs: the first call creates a note when pasted into a shell', async () => {
   const { text } = await service.request('GET', '/docs');
-  const html = /<div class="command">\n<pre><code>(.*?)<\/code>/s.exec(text)?.[1] ?? '';
-  const command = html
-    .replace(/<[^>]*>/g, '')
-    .replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(code));
-  const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+  assert.match(text, /<div class="command">\n<pre><code>curl /);
+  const [curl = '', javaScript, python] = firstCallsIn(text);
+  const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
   const note = { id: 1, title: 'Shopping list', body: 'Milk, bread, apples' };
   assert.deepEqual(JSON.parse(stdout), note);
   assert.deepEqual((await service.request('GET', '/notes/1')).json, note);
+  for (const sample of [javaScript, python]) assert.ok(sample?.includes(`'${service.url}/notes'`));
+});
+
+test('docs: the page speaks of keys only where they are required', async (t) => {
+  const { text } = await service.request('GET', '/docs');
+  assert.doesNotMatch(text, /requires a key|requires-key|KEY/);
+  const keyed = await startService(t, { apiKeys: ['key'] });
+  const page = (await keyed.request('GET', '/docs')).text;
+  assert.match(page, /<div id="swagger-ui" data-requires-key>/);
+  assert.match(page, /This service requires a key/);
+  const calls = firstCallsIn(page);
+  assert.equal(calls.length, 3);
+  for (const call of calls) assert.match(call, /'?authorization'?: '?Bearer KEY'/);
 });
 
 test('docs: the base URL is escaped for the shell and for HTML', async (t) => {

@@ -13,6 +13,10 @@ const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
 const service = await startService({ after }, { bodyLimitBytes: 100 });
 
+/** Returns the description of a problem type in JSON, which has no markup. */
+const descriptionOf = (slug: ProblemSlug) =>
+  `${problemTypes[slug].meaning} ${problemTypes[slug].remedy.replaceAll('`', '')}`;
+
 test('problem pages: each has meaning, remedy and example', async (t) => {
   const { request } = await startService(t, { problemBase: 'https://errors.example/kinds' });
   for (const slug of SLUGS) {
@@ -24,7 +28,8 @@ test('problem pages: each has meaning, remedy and example', async (t) => {
     const text = page.text.replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code));
     assert.ok(text.includes(`<title>${status} ${title} - notes-server</title>`), slug);
     assert.ok(text.includes(`<h1><span class="status">${status}</span> ${title}</h1>`), slug);
-    for (const paragraph of [meaning, remedy])
+    const remedyHtml = remedy.replace(/`(.*?)`/g, '<code>$1</code>');
+    for (const paragraph of [meaning, remedyHtml])
       assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
     const example = JSON.parse(/<pre><code>(\{.*\})<\/code>/s.exec(text)?.[1] ?? '');
     assert.deepEqual(
@@ -34,7 +39,7 @@ test('problem pages: each has meaning, remedy and example', async (t) => {
     const json = await request('GET', `/problems/${slug}`, {
       headers: { accept: 'application/json' },
     });
-    assert.deepEqual(json.json, { slug, status, title, description: `${meaning} ${remedy}` });
+    assert.deepEqual(json.json, { slug, status, title, description: descriptionOf(slug) });
   }
 });
 
@@ -56,9 +61,51 @@ test('problem pages: JSON only where it is named and preferred', async () => {
     ['text/html;q=x, application/json', json],
   ] as const) {
     const headers = accepted === undefined ? {} : { accept: accepted };
-    const answer = await service.request('GET', '/problems/not-found', { headers });
+    for (const path of ['/problems', '/problems/not-found']) {
+      const answer = await service.request('GET', path, { headers });
+      assert.equal(answer.headers['content-type'], type, accepted);
+      assert.equal(answer.headers.vary, 'accept', accepted);
+    }
+  }
+});
+
+test('problem pages: a list of all, open without a key', async (t) => {
+  const { request } = await startService(t, { apiKeys: ['key'] });
+  const { text } = await request('GET', '/problems');
+  assert.ok(text.includes('<h1>Problems</h1>'));
+  assert.deepEqual(
+    [...text.matchAll(/href="problems\/([\w-]+)"/g)].map(([, slug]) => slug),
+    SLUGS,
+  );
+  const { json } = await request('GET', '/problems', { headers: { accept: 'application/json' } });
+  const items = SLUGS.map((slug) => ({
+    slug,
+    status: problemTypes[slug].status,
+    title: problemTitle(slug),
+    description: descriptionOf(slug),
+  }));
+  assert.deepEqual(json, { items });
+});
+
+test('problem pages: an unknown one is a page for browsers, a problem for others', async () => {
+  for (const [accepted, type] of [
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text/html; charset=utf-8'],
+    ['text/html;q=0', 'application/problem+json'],
+    ['*/*', 'application/problem+json'],
+    ['application/json', 'application/problem+json'],
+    ['application/json, text/html;q=0.5', 'application/problem+json'],
+    ['application/problem+json, text/html;q=0.5', 'application/problem+json'],
+  ] as const) {
+    const answer = await service.request('GET', '/problems/nope', {
+      headers: { accept: accepted },
+    });
+    assert.equal(answer.status, 404, accepted);
     assert.equal(answer.headers['content-type'], type, accepted);
     assert.equal(answer.headers.vary, 'accept', accepted);
+    assert.equal(answer.headers['cache-control'], 'no-store', accepted);
+    if (answer.json) assert.equal(answer.json.detail, 'There is no such problem type.');
+    else
+      assert.match(answer.text, /There is no such problem type.*href="\.\.\/problems\/not-found"/s);
   }
 });
 

@@ -1,0 +1,154 @@
+// A plugin for Swagger UI: keeps the focus on Execute, shows and announces what came of it, and
+// shows the request as code.
+import { copy } from './copy.js';
+import { SAMPLES } from './samples.js';
+
+/** The plugin. Swagger UI calls it with its system, which contains its React. */
+export function requests({ React }) {
+  const { createElement, useEffect, useRef, useState } = React;
+  const host = document.querySelector('#swagger-ui');
+
+  /** Swagger UI disables Execute while a request is running, which would drop the focus. */
+  const withStatus = (Execute) => (props) => {
+    const element = useRef(null);
+    const wasRunning = useRef(false);
+    useEffect(() => {
+      if (wasRunning.current && !props.disabled) showAnswer(element.current.firstChild);
+      wasRunning.current = props.disabled;
+    }, [props.disabled]);
+    const ignoreWhileRunning = (event) => props.disabled && event.stopPropagation();
+    return createElement(
+      'div',
+      { className: 'execution', ref: element, onClickCapture: ignoreWhileRunning },
+      createElement(Execute, { ...props, disabled: false }),
+      createElement('p', { className: 'execution-status', role: 'status' }, statusOf(props)),
+    );
+  };
+
+  /** The button disappears when it is pressed, and would take the focus with it. */
+  const returningFocus = (Clear) => (props) =>
+    createElement(
+      'div',
+      { className: 'execution', onClick: ({ target }) => executeButtonOf(target).focus() },
+      createElement(Clear, props),
+    );
+
+  /** A redirect that was followed has a status that the operation does not declare. */
+  const withoutRedirect = (LiveResponse) => (props) =>
+    createElement(LiveResponse, {
+      ...props,
+      response: isRedirected(props) ? props.response.set('notDocumented', false) : props.response,
+    });
+
+  function Samples(props) {
+    const [chosen, choose] = useState(SAMPLES[0]);
+    const [copied, setCopied] = useState('');
+    const code = useRef(null);
+    const text = chosen.write(requestOf(props, host.dataset.requiresKey !== undefined));
+    const buttons = SAMPLES.map((sample) => {
+      const isChosen = sample === chosen;
+      const onClick = () => {
+        setCopied('');
+        choose(sample);
+      };
+      const attributes = { key: sample.language, type: 'button', 'aria-pressed': isChosen };
+      return createElement('button', { ...attributes, className: 'btn', onClick }, sample.language);
+    });
+    const onCopy = async () => {
+      setCopied('');
+      setCopied((await copy(code.current)) ? 'Copied.' : 'The code is selected.');
+    };
+    return createElement(
+      'details',
+      { className: 'samples' },
+      createElement('summary', null, 'Code samples'),
+      createElement(
+        'div',
+        { role: 'group', 'aria-label': 'Language', className: 'languages' },
+        buttons,
+      ),
+      createElement('pre', null, createElement('code', { ref: code }, text)),
+      createElement('button', { type: 'button', className: 'btn', onClick: onCopy }, 'Copy code'),
+      createElement('span', { className: 'soft', role: 'status' }, copied),
+    );
+  }
+
+  return {
+    components: { Samples },
+    wrapComponents: {
+      execute: withStatus,
+      clear: returningFocus,
+      liveResponse: withoutRedirect,
+      // The samples have this command too.
+      curl: () => () => null,
+    },
+    statePlugins: {
+      spec: {
+        wrapActions: {
+          // Swagger UI calls this when it refuses an input: the last answer is no answer to it.
+          clearValidateParams:
+            (clear, { specActions }) =>
+            ([path, method]) => {
+              specActions.clearResponse(path, method);
+              return clear([path, method]);
+            },
+        },
+      },
+    },
+  };
+}
+
+const executeButtonOf = (element) => element.closest('.opblock').querySelector('.execute');
+
+/** Scrolls as much of the answer into view as the focused button allows. */
+function showAnswer(button) {
+  const answer = button.closest('.opblock').querySelector('.live-responses-table');
+  answer?.scrollIntoView({ block: 'nearest' });
+  if (button.getBoundingClientRect().top < 0) button.scrollIntoView();
+}
+
+function statusOf({ path, method, disabled, specSelectors, oas3Selectors }) {
+  if (disabled) return 'Sending the request.';
+  const errors = specSelectors.validationErrors([path, method]);
+  if (errors.length > 0) return `Not sent. ${errors.join('. ')}`;
+  if (oas3Selectors.requestBodyErrors(path, method)?.get('missingBodyValue'))
+    return 'Not sent. The request body is empty.';
+  const response = specSelectors.responseFor(path, method);
+  if (!response) return '';
+  const status = response.get('status');
+  if (!status) return 'There was no response.';
+  const text = `${status} ${response.get('statusText') ?? ''}`.trim();
+  const redirected = isRedirected({ path, method, specSelectors, response });
+  return redirected ? `${text}, after a redirect to ${response.get('url')}` : text;
+}
+
+function isRedirected({ path, method, specSelectors, response }) {
+  const sent = specSelectors.requestFor(path, method)?.get('url');
+  const answered = response.get('url');
+  return Boolean(sent && answered) && new URL(sent).href !== new URL(answered).href;
+}
+
+/** Returns the request as the inputs of the operation are now. */
+function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) {
+  const spec = specSelectors.specJson();
+  let target = path;
+  const query = new URLSearchParams();
+  for (const [id, value] of specSelectors.parameterValues([path, method])) {
+    const [place, name] = id.split('.');
+    if ((value ?? '') === '') continue;
+    if (place === 'query') query.set(name, value);
+    else target = target.replace(`{${name}}`, () => encodeURIComponent(value));
+  }
+  const search = query.size > 0 ? `?${query}` : '';
+  const body = oas3Selectors.requestBodyValue(path, method) || undefined;
+  const isOpen = spec.getIn(['paths', path, method, 'security'])?.size === 0;
+  return {
+    method: method.toUpperCase(),
+    url: `${spec.getIn(['servers', 0, 'url'])}${target}${search}`.replaceAll("'", '%27'),
+    headers: {
+      ...(requiresKey && !isOpen && { authorization: 'Bearer KEY' }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    body,
+  };
+}

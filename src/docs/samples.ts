@@ -1,0 +1,78 @@
+// Writes a request as code. The service uses it for the first call on /docs, and the script of the
+// page for every operation.
+
+/** A request to the service. `url` contains no single quote, `body` is the text of its JSON. */
+export interface SampleRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+/** The languages of the samples, each with the function that writes a request in it. */
+export const SAMPLES: readonly {
+  readonly language: string;
+  readonly write: (request: SampleRequest) => string;
+}[] = [
+  { language: 'curl', write: writeCurl },
+  { language: 'JavaScript', write: writeJavaScript },
+  { language: 'Python', write: writePython },
+];
+
+function writeCurl({ method, url, headers, body }: SampleRequest): string {
+  const isImplied = method === (body === undefined ? 'GET' : 'POST');
+  const options = [
+    ...(isImplied ? [] : [`-X ${method}`]),
+    ...Object.entries(headers).map(([name, value]) => `-H '${name}: ${value}'`),
+    ...(body === undefined ? [] : [`-d '${body.replaceAll("'", "'\\''")}'`]),
+  ];
+  return `curl ${[...options, `'${url}'`].join(' \\\n  ')}`;
+}
+
+function writeJavaScript({ method, url, headers, body }: SampleRequest): string {
+  const options = [
+    ...(method === 'GET' ? [] : [`method: '${method}'`]),
+    ...membersOf(headers).map((members) => `headers: { ${members} }`),
+    ...(body === undefined ? [] : [`body: ${javaScriptBody(body)}`]),
+  ];
+  const list = options.map((option) => `  ${option},\n`).join('');
+  return `const response = await fetch('${url}'${list && `, {\n${list}}`});
+console.log(response.status, await response.text());`;
+}
+
+function writePython({ method, url, headers, body }: SampleRequest): string {
+  const options = [
+    ...(method === 'GET' ? [] : [`method='${method}'`]),
+    ...membersOf(headers).map((members) => `headers={${members}}`),
+    ...(body === undefined ? [] : [`data=${pythonText(body)}.encode()`]),
+  ];
+  const list = [`'${url}'`, ...options].map((option) => `    ${option},\n`).join('');
+  return `from urllib.request import Request, urlopen
+
+request = Request(
+${list})
+with urlopen(request) as response:
+    print(response.status, response.read().decode())`;
+}
+
+/** Returns the members of an object in the syntax that both languages share; none if it is empty. */
+function membersOf(headers: SampleRequest['headers']): string[] {
+  const members = Object.entries(headers).map(([name, value]) => `'${name}': '${value}'`);
+  return members.length > 0 ? [members.join(', ')] : [];
+}
+
+/** Returns JSON as an object to stringify, and any other text as a string. */
+function javaScriptBody(body: string): string {
+  try {
+    JSON.parse(body);
+    // JSON has no line breaks inside strings.
+    return `JSON.stringify(${body.replaceAll('\n', '\n  ')})`;
+  } catch {
+    return JSON.stringify(body);
+  }
+}
+
+/** Returns a string literal, raw if possible, so that the JSON stays readable. */
+function pythonText(body: string): string {
+  return /'''|['\\]$/.test(body) ? JSON.stringify(body) : `r'''${body}'''`;
+}

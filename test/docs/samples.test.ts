@@ -1,0 +1,51 @@
+// Code samples: each is written so that it can be pasted, whatever the body contains. That they run
+// is tested in test/endurance/browser-docs.test.ts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SAMPLES, type SampleRequest } from '../../src/docs/samples.ts';
+
+const url = 'http://127.0.0.1:3000/notes/1';
+const json = { 'content-type': 'application/json' };
+
+/** Returns the samples of a request by their language. */
+const samplesOf = (request: SampleRequest) =>
+  Object.fromEntries(SAMPLES.map(({ language, write }) => [language, write(request)]));
+
+test('code samples: a request without a body is short', () => {
+  const { curl, JavaScript, Python } = samplesOf({ method: 'GET', url, headers: {} });
+  assert.equal(curl, `curl '${url}'`);
+  assert.ok(JavaScript?.startsWith(`const response = await fetch('${url}');\n`));
+  assert.ok(Python?.includes(`request = Request(\n    '${url}',\n)\n`));
+});
+
+test('code samples: the method is named unless it is implied', () => {
+  const { curl, JavaScript, Python } = samplesOf({ method: 'DELETE', url, headers: {} });
+  assert.equal(curl, `curl -X DELETE \\\n  '${url}'`);
+  assert.ok(JavaScript?.includes("\n  method: 'DELETE',\n"));
+  assert.ok(Python?.includes("\n    method='DELETE',\n"));
+  assert.ok(!samplesOf({ method: 'POST', url, headers: {}, body: '{}' }).curl?.includes('POST'));
+});
+
+test('code samples: bodies are quoted in each language', () => {
+  for (const [body, shell, script, python] of [
+    [
+      `{\n"a":"it's"}`,
+      `'{\n"a":"it'\\''s"}'`,
+      `JSON.stringify({\n  "a":"it's"})`,
+      `r'''{\n"a":"it's"}'''`,
+    ],
+    [
+      `{"a":"'''"}`,
+      `'{"a":"'\\'''\\'''\\''"}'`,
+      `JSON.stringify({"a":"'''"})`,
+      `"{\\"a\\":\\"'''\\"}"`,
+    ],
+    ["it's '", `'it'\\''s '\\'''`, `"it's '"`, `"it's '"`],
+    ['\\', `'\\'`, '"\\\\"', '"\\\\"'],
+  ] as const) {
+    const { curl, JavaScript, Python } = samplesOf({ method: 'PUT', url, headers: json, body });
+    assert.ok(curl?.includes(`  -d ${shell} \\\n`), curl);
+    assert.ok(JavaScript?.includes(`  body: ${script},\n`), JavaScript);
+    assert.ok(Python?.includes(`    data=${python}.encode(),\n`), Python);
+  }
+});
