@@ -1,12 +1,13 @@
 // The composition root: puts the parts of the service together for the command, the library and the
 // tests.
 import type { AddressInfo } from 'node:net';
-import { isLoopback, type Options } from './cli/options.ts';
+import { isLocal, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
+import { HTTP_LIMITS } from './http/limits.ts';
 import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import type { Outcome, Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
@@ -70,12 +71,13 @@ export class App {
         logRefusal(log, requestId, problem);
       },
       problemBase: () => this.#bases.problemBase,
+      limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
     });
   }
 
   /**
-   * Opens the database and accepts requests; resolves with the URL. Rejects with DatabaseUnusable,
-   * or with Node's error if the address is not available, and leaves nothing open.
+   * Opens the database and accepts requests; resolves with the URL, or with `unix:` and the path of
+   * the socket. Rejects with DatabaseUnusable, or with Node's error if the address is not available, and leaves nothing open.
    */
   async listen(): Promise<string> {
     const options = this.#options;
@@ -86,7 +88,7 @@ export class App {
     try {
       this.#metrics = options.noMetrics ? undefined : await this.#createMetrics();
       const routes = await this.#fixedRoutes(this.#database);
-      const url = urlOf(await this.#server.listen(options.host, options.port));
+      const url = await this.#listen();
       // No request can arrive before the return, because nothing below awaits.
       this.#bases = basesOf(options, url);
       routes.push(...this.#baseUrlRoutes(this.#database, documentation));
@@ -114,6 +116,13 @@ export class App {
     this.#metrics?.close();
   }
 
+  async #listen(): Promise<string> {
+    const { host, port, socket } = this.#options;
+    if (socket === undefined) return urlOf(await this.#server.listen(host, port));
+    await this.#server.listenOnSocket(socket);
+    return `unix:${socket}`;
+  }
+
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
     const { baseUrl, problemBase } = this.#bases;
@@ -123,7 +132,7 @@ export class App {
         ...options,
         keys: this.#keys,
         baseUrl,
-        loopback: isLoopback(options.host),
+        loopback: isLocal(options),
         createLimiter: this.#siblings.createLimiter,
       }),
       bodyLimitBytes: options.bodyLimitBytes,
@@ -200,8 +209,8 @@ function toProblem(error: unknown): Problem | undefined {
   return unavailable('The database cannot serve this request now.', { cause: error });
 }
 
-function basesOf({ baseUrl, problemBase }: Options, url: string): Bases {
-  const base = baseUrl ?? url;
+function basesOf({ baseUrl, problemBase, socket }: Options, url: string): Bases {
+  const base = baseUrl ?? (socket === undefined ? url : 'http://localhost');
   return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
 }
 

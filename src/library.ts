@@ -1,7 +1,7 @@
 // The library: runs the service inside another program, for example in the tests of a client. It
 // takes the options of the command and checks them in the same way.
 import { App } from './app.ts';
-import { UsageError } from './cli/option-values.ts';
+import { UsageError } from './cli/arguments.ts';
 import { libraryFlags, parseOptions } from './cli/options.ts';
 import { LineLog } from './log/log.ts';
 

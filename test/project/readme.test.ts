@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { helpText } from '../../src/cli/command-line.ts';
+import { helpText } from '../../src/cli/help.ts';
 import { optionsHelp } from '../../src/cli/options.ts';
 import { exportLines } from '../../src/commands/export.ts';
 import { importLines } from '../../src/commands/import.ts';
