@@ -17,6 +17,8 @@ export interface ServiceOptions {
   readonly problemBase?: string | undefined;
   /** In bytes. */
   readonly bodyLimit?: number | undefined;
+  /** How long idle connections stay open, in seconds. */
+  readonly idleTimeout?: number | undefined;
   /** Keys that clients must send. Without keys and without `apiKeysFile`, none is required. */
   readonly apiKeys?: readonly string[] | undefined;
   readonly apiKeysFile?: string | undefined;

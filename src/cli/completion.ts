@@ -96,10 +96,12 @@ ${described.join('\n')}
     _describe command commands
     return
   fi
-  if ((\${\${commands%%:*}[(Ie)$words[2]]})); then
-    shift words
-    ((CURRENT -= 1))
-  fi
+  case $words[2] in
+    ${names.replaceAll(' ', '|')})
+      shift words
+      ((CURRENT -= 1))
+      ;;
+  esac
   case $words[1] in
 ${commands.join('\n')}
     *) _arguments ${serviceFlags.map(zshFlag).join(' ')} ;;

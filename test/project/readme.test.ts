@@ -119,7 +119,7 @@ test('operation: the limits are those of the code', () => {
   for (const phrase of [
     `At most ${headerCount} headers in ${headerBytes / KiB} KiB within ${headersTimeoutMs / s} seconds`,
     `the whole request within ${requestTimeoutMs / s}; ${connections.toLocaleString('en')} connections`,
-    `idle connections are closed after ${keepAliveTimeoutMs / s} seconds`,
+    `idle connections are closed after ${keepAliveTimeoutMs / s} seconds (or \`--idle-timeout\`)`,
     `makes no progress after ${stalledMs / s}`,
     `every ${stalledMs / s} seconds, so closing it may take ${(2 * stalledMs) / s}.`,
     `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may take up ${repliesBytes / MiB} MiB`,

@@ -53,6 +53,18 @@ test('command: options come from the environment too', async (t) => {
   assert.equal((await stop(command)).stderr, '');
 });
 
+test('command: the log warns of unknown variables, without their values', async (t) => {
+  const env = { NOTES_PROT: 'secret', NOTES_API_KEYS: 'a' };
+  const command = startCommand(t, ['--port', '0'], { env, coverage: true });
+  await command.ready();
+  const { stderr } = await stop(command);
+  const [line = ''] = stderr.split('\n');
+  const { level, message, variables } = JSON.parse(line);
+  assert.deepEqual([level, message], ['warn', 'unknown variables']);
+  assert.deepEqual(variables, ['NOTES_PROT; did you mean NOTES_PORT?']);
+  assert.doesNotMatch(stderr, /secret/);
+});
+
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);

@@ -35,21 +35,28 @@ const RUN: Readonly<Record<Shell, (words: readonly string[]) => string>> = {
     if ((\${#COMPREPLY[@]})); then printf '%s\\n' "\${COMPREPLY[@]}"; else compgen -f ${words.at(-1)}; fi`,
   // zsh completes only on a terminal: it prints the line that a tab makes.
   zsh: (words) => `zmodload zsh/zpty
-    zpty shell zsh -f -i
-    zpty -w shell "PS1='' PROMPT_EOL_MARK=''; autoload -U compinit; compinit -u -d ./dump; source ./script"
+    zpty shell 'TERM=vt100 zsh -f -i'
+    zpty -w shell "PS1=''; autoload -U compinit; compinit -u -d ./dump; source ./script"
     zpty -w shell $'bindkey "^I" complete-word; show() { print -r -- "[["$BUFFER"]]"; }; zle -N show; bindkey "^X" show; print -r re""ady'
     zpty -r shell line '*ready*'
     zpty -w -n shell $'notes-server ${words.join(' ')}\\t\\x18'
     zpty -r shell line '*]]*'
-    print -r -- \${\${\${line##*\\[\\[}%%\\]\\]*}##* }`,
+    line=\${line##*\\[\\[} line=\${line%%\\]\\]*} line=\${line%[ =]}
+    print -r -- \${line##* }
+    zpty -d shell`,
   fish: (words) =>
     `source ./script; complete -C 'notes-server ${words.join(' ')}' | string replace -r '\\t.*' ''`,
 };
 
-function runShell(t: TestContext, shell: Shell, ...args: string[]) {
+/** Returns a folder with the script and a file to complete. */
+function folderFor(t: TestContext, shell: Shell): string {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'script'), completionScript(shell));
   writeFileSync(join(folder, 'a-file'), '');
+  return folder;
+}
+
+function runShell(folder: string, shell: Shell, ...args: string[]) {
   return spawnSync(shell, args, {
     cwd: folder,
     encoding: 'utf8',
@@ -69,14 +76,15 @@ for (const shell of SHELLS) {
     for (const { name } of SUB_COMMANDS) assert.ok(stdout.includes(name), name);
     for (const { flag } of flags)
       assert.ok(stdout.includes(shell === 'fish' ? `-l ${flag} ` : `--${flag}`), flag);
-    const check = runShell(t, shell, '-n', 'script');
+    const check = runShell(folderFor(t, shell), shell, '-n', 'script');
     if (check.error) return skipLoudly(t, `there is no ${shell} here`);
     assert.deepEqual([check.status, check.stderr], [0, '']);
   });
 
   test(`completion: ${shell} completes commands, flags, values and files`, (t) => {
+    const folder = folderFor(t, shell);
     for (const [words, completions] of LINES) {
-      const { error, stdout, stderr } = runShell(t, shell, '-c', RUN[shell](words));
+      const { error, stdout, stderr } = runShell(folder, shell, '-c', RUN[shell](words));
       if (error) return skipLoudly(t, `there is no ${shell} here`);
       assert.deepEqual(stdout.split('\n').filter(Boolean), completions, `${words}: ${stderr}`);
     }
