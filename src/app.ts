@@ -1,11 +1,12 @@
 // The composition root: assembles the service for the command line, the library and the tests.
 import type { AddressInfo } from 'node:net';
-import { isLoopback, type Options } from './cli/options.ts';
+import { isLocal, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
+import { HTTP_LIMITS } from './http/limits.ts';
 import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import type { Outcome, Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
@@ -69,12 +70,14 @@ export class App {
         logRefusal(log, requestId, problem);
       },
       problemBase: () => this.#bases.problemBase,
+      limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
     });
   }
 
   /**
-   * Opens the database and starts to accept requests; resolves with the URL. If a file, the
-   * database or the address cannot be used, rejects with the error and leaves nothing open.
+   * Opens the database and starts to accept requests; resolves with the URL, or with `unix:` and the
+   * path of the socket. If a file, the database or the address cannot be used, rejects with the error
+   * and leaves nothing open.
    */
   async listen(): Promise<string> {
     const options = this.#options;
@@ -85,7 +88,7 @@ export class App {
     try {
       this.#metrics = options.noMetrics ? undefined : await this.#createMetrics();
       const routes = await this.#createFixedRoutes(this.#database);
-      const url = formatUrl(await this.#server.listen(options.host, options.port));
+      const url = await this.#listen();
       // Do not await below: a request could arrive before the dispatcher exists.
       this.#bases = resolveBases(options, url);
       routes.push(...this.#createBaseUrlRoutes(this.#database, documentation));
@@ -113,6 +116,13 @@ export class App {
     this.#metrics?.close();
   }
 
+  async #listen(): Promise<string> {
+    const { host, port, socket } = this.#options;
+    if (socket === undefined) return formatUrl(await this.#server.listen(host, port));
+    await this.#server.listenOnSocket(socket);
+    return `unix:${socket}`;
+  }
+
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
     const { baseUrl, problemBase } = this.#bases;
@@ -122,7 +132,7 @@ export class App {
         ...options,
         keys: this.#keys,
         baseUrl,
-        loopback: isLoopback(options.host),
+        loopback: isLocal(options),
         createLimiter: this.#siblings.createLimiter,
       }),
       bodyLimitBytes: options.bodyLimitBytes,
@@ -199,8 +209,8 @@ function toProblem(error: unknown): Problem | undefined {
   return unavailable('The database cannot serve this request now.', { cause: error });
 }
 
-function resolveBases({ baseUrl, problemBase }: Options, url: string): Bases {
-  const base = baseUrl ?? url;
+function resolveBases({ baseUrl, problemBase, socket }: Options, url: string): Bases {
+  const base = baseUrl ?? (socket === undefined ? url : 'http://localhost');
   return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
 }
 

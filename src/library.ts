@@ -1,7 +1,7 @@
 // The library: runs the service inside another program, such as the tests of a client. It accepts
 // the options of the command line and validates them in the same way.
 import { App } from './app.ts';
-import { UsageError } from './cli/option-values.ts';
+import { UsageError } from './cli/arguments.ts';
 import { libraryFlags, parseOptions } from './cli/options.ts';
 import { LineLog } from './log/log.ts';
 
@@ -17,6 +17,8 @@ export interface ServiceOptions {
   readonly problemBase?: string | undefined;
   /** In bytes. */
   readonly bodyLimit?: number | undefined;
+  /** How long idle connections stay open, in seconds. */
+  readonly idleTimeout?: number | undefined;
   /** Clients must send one of these keys or of those in `apiKeysFile`; without both, none. */
   readonly apiKeys?: readonly string[] | undefined;
   readonly apiKeysFile?: string | undefined;

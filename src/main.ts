@@ -2,9 +2,12 @@
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { App } from './app.ts';
-import { type Command, helpText, parseCommand } from './cli/command-line.ts';
-import { UsageError } from './cli/option-values.ts';
-import type { Options } from './cli/options.ts';
+import { UsageError } from './cli/arguments.ts';
+import { type Command, parseCommand } from './cli/command-line.ts';
+import { completionScript } from './cli/completion.ts';
+import { firstSteps } from './cli/first-steps.ts';
+import { helpText } from './cli/help.ts';
+import { type Options, unknownVariables } from './cli/options.ts';
 import { backup } from './commands/backup.ts';
 import { checkFile } from './commands/check.ts';
 import { copy } from './commands/copy.ts';
@@ -12,6 +15,7 @@ import { exportLines } from './commands/export.ts';
 import { importLines } from './commands/import.ts';
 import type { Screen } from './commands/progress.ts';
 import { restore } from './commands/restore.ts';
+import { freeSocketPath } from './http/socket-path.ts';
 import { LineLog, type Log } from './log/log.ts';
 import { prettyLine, visible } from './log/pretty-line.ts';
 import { join } from './processes/siblings.ts';
@@ -47,7 +51,9 @@ export async function main(): Promise<void> {
 async function run(command: Command): Promise<void> {
   switch (command.kind) {
     case 'help':
-      return print(helpText());
+      return print(helpText(command.command));
+    case 'completion':
+      return print(completionScript(command.shell));
     case 'version':
       return print(`${readVersion()}\n`);
     case 'check':
@@ -107,9 +113,12 @@ function screen(printsData = false): Screen {
 
 async function serve(options: Options): Promise<void> {
   const log = createLog(options);
+  const unknown = unknownVariables(process.env);
+  if (unknown.length > 0) log.write('warn', 'unknown variables', { variables: unknown });
   const app =
     options.processes > 1 ? new Supervisor(supervisorOptions(options), log) : new App(options, log);
-  const url = await app.listen();
+  if (options.socket !== undefined) await freeSocketPath(options.socket);
+  const address = await app.listen();
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
     // Restores the default: a second signal ends the process at once.
@@ -120,13 +129,14 @@ async function serve(options: Options): Promise<void> {
   process.on('SIGTERM', stop).on('SIGINT', stop);
   // Without a file of keys, SIGHUP keeps its default: closing the terminal ends the process.
   if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, log));
-  print(`notes-server listening on ${url}\n`);
+  print(`notes-server listening on ${address}\n`);
+  if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
 }
 
 function supervisorOptions(options: Options): SupervisorOptions {
-  const { processes, host, port, apiKeys, apiKeysFile } = options;
+  const { processes, host, port, socket, apiKeys, apiKeysFile } = options;
   const keySource = apiKeysFile === undefined ? undefined : { texts: apiKeys, file: apiKeysFile };
-  return { processes, host, port, args: process.argv.slice(2), keySource };
+  return { processes, host, port, socket, args: process.argv.slice(2), keySource };
 }
 
 /** Serves as one of several processes, under the control of the supervisor. */
@@ -206,9 +216,10 @@ function readVersion(): string {
 /** Returns a message about an error, without a stack trace. */
 function describe(error: unknown): string {
   if (error instanceof UsageError || error instanceof DatabaseUnusable) return error.message;
-  const { code, message, address, port } = error as NodeJS.ErrnoException & {
+  const { code, message, address, port, hostname } = error as NodeJS.ErrnoException & {
     address?: string;
     port?: number;
+    hostname?: string;
   };
   switch (code) {
     case 'EADDRINUSE':
@@ -219,7 +230,7 @@ function describe(error: unknown): string {
       return `port ${port} requires more privileges`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return 'the host name is unknown';
+      return `the host name ${hostname} is unknown`;
     default:
       return String(message);
   }

@@ -1,23 +1,17 @@
 // Parses the command line into a command. The table below declares the sub-commands, options.ts the
 // options of the service.
-
-import type { ParseArgsConfig } from 'node:util';
-import { RESOURCE_NAMES } from '../resources/resources.ts';
 import type { Location } from '../storage/location.ts';
 import type { StorageOptions } from '../storage/open.ts';
-import { type Flags, parseDatabase, parseFlags, UsageError } from './option-values.ts';
-import {
-  databaseNamed,
-  type Options,
-  optionsHelp,
-  parseOptions,
-  passwordSource,
-} from './options.ts';
+import { type Arguments, type Flag, parseArguments, quote, UsageError } from './arguments.ts';
+import { parseDatabase } from './option-values.ts';
+import { databaseNamed, OPTIONS, type Options, parseOptions, passwordSource } from './options.ts';
+import { suggestion } from './suggestion.ts';
 
-/** A line of --help. */
-type Row = readonly [left: string, right: string];
+/** The shells for which `completion` prints a script. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-const TEXT = { type: 'string' } as const;
+/** One of {@link SHELLS}. */
+export type Shell = (typeof SHELLS)[number];
 
 /** The files of a backup or restore. */
 interface Files {
@@ -34,111 +28,123 @@ export type Command =
   | ({ readonly kind: 'restore'; readonly force: boolean } & Files)
   /** Without a file, standard output or input is used. */
   | { readonly kind: 'export' | 'import'; readonly db: StorageOptions; readonly file?: string }
-  | { readonly kind: 'help' }
+  /** Of the service, or of a sub-command. */
+  | { readonly kind: 'help'; readonly command?: string }
+  | { readonly kind: 'completion'; readonly shell: Shell }
   | { readonly kind: 'version' };
 
-/** A sub-command. `usage` lists its arguments, `help` describes it in one line of --help. */
-interface SubCommand {
+/** A sub-command. */
+export interface SubCommand {
   readonly name: string;
-  readonly usage: string;
+  /** Its arguments beside the flags, as its usage shows them; empty if there are none. */
+  readonly words: string;
+  /** All possible words, if they are few; otherwise a word is a file. */
+  readonly choices?: readonly string[];
+  readonly flags: readonly Flag[];
+  /** One line of --help. */
   readonly help: string;
-  /** Beside --help and --version. */
-  readonly flags: ParseArgsConfig['options'];
-  readonly parse: (
-    words: readonly string[],
-    flags: Flags,
-    environment: NodeJS.ProcessEnv,
-  ) => Command;
+  readonly example: string;
+  readonly parse: (input: Arguments, environment: NodeJS.ProcessEnv) => Command;
 }
 
-const SUB_COMMANDS: readonly SubCommand[] = [
+const DB: Flag = { ...OPTIONS.db, help: 'the database, a SQLite file (default: notes.db)' };
+const ANY_DB: Flag = { ...DB, value: 'DB', help: 'a SQLite file or a cluster (default: notes.db)' };
+const REQUIRED_DB = { value: 'DB', required: true } as const;
+
+/** The sub-commands, in the order of --help. */
+export const SUB_COMMANDS: readonly SubCommand[] = [
   {
     name: 'check',
-    usage: 'FILE',
+    words: 'FILE',
+    flags: [],
     help: 'check a database for damage without changing it; a service may be using it',
-    flags: {},
+    example: 'check notes.db',
     parse: parseCheck,
   },
   {
     name: 'backup',
-    usage: 'TARGET [--db FILE]',
+    words: 'TARGET',
+    flags: [DB],
     help: 'copy a database to another file; a service may be using it',
-    flags: { db: TEXT },
+    example: 'backup notes-backup.db --db notes.db',
     parse: (...input) => parseBackup('backup', ...input),
   },
   {
     name: 'restore',
-    usage: 'BACKUP [--db FILE] [--force]',
+    words: 'BACKUP',
+    flags: [DB, { flag: 'force', help: 'replace an existing database, which is kept' }],
     help: 'create a database from a backup; --force replaces an existing one, which is kept',
-    flags: { db: TEXT, force: { type: 'boolean' } },
+    example: 'restore notes-backup.db --db notes.db',
     parse: (...input) => parseBackup('restore', ...input),
   },
   {
     name: 'export',
-    usage: '[FILE] [--db DB] [--db-password-file FILE]',
+    words: '[FILE]',
+    flags: [ANY_DB, OPTIONS.dbPasswordFile],
     help: 'write all data as JSON lines; without FILE, or with -, to standard output',
-    flags: { db: TEXT, 'db-password-file': TEXT },
+    example: 'export notes.jsonl --db notes.db',
     parse: (...input) => parseExport('export', ...input),
   },
   {
     name: 'import',
-    usage: '[FILE] [--db DB] [--db-password-file FILE]',
+    words: '[FILE]',
+    flags: [ANY_DB, OPTIONS.dbPasswordFile],
     help: 'read exported JSON lines; without FILE, or with -, from standard input',
-    flags: { db: TEXT, 'db-password-file': TEXT },
+    example: 'import notes.jsonl --db notes.db',
     parse: (...input) => parseExport('import', ...input),
   },
   {
     name: 'copy',
-    usage: '--from DB --to DB [--db-password-file FILE]',
+    words: '',
+    flags: [
+      { ...REQUIRED_DB, flag: 'from', help: 'the database to read, a SQLite file or a cluster' },
+      { ...REQUIRED_DB, flag: 'to', help: 'the empty database to fill; a file is created' },
+      OPTIONS.dbPasswordFile,
+    ],
     help: 'copy a database into an empty one and compare; continues an interrupted copy',
-    flags: { from: TEXT, to: TEXT, 'db-password-file': TEXT },
+    example: 'copy --from notes.db --to rqlite://10.0.0.1:4001,10.0.0.2:4001',
     parse: parseCopy,
   },
+  {
+    name: 'completion',
+    words: SHELLS.join('|'),
+    choices: SHELLS,
+    flags: [],
+    help: 'print a script that completes commands and options in a shell',
+    example: 'completion bash >> ~/.bash_completion',
+    parse: parseCompletion,
+  },
+  {
+    name: 'help',
+    words: '[COMMAND]',
+    get choices() {
+      return COMMAND_NAMES;
+    },
+    flags: [],
+    help: 'describe a command',
+    example: 'help backup',
+    parse: parseHelp,
+  },
 ];
+
+const COMMAND_NAMES = SUB_COMMANDS.map(({ name }) => name);
 
 /** Parses the arguments (without node and script) and the environment. Throws UsageError. */
 export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const [first, ...others] = args;
-  const command = SUB_COMMANDS.find(({ name }) => name === first);
-  if (!command) return parseService(args, environment);
-  const { flags, words } = parseFlags(others, command.flags, true);
-  if (flags.help) return { kind: 'help' };
-  if (flags.version) return { kind: 'version' };
-  return command.parse(words, flags, environment);
+  if (first === undefined || first.startsWith('-')) return parseService(args, environment);
+  const command = findCommand(first);
+  const input = parseArguments(others, command.flags, command.words !== '');
+  return input.flags.help
+    ? { kind: 'help', command: command.name }
+    : command.parse(input, environment);
 }
 
-/** Returns the text of --help. */
-export function helpText(): string {
-  const usages = SUB_COMMANDS.map(({ name, usage }) => `       notes-server ${name} ${usage}`);
-  const commands = SUB_COMMANDS.map(({ name, help }): Row => [name, help]);
-  const options: Row[] = [
-    ...optionsHelp(),
-    ['--help', 'print this and exit'],
-    ['--version', 'print the version and exit'],
-  ];
-  return `Usage: notes-server [options]
-${usages.join('\n')}
-
-Keeps ${RESOURCE_NAMES} in SQLite and serves them as JSON over HTTP.
-
-Commands:
-${formatRows(commands)}
-
-Options:
-${formatRows(options)}
-
-Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
-separated by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
-NOTES_API_KEYS as well, separated by commas.
-
-A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
-(the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.
-`;
-}
-
-function formatRows(rows: readonly Row[]): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+/** Returns the sub-command with that name. Throws UsageError. */
+export function findCommand(name: string): SubCommand {
+  const found = SUB_COMMANDS.find((each) => each.name === name);
+  if (found) return found;
+  throw new UsageError(`there is no command ${quote(name)}${suggestion(name, COMMAND_NAMES)}`);
 }
 
 function parseService(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
@@ -146,17 +152,32 @@ function parseService(args: readonly string[], environment: NodeJS.ProcessEnv): 
   return typeof options === 'string' ? { kind: options } : { kind: 'serve', options };
 }
 
-function parseCheck([file, ...others]: readonly string[]): Command {
+function parseHelp({ words }: Arguments): Command {
+  const [name, ...others] = words;
+  if (others.length > 0) throw new UsageError('help takes one COMMAND at most');
+  return name === undefined ? { kind: 'help' } : { kind: 'help', command: findCommand(name).name };
+}
+
+function parseCompletion({ words }: Arguments): Command {
+  const [name, ...others] = words;
+  const shell = SHELLS.find((each) => each === name);
+  if (!shell || others.length > 0)
+    throw new UsageError(`completion takes one of ${SHELLS.join(', ')}`);
+  return { kind: 'completion', shell };
+}
+
+function parseCheck({ words }: Arguments): Command {
+  const [file, ...others] = words;
   if (!file || others.length > 0) throw new UsageError('check takes one FILE and nothing else');
   return { kind: 'check', file };
 }
 
 function parseBackup(
   kind: 'backup' | 'restore',
-  [file, ...others]: readonly string[],
-  flags: Flags,
+  { flags, words }: Arguments,
   environment: NodeJS.ProcessEnv,
 ): Command {
+  const [file, ...others] = words;
   if (!file || others.length > 0)
     throw new UsageError(`${kind} takes one ${kind === 'backup' ? 'TARGET' : 'BACKUP'}`);
   const { db: flag } = flags as Record<string, string | undefined>;
@@ -170,10 +191,10 @@ function parseBackup(
 
 function parseExport(
   kind: 'export' | 'import',
-  [file, ...others]: readonly string[],
-  flags: Flags,
+  { flags, words }: Arguments,
   environment: NodeJS.ProcessEnv,
 ): Command {
+  const [file, ...others] = words;
   if (file === '' || others.length > 0) throw new UsageError(`${kind} takes one FILE at most`);
   const texts = flags as Record<string, string | undefined>;
   const db = databaseNamed(texts.db, environment);
@@ -182,13 +203,9 @@ function parseExport(
   return { kind, db: storage, ...(file !== undefined && file !== '-' && { file }) };
 }
 
-function parseCopy(
-  words: readonly string[],
-  flags: Flags,
-  environment: NodeJS.ProcessEnv,
-): Command {
+function parseCopy({ flags }: Arguments, environment: NodeJS.ProcessEnv): Command {
   const { from, to, 'db-password-file': file } = flags as Record<string, string | undefined>;
-  if (!from || !to || words.length > 0) throw new UsageError('copy takes --from DB and --to DB');
+  if (!from || !to) throw new UsageError('copy takes --from DB and --to DB');
   const [source, target] = [parseDatabase(from), parseDatabase(to)];
   const locations = [source, target];
   if (from === to || locations.some(({ kind }) => kind === 'memory')) {

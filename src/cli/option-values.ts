@@ -1,49 +1,20 @@
 // Parsers for the values of options. Each parses the text of a value that is set, or throws
-// UsageError.
+// UsageError. `name` is its source: the flag, such as `--port`, or a variable, such as `NOTES_PORT`.
 import { availableParallelism } from 'node:os';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Location, parseLocation } from '../storage/location.ts';
+import { UsageError } from './arguments.ts';
 
-/** The command line or the environment is wrong. The message is one line for a person. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-/** The flags of a command line, by name. */
-export type Flags = ReturnType<typeof parseArgs>['values'];
-
-/** Parses the value of the option `flag`. */
-type Parser<Value> = (text: string, flag: string) => Value;
+/** Parses a text from the flag or variable `name`. */
+type Parser<Value> = (text: string, name: string) => Value;
 
 const MAX_PROCESSES = 64;
 const MAX_RATE_LIMIT = 1_000_000;
+/** The shortest limit of a system (macOS) for the path of a Unix socket. */
+const MAX_SOCKET_BYTES = 103;
 const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=linearizable or weak and &user=NAME';
 
-/**
- * Returns the flags among the arguments: those in `known`, --help (-h) and --version; and all other
- * arguments, if they are allowed.
- */
-export function parseFlags(
-  args: readonly string[],
-  known: ParseArgsConfig['options'],
-  allowPositionals = false,
-): { flags: Flags; words: readonly string[] } {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { ...known, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
-      allowPositionals,
-    });
-    return { flags: values, words: positionals };
-  } catch (error) {
-    const [sentence] = (error as Error).message.split(/\.\s/);
-    // An argument with an @ may contain a password.
-    throw new UsageError(sentence?.replace(/'[^']*@[^']*'/g, "'...'") ?? 'wrong options');
-  }
-}
-
-function wrong(flag: string, wanted: string, text: string): UsageError {
-  return new UsageError(`--${flag} takes ${wanted}, not ${JSON.stringify(text)}`);
+function wrong(name: string, wanted: string, text: string): UsageError {
+  return new UsageError(`${name} takes ${wanted}, not ${JSON.stringify(text)}`);
 }
 
 /** Parses a list separated by commas. */
@@ -53,82 +24,98 @@ export function parseList(text: string): string[] {
 }
 
 /** Parses origins in the form that browsers send, separated by commas. */
-export function parseOrigins(text: string): string[] {
+export function parseOrigins(text: string, name: string): string[] {
   const origins = parseList(text);
   for (const origin of origins) {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
     if (!isOrigin || !/^https?:/.test(origin)) {
-      throw wrong('cors-origin', 'an origin such as https://example.com', origin);
+      throw wrong(name, 'an origin such as https://example.com', origin);
     }
   }
   return origins;
 }
 
-/** Returns a parser of whole numbers from `min` to `max`. */
-export function integer(min: number, max: number): Parser<number> {
-  return (text, flag) => {
+/** Returns a parser of whole numbers from `min` to `max`; messages name an `alternative` to them. */
+export function integer(min: number, max: number, alternative?: string): Parser<number> {
+  return (text, name) => {
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
-    throw wrong(flag, `a whole number from ${min} to ${max}`, text);
+    const either = alternative === undefined ? '' : `${alternative} or `;
+    throw wrong(name, `${either}a whole number from ${min} to ${max}`, text);
   };
 }
 
 /** Returns a parser that accepts one of `choices`. */
 export function oneOf<Choice extends string>(choices: readonly Choice[]): Parser<Choice> {
-  return (text, flag) => {
+  return (text, name) => {
     const found = choices.find((choice) => choice === text);
     if (found) return found;
-    throw wrong(flag, `one of ${choices.join(', ')}`, text);
+    throw wrong(name, `one of ${choices.join(', ')}`, text);
   };
 }
 
 /** Parses a switch: true, false, 1 or 0. */
-export function parseSwitch(text: string, flag: string): boolean {
+export function parseSwitch(text: string, name: string): boolean {
   return (
-    oneOf(['true', 'false'])(text.replace(/^1$/, 'true').replace(/^0$/, 'false'), flag) === 'true'
+    oneOf(['true', 'false'])(text.replace(/^1$/, 'true').replace(/^0$/, 'false'), name) === 'true'
   );
 }
 
 /** Parses an http or https URL; returns it without a slash at its end. */
-export function parseUrl(text: string, flag: string): string {
+export function parseUrl(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
   // The parsed URL does not show an empty query or fragment.
   if (!isHttp || /[?#]/.test(text) || url.username || url.password) {
-    throw wrong(flag, 'an http or https URL without user, query and fragment', text);
+    throw wrong(name, 'an http or https URL without user, query and fragment', text);
   }
   // In a location header, `//` at the start of a path would lead to another host.
   if (url.pathname.startsWith('//')) {
-    throw wrong(flag, 'a URL whose path begins with one slash', text);
+    throw wrong(name, 'a URL whose path begins with one slash', text);
   }
   return url.href.replace(/\/+$/, '');
 }
 
 /** Parses the location of a database: a file, `:memory:` or the address of a cluster. */
-export function parseDatabase(text: string): Location {
-  if (text === '') throw new UsageError('--db must not be empty');
+export function parseDatabase(text: string, name = '--db'): Location {
+  if (text === '') throw new UsageError(`${name} must not be empty`);
   const location = parseLocation(text);
   if (location) return location;
-  if (/^rqlites?:/i.test(text)) throw new UsageError(`--db takes ${CLUSTERS}`);
+  if (/^rqlites?:/i.test(text)) throw new UsageError(`${name} takes ${CLUSTERS}`);
   // The text may contain a password.
   const quoted = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`;
-  throw new UsageError(`--db takes a file, :memory: or ${CLUSTERS}${quoted}`);
+  throw new UsageError(`${name} takes a file, :memory: or ${CLUSTERS}${quoted}`);
 }
 
 /** Parses a number of processes; `auto` means one for each core. */
-export function parseProcesses(text: string, flag: string): number {
+export function parseProcesses(text: string, name: string): number {
   return text === 'auto'
     ? Math.min(availableParallelism(), MAX_PROCESSES)
-    : integer(1, MAX_PROCESSES)(text, flag);
+    : integer(1, MAX_PROCESSES, 'auto')(text, name);
 }
 
 /** Parses requests per minute, or `off`. */
-export function parseRateLimit(text: string, flag: string): number | 'off' {
-  return text === 'off' ? text : integer(1, MAX_RATE_LIMIT)(text, flag);
+export function parseRateLimit(text: string, name: string): number | 'off' {
+  return text === 'off' ? text : integer(1, MAX_RATE_LIMIT, 'off')(text, name);
 }
 
 /** Parses a text that must not be empty. */
-export function parseText(text: string, flag: string): string {
-  if (text === '') throw new UsageError(`--${flag} must not be empty`);
+export function parseText(text: string, name: string): string {
+  if (text === '') throw new UsageError(`${name} must not be empty`);
   return text;
+}
+
+/** Parses an IP address or a host name. */
+export function parseHost(text: string, name: string): string {
+  const host = parseText(text, name);
+  if (!host.includes('/')) return host;
+  const wanted = 'an address or a host name (--socket takes the path of a Unix socket)';
+  throw wrong(name, wanted, text);
+}
+
+/** Parses the path of a Unix socket. */
+export function parseSocket(text: string, name: string): string {
+  if (Buffer.byteLength(text) > MAX_SOCKET_BYTES)
+    throw new UsageError(`${name} takes a path of at most ${MAX_SOCKET_BYTES} bytes`);
+  return parseText(text, name);
 }

@@ -2,39 +2,41 @@
 // derive.
 import { isIP } from 'node:net';
 import { isKey } from '../guards/keys.ts';
+import { HTTP_LIMITS } from '../http/limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../log/log.ts';
 import type { Location } from '../storage/location.ts';
+import { type Flag, type FlagValues, parseArguments, UsageError, usageOf } from './arguments.ts';
 import {
   integer,
   oneOf,
   parseDatabase,
-  parseFlags,
+  parseHost,
   parseList,
   parseOrigins,
   parseProcesses,
   parseRateLimit,
+  parseSocket,
   parseSwitch,
   parseText,
   parseUrl,
-  UsageError,
 } from './option-values.ts';
+import { suggestion } from './suggestion.ts';
 
-/** The declaration of an option. */
-interface Declaration {
-  /** The environment variable is NOTES_FLAG; the name in the library is the flag in camel case. */
-  readonly flag: string;
-  /** The name of the value in --help; a switch has none. */
-  readonly value?: string;
-  /** May be given several times; in the environment, commas separate the values. */
-  readonly repeatable?: boolean;
+/**
+ * The declaration of an option. The environment variable is NOTES_FLAG; the name in the library is
+ * the flag in camel case.
+ */
+interface Declaration extends Flag {
   readonly default?: string;
-  readonly help: string;
   /** A variable in common use that counts if NOTES_FLAG is not set. */
   readonly variable?: string;
   /** Whether it makes sense only for the command. */
   readonly commandOnly?: boolean;
-  /** Called only if the option is set or has a default. */
-  readonly parse: (text: string, flag: string) => unknown;
+  /**
+   * Parses the text from the flag or variable `name`, or the default. Not called if there is none.
+   * Throws {@link UsageError}.
+   */
+  readonly parse: (text: string, name: string) => unknown;
 }
 
 /** What all switches have in common. */
@@ -49,15 +51,17 @@ const MAX_THREADS = 1_024;
 
 const MAX_PORT = 65_535;
 const MAX_BODY_LIMIT_BYTES = 268_435_456;
+const MAX_IDLE_TIMEOUT_S = 3_600;
 
-const OPTIONS = {
+/** All options, in the order of --help: those of the README, which are used most, come first. */
+export const OPTIONS = {
   host: {
     flag: 'host',
     value: 'ADDRESS',
     default: '127.0.0.1',
     variable: 'HOST',
     help: 'address to listen on',
-    parse: parseText,
+    parse: parseHost,
   },
   port: {
     flag: 'port',
@@ -74,11 +78,17 @@ const OPTIONS = {
     help: 'SQLite file, created if missing; :memory: keeps nothing; or a cluster, see below',
     parse: parseDatabase,
   },
-  dbPasswordFile: {
-    flag: 'db-password-file',
+  apiKeysFile: {
+    flag: 'api-keys-file',
     value: 'FILE',
-    help: "holds the password of a cluster's user",
-    parse: (text: string) => text,
+    help: 'keys that clients must send, one per line; read again on SIGHUP',
+    parse: parseText,
+  },
+  rateLimit: {
+    flag: 'rate-limit',
+    value: 'N',
+    help: `requests per minute for each client, or off (default: off on loopback, else ${PUBLIC_RATE_LIMIT})`,
+    parse: parseRateLimit,
   },
   /** Without a slash at the end; undefined: the address on which the service listens. */
   baseUrl: {
@@ -87,40 +97,36 @@ const OPTIONS = {
     help: 'where clients reach the service (default: where it listens)',
     parse: parseUrl,
   },
-  /** Without a slash at the end; undefined: `{baseUrl}/problems`. */
-  problemBase: {
-    flag: 'problem-base',
-    value: 'URL',
-    help: 'start of problem types (default: BASE-URL/problems)',
-    parse: parseUrl,
+  trustProxy: {
+    flag: 'trust-proxy',
+    help: 'take the address of a client from the end of x-forwarded-for',
+    ...SWITCH,
   },
-  bodyLimitBytes: {
-    flag: 'body-limit',
-    value: 'BYTES',
-    default: '1048576',
-    help: 'largest request body',
-    parse: integer(1, MAX_BODY_LIMIT_BYTES),
+  processes: {
+    flag: 'processes',
+    value: 'N',
+    default: '1',
+    commandOnly: true,
+    help: 'processes that serve, on one port and file; auto: one for each core',
+    parse: parseProcesses,
   },
-  apiKeysFile: {
-    flag: 'api-keys-file',
-    value: 'FILE',
-    help: 'keys that clients must send, one per line; read again on SIGHUP',
-    parse: parseText,
+  socket: {
+    flag: 'socket',
+    value: 'PATH',
+    commandOnly: true,
+    help: 'Unix socket to listen on for a proxy, instead of host and port',
+    parse: parseSocket,
+  },
+  idleTimeoutS: {
+    flag: 'idle-timeout',
+    value: 'SECONDS',
+    default: `${HTTP_LIMITS.keepAliveTimeoutMs / 1_000}`,
+    help: 'how long idle connections stay open; behind a proxy, longer than there',
+    parse: integer(1, MAX_IDLE_TIMEOUT_S),
   },
   allowAnonymous: {
     flag: 'allow-anonymous',
     help: 'listen without keys on an address that is not loopback',
-    ...SWITCH,
-  },
-  rateLimit: {
-    flag: 'rate-limit',
-    value: 'N',
-    help: `requests per minute for each client, or off (default: off on loopback, else ${PUBLIC_RATE_LIMIT})`,
-    parse: parseRateLimit,
-  },
-  trustProxy: {
-    flag: 'trust-proxy',
-    help: 'take the address of a client from the end of x-forwarded-for',
     ...SWITCH,
   },
   /** The origins, in the form that browsers send, whose scripts may read and write. */
@@ -132,13 +138,25 @@ const OPTIONS = {
     help: 'origin whose pages may use the service; repeatable',
     parse: parseOrigins,
   },
-  processes: {
-    flag: 'processes',
-    value: 'N',
-    default: '1',
-    commandOnly: true,
-    help: 'processes that serve, on one port and file; auto: one for each core',
-    parse: parseProcesses,
+  bodyLimitBytes: {
+    flag: 'body-limit',
+    value: 'BYTES',
+    default: '1048576',
+    help: 'largest request body',
+    parse: integer(1, MAX_BODY_LIMIT_BYTES),
+  },
+  /** Without a slash at the end; undefined: `{baseUrl}/problems`. */
+  problemBase: {
+    flag: 'problem-base',
+    value: 'URL',
+    help: 'start of problem types (default: BASE-URL/problems)',
+    parse: parseUrl,
+  },
+  dbPasswordFile: {
+    flag: 'db-password-file',
+    value: 'FILE',
+    help: "holds the password of a cluster's user",
+    parse: (text: string) => text,
   },
   maxThreads: {
     flag: 'max-threads',
@@ -151,6 +169,7 @@ const OPTIONS = {
   logLevel: {
     flag: 'log-level',
     value: 'LEVEL',
+    choices: LOG_LEVELS,
     default: 'info',
     help: `one of ${LOG_LEVELS.join(', ')}`,
     parse: oneOf(LOG_LEVELS),
@@ -158,6 +177,7 @@ const OPTIONS = {
   logFormat: {
     flag: 'log-format',
     value: 'FORMAT',
+    choices: LOG_FORMATS,
     default: 'auto',
     commandOnly: true,
     help: `one of ${LOG_FORMATS.join(', ')}; auto is pretty on a terminal and json elsewhere`,
@@ -167,6 +187,22 @@ const OPTIONS = {
 
 const DECLARATIONS: readonly (readonly [name: string, declaration: Declaration])[] =
   Object.entries(OPTIONS);
+
+/** The flag that only the service has, not its sub-commands. */
+export const VERSION_FLAG: Flag = {
+  flag: 'version',
+  short: 'V',
+  help: 'print the version and exit',
+};
+
+/** The flags of the service, without --help. */
+export const SERVICE_FLAGS: readonly Flag[] = [
+  ...DECLARATIONS.map(([, declaration]) => declaration),
+  VERSION_FLAG,
+];
+
+/** The variables that have no flag, because all users of a machine can read command lines. */
+const SECRETS = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
 
 /** The options as parsed from their texts; one without a default is undefined if it is not set. */
 type Parsed = { readonly [Name in keyof typeof OPTIONS]: ValueOf<(typeof OPTIONS)[Name]> };
@@ -193,32 +229,31 @@ export function parseOptions(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Options | 'help' | 'version' {
-  const known = DECLARATIONS.map(([, { flag, value, repeatable: multiple = false }]) => [
-    flag,
-    { type: value ? 'string' : 'boolean', multiple } as const,
-  ]);
-  const { flags } = parseFlags(args, Object.fromEntries(known));
+  const { flags } = parseArguments(args, SERVICE_FLAGS, false);
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  const entries = DECLARATIONS.map(([name, declaration]) => {
-    const { flag, default: byDefault, parse } = declaration;
-    const text = flags[flag] ?? fromEnvironment(declaration, environment) ?? byDefault;
-    return [name, text === undefined ? undefined : parse(String(text), flag)];
+  const entries = DECLARATIONS.map(([key, declaration]) => {
+    const { text, name } = find(declaration, flags[declaration.flag], environment);
+    return [key, text === undefined ? undefined : declaration.parse(text, name)];
   });
-  return complete(Object.fromEntries(entries) as Parsed, environment);
+  const parsed = Object.fromEntries(entries) as Parsed;
+  if (parsed.socket !== undefined && (flags.host ?? flags.port) !== undefined)
+    throw new UsageError('a service on a socket has no --host and no --port');
+  return complete(parsed, environment);
 }
 
 /** Returns the database of the flag `--db`, the environment or the default. Throws UsageError. */
 export function databaseNamed(flag: string | undefined, environment: NodeJS.ProcessEnv): Location {
-  return parseDatabase(flag ?? fromEnvironment(OPTIONS.db, environment) ?? OPTIONS.db.default);
+  const { text, name } = find(OPTIONS.db, flag, environment);
+  return parseDatabase(text ?? '', name);
 }
 
 /** Returns the lines of --help: each flag with the name of its value, and its meaning. */
 export function optionsHelp(): [left: string, right: string][] {
-  return DECLARATIONS.map(([, { flag, value, help, default: byDefault }]) => [
-    `--${flag}${value ? ` ${value}` : ''}`,
-    `${help}${value && byDefault ? ` (default: ${byDefault})` : ''}`,
-  ]);
+  return DECLARATIONS.map(([, declaration]) => {
+    const { value, help, default: byDefault } = declaration;
+    return [usageOf(declaration), value && byDefault ? `${help} (default: ${byDefault})` : help];
+  });
 }
 
 /** Returns the flags of the options of the library, by their names there. */
@@ -231,6 +266,20 @@ function toCamelCase(flag: string): string {
   return flag.replace(/-./g, (pair) => pair.slice(1).toUpperCase());
 }
 
+/** Returns the names of variables that look like options but are none, with suggestions. */
+export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
+  const known = [...DECLARATIONS.map(([, { flag }]) => variableOf(flag)), ...SECRETS];
+  const unknown = Object.keys(environment).filter(
+    (name) => name.startsWith('NOTES_') && !known.includes(name),
+  );
+  return unknown.map((name) => `${name}${suggestion(name, known)}`);
+}
+
+/** Whether only this machine can reach a service: on a Unix socket or a loopback address. */
+export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boolean {
+  return socket !== undefined || isLoopback(host);
+}
+
 /** Whether only this machine can reach `host`. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
@@ -241,14 +290,14 @@ export function passwordSource(
   flag: string | undefined,
   environment: NodeJS.ProcessEnv,
 ): Pick<Options, 'dbPassword' | 'dbPasswordFile'> {
-  const file = flag ?? fromEnvironment(OPTIONS.dbPasswordFile, environment);
-  const { NOTES_DB_PASSWORD: text } = environment;
-  if (file !== undefined && (file === '' || text)) {
+  const { text: file } = find(OPTIONS.dbPasswordFile, flag, environment);
+  const { NOTES_DB_PASSWORD: password } = environment;
+  if (file !== undefined && (file === '' || password)) {
     throw new UsageError(
       '--db-password-file must not be empty, nor be given together with NOTES_DB_PASSWORD',
     );
   }
-  return { dbPassword: text || undefined, dbPasswordFile: file };
+  return { dbPassword: password || undefined, dbPasswordFile: file };
 }
 
 /** Checks combinations of options, and adds the values that derive from several of them. */
@@ -261,13 +310,13 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
     );
   }
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
-  if (!isLoopback(host) && !hasKeys && !allowAnonymous) {
+  if (!isLocal(parsed) && !hasKeys && !allowAnonymous) {
     throw new UsageError(
       `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
         '--api-keys-file, or --allow-anonymous if you mean it',
     );
   }
-  const limit = rateLimit ?? (isLoopback(host) ? 'off' : PUBLIC_RATE_LIMIT);
+  const limit = rateLimit ?? (isLocal(parsed) ? 'off' : PUBLIC_RATE_LIMIT);
   return {
     ...parsed,
     ...passwordSource(parsed.dbPasswordFile, environment),
@@ -277,7 +326,6 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   };
 }
 
-/** Keys have no flag, because all users of the machine can read a command line. */
 function keysIn(text: string): readonly string[] {
   const keys = parseList(text);
   if (text && (keys.length === 0 || !keys.every(isKey))) {
@@ -286,11 +334,19 @@ function keysIn(text: string): readonly string[] {
   return keys;
 }
 
-function fromEnvironment(
-  { flag, variable }: Declaration,
+/** Returns the text of an option, by default that of its declaration, and the name of its source. */
+function find(
+  { flag, variable = '', default: byDefault }: Declaration,
+  value: FlagValues[string],
   environment: NodeJS.ProcessEnv,
-): string | undefined {
-  const own = environment[`NOTES_${flag.toUpperCase().replaceAll('-', '_')}`];
+): { readonly text: string | undefined; readonly name: string } {
+  const name = `--${flag}`;
+  if (value !== undefined) return { text: String(value), name };
   // An empty variable counts as not set.
-  return own || (variable && environment[variable]) || undefined;
+  const source = [variableOf(flag), variable].find((each) => environment[each]);
+  return source ? { text: environment[source], name: source } : { text: byDefault, name };
+}
+
+function variableOf(flag: string): string {
+  return `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
 }

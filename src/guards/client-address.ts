@@ -11,13 +11,16 @@ const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/
 
 const IPV4_MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
+/** A client on a Unix socket, or one that has gone (RFC 7239, section 6.2). */
+const UNKNOWN = 'unknown';
+
 /**
  * Returns the IPv4 address or the IPv6 /64 network of a client. With `trustProxy`, it uses the last
  * address in `x-forwarded-for`, which the proxy appended; a client can forge the others.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
-  return networkOf(forwarded ?? socket.remoteAddress ?? '');
+  return networkOf(forwarded ?? socket.remoteAddress ?? UNKNOWN);
 }
 
 function lastAddress(list: string | string[] | undefined): string | undefined {

@@ -10,6 +10,13 @@ const MAX_KEYS = 512;
 /** Visible ASCII without commas, which fits into a header and into a list. */
 const KEY = /^[!-+\--~]+$/;
 
+/** Why a file cannot be read, by the code of Node. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+};
+
 /** The sender of a request, by the digest of its key; or one that sent none, or a wrong key. */
 export type Holder = { readonly key: string } | 'none' | 'wrong';
 
@@ -82,8 +89,8 @@ async function readKeyFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`cannot read the keys in ${file}: ${code}`, { cause });
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    throw new Error(`cannot read the keys in ${file}: ${REASONS[code] ?? code}`, { cause });
   }
 }
 

@@ -3,6 +3,7 @@
 // the well-formed requests.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { chmodSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -20,6 +21,9 @@ import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
 import type { RequestListener } from './route.ts';
+
+/** To connect takes the right to write. */
+const SOCKET_MODE = 0o660;
 
 /** What the server depends on. */
 export interface HttpServerOptions {
@@ -64,6 +68,13 @@ export class HttpServer {
     this.#server.listen(port, host, this.#limits.backlog);
     await once(this.#server, 'listening');
     return this.#server.address() as AddressInfo;
+  }
+
+  /** Listens on a Unix socket for its owner and group; rejects with an error of node:net. */
+  async listenOnSocket(path: string): Promise<void> {
+    this.#server.listen({ path, backlog: this.#limits.backlog });
+    await once(this.#server, 'listening');
+    chmodSync(path, SOCKET_MODE);
   }
 
   /**

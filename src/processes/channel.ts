@@ -35,6 +35,7 @@ interface SentError {
   readonly code: string | undefined;
   readonly address: string | undefined;
   readonly port: number | undefined;
+  readonly hostname: string | undefined;
 }
 
 interface Caller {
@@ -61,8 +62,8 @@ export class Channel<Theirs extends Functions> {
   }
 
   /**
-   * Calls a function of the other end. Rejects with the error that it threw (message, code, address
-   * and port), or with an Error if the channel is closed before the response.
+   * Calls a function of the other end. Rejects with the error that it threw (message, code, address,
+   * port and hostname), or with an Error if the channel is closed before the response.
    */
   call<Name extends keyof Theirs & string>(
     name: Name,
@@ -109,8 +110,8 @@ export class Channel<Theirs extends Functions> {
       const result = await this.#ours[name]?.(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
-      const { message, code, address, port } = thrown as SentError;
-      const error = { message, code, address, port };
+      const { message, code, address, port, hostname } = thrown as SentError;
+      const error = { message, code, address, port, hostname };
       if (number !== undefined) this.#send({ answers: number, error });
     }
   }

@@ -17,6 +17,8 @@ export interface SupervisorOptions {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
+  /** The path of a Unix socket to listen on instead. */
+  readonly socket: string | undefined;
   /** The command line of the members; the number of processes is appended. */
   readonly args: readonly string[];
   /** The source of the keys, if they are in a file. */
@@ -51,10 +53,10 @@ export class Supervisor {
 
   /** Resolves with the URL once all processes accept requests; rejects as `App.listen` does. */
   async listen(): Promise<string> {
-    const { host, processes, args, keySource } = this.#options;
+    const { host, socket, processes, args, keySource } = this.#options;
     try {
       this.#keys = keySource && (await loadKeys(keySource));
-      if (this.#port === 0) this.#port = await freePort(host);
+      if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
       // A number, because `auto` might give a replacement another number of cores.
       cluster.setupPrimary({ args: [...args, `--processes=${processes}`] });
       // Start one process first, so that only one creates the file and errors are reported once.

@@ -45,8 +45,8 @@ for (const [address, client] of NETWORKS) {
   });
 }
 
-test('client address: a closed connection has an empty one', () => {
-  assert.equal(clientOf(undefined), '');
+test('client address: that of a closed connection or a Unix socket is unknown', () => {
+  assert.equal(clientOf(undefined), 'unknown');
 });
 
 test('client address: the last of x-forwarded-for, if trusted', () => {

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { helpText } from '../../src/cli/command-line.ts';
+import { helpText } from '../../src/cli/help.ts';
 import { optionsHelp } from '../../src/cli/options.ts';
 import { exportLines } from '../../src/commands/export.ts';
 import { importLines } from '../../src/commands/import.ts';
@@ -124,7 +124,7 @@ test('operation: the limits are those of the code', () => {
   for (const phrase of [
     `At most ${headerCount} headers in ${headerBytes / KiB} KiB within ${headersTimeoutMs / s} seconds`,
     `the whole request within ${requestTimeoutMs / s}; ${connections.toLocaleString('en')} connections`,
-    `idle connections are closed after ${keepAliveTimeoutMs / s} seconds`,
+    `idle connections are closed after ${keepAliveTimeoutMs / s} seconds (or \`--idle-timeout\`)`,
     `makes no progress after ${stalledMs / s}`,
     `every ${stalledMs / s} seconds, so closing it may take ${(2 * stalledMs) / s}.`,
     `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may take up ${repliesBytes / MiB} MiB`,

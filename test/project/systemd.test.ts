@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { optionsHelp } from '../../src/cli/options.ts';
+import { optionsHelp, unknownVariables } from '../../src/cli/options.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
@@ -49,6 +49,13 @@ test('systemd: the variables are options, and keys are passed on', () => {
   assert.equal(keys, `%d/${valuesOf('LoadCredential')[0]?.split(':')[0]}`);
   const [[, db = ''] = []] = variables.filter(([name]) => name === 'NOTES_DB');
   assert.equal(db, `%S/${valuesOf('StateDirectory')[0]}/notes.db`);
+});
+
+test('systemd: the variables of the drop-in for a proxy are options', () => {
+  const [, dropIn = ''] = /```ini\n(\[Service\][\s\S]*?)```/.exec(deployment) ?? [];
+  const names = [...dropIn.matchAll(/\b(NOTES_\w+)=/g)].map(([, name = '']) => name);
+  assert.ok(names.includes('NOTES_SOCKET'));
+  assert.deepEqual(unknownVariables(Object.fromEntries(names.map((name) => [name, '1']))), []);
 });
 
 test('systemd: a stop has enough time, and V8 may compile', () => {

@@ -13,6 +13,8 @@ export interface RequestParts {
   readonly headers?: Readonly<Record<string, string | string[]>>;
   /** Keeps connections open between requests. Without it each request opens one. */
   readonly agent?: Agent;
+  /** The Unix socket of the service; host and port of the URL do not count then. */
+  readonly socketPath?: string | undefined;
 }
 
 /** An answer. */
@@ -45,7 +47,7 @@ export async function send(
   url: string,
   method: string,
   path: string,
-  { json, body, headers = {}, agent }: RequestParts = {},
+  { json, body, headers = {}, agent, socketPath }: RequestParts = {},
 ): Promise<Answer> {
   const { hostname, port } = new URL(url);
   // A URL writes an IPv6 address in brackets.
@@ -54,7 +56,8 @@ export async function send(
   const type = json === undefined ? {} : { 'content-type': 'application/json' };
   const length = content === undefined ? {} : { 'content-length': Buffer.byteLength(content) };
   const fields = { ...type, ...length, ...headers };
-  const sent = httpRequest({ host, port, method, path, headers: fields, agent: agent ?? false });
+  const place = socketPath === undefined ? { host, port } : { socketPath };
+  const sent = httpRequest({ ...place, method, path, headers: fields, agent: agent ?? false });
   sent.end(content);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return readAnswer(response);

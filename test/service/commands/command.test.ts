@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { helpText } from '../../../src/cli/command-line.ts';
+import { helpText } from '../../../src/cli/help.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';
@@ -53,12 +53,27 @@ test('command: options come from the environment too', async (t) => {
   assert.equal((await stop(command)).stderr, '');
 });
 
+test('command: the log warns of unknown variables, without their values', async (t) => {
+  const env = { NOTES_PROT: 'secret', NOTES_API_KEYS: 'a' };
+  const command = startCommand(t, ['--port', '0'], { env, coverage: true });
+  await command.ready();
+  const { stderr } = await stop(command);
+  const [line = ''] = stderr.split('\n');
+  const { level, message, variables } = JSON.parse(line);
+  assert.deepEqual([level, message], ['warn', 'unknown variables']);
+  assert.deepEqual(variables, ['NOTES_PROT; did you mean NOTES_PORT?']);
+  assert.doesNotMatch(stderr, /secret/);
+});
+
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
   for (const [flag, stdout] of Object.entries({
     '--help': helpText(),
+    '-h': helpText(),
+    help: helpText(),
     '--version': `${version}\n`,
+    '-V': `${version}\n`,
   })) {
     const folder = temporaryFolder(t);
     assert.deepEqual(await runCommand(t, [flag], { folder, coverage: true }), {
@@ -90,13 +105,17 @@ for (const [what, args, reason] of USAGE_ERRORS) {
 
 test('command: a wrong variable is one line, status 2', async (t) => {
   const ending = await runCommand(t, [], { env: { NOTES_LOG_LEVEL: 'loud' } });
-  assertRefused(ending, 2, /--log-level .* not "loud" \(see --help\)$/m);
+  assertRefused(ending, 2, /: NOTES_LOG_LEVEL .* not "loud" \(see --help\)$/m);
 });
 
 const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
   'an unknown host': [
     ['--allow-anonymous', '--host', 'no-such-host.invalid'],
-    /host name is unknown$/m,
+    /the host name no-such-host\.invalid is unknown$/m,
+  ],
+  'a missing file of keys': [
+    ['--api-keys-file', '/nope'],
+    /cannot read the keys in \/nope: there is no such file$/m,
   ],
   'an address of another machine': [
     ['--allow-anonymous', '--host', '192.0.2.1'],

@@ -4,9 +4,15 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { helpText, parseCommand } from '../../../src/cli/command-line.ts';
-import { UsageError } from '../../../src/cli/option-values.ts';
-import { isLoopback, type Options, optionsHelp } from '../../../src/cli/options.ts';
+import { UsageError } from '../../../src/cli/arguments.ts';
+import { parseCommand } from '../../../src/cli/command-line.ts';
+import { helpText } from '../../../src/cli/help.ts';
+import {
+  isLoopback,
+  type Options,
+  optionsHelp,
+  unknownVariables,
+} from '../../../src/cli/options.ts';
 import type { StorageOptions } from '../../../src/storage/open.ts';
 import { parseCluster } from '../../../src/storage/rqlite/address.ts';
 
@@ -33,7 +39,8 @@ const SAMPLES: readonly Sample[] = [
   ['host', 'host', '127.0.0.1', ['127.0.0.2'], ['::1']],
   ['port', 'port', 3000, ['0', 0], ['65535', 65_535]],
   ['db', 'db', DB, [':memory:', MEMORY], ['a b.db', { ...DB, name: 'a b.db' }]],
-  ['db-password-file', 'dbPasswordFile', undefined, ['a'], ['b']],
+  ['api-keys-file', 'apiKeysFile', undefined, ['keys'], ['/etc/a b']],
+  ['rate-limit', 'rateLimit', undefined, ['1', 1], ['1000000', 1_000_000]],
   [
     'base-url',
     'baseUrl',
@@ -41,6 +48,13 @@ const SAMPLES: readonly Sample[] = [
     ['http://a.org'],
     ['https://a.org:84/b//', 'https://a.org:84/b'],
   ],
+  ['trust-proxy', 'trustProxy', false, ['1', true], ['false', false], true],
+  ['processes', 'processes', 1, ['2', 2], ['64', 64]],
+  ['socket', 'socket', undefined, ['a.sock'], ['/run/a b']],
+  ['idle-timeout', 'idleTimeoutS', 5, ['1', 1], ['3600', 3_600]],
+  ['allow-anonymous', 'allowAnonymous', false, ['true', true], ['0', false], true],
+  ['cors-origin', 'corsOrigins', [], ['http://a', ['http://a']], [`${TWO_ORIGINS}`, TWO_ORIGINS]],
+  ['body-limit', 'bodyLimitBytes', 1_048_576, ['1', 1], ['268435456', 268_435_456]],
   [
     'problem-base',
     'problemBase',
@@ -48,13 +62,7 @@ const SAMPLES: readonly Sample[] = [
     ['http://a.b/p/', 'http://a.b/p'],
     ['HTTPS://A.B/p', 'https://a.b/p'],
   ],
-  ['body-limit', 'bodyLimitBytes', 1_048_576, ['1', 1], ['268435456', 268_435_456]],
-  ['api-keys-file', 'apiKeysFile', undefined, ['keys'], ['/etc/a b']],
-  ['allow-anonymous', 'allowAnonymous', false, ['true', true], ['0', false], true],
-  ['rate-limit', 'rateLimit', undefined, ['1', 1], ['1000000', 1_000_000]],
-  ['trust-proxy', 'trustProxy', false, ['1', true], ['false', false], true],
-  ['cors-origin', 'corsOrigins', [], ['http://a', ['http://a']], [`${TWO_ORIGINS}`, TWO_ORIGINS]],
-  ['processes', 'processes', 1, ['2', 2], ['64', 64]],
+  ['db-password-file', 'dbPasswordFile', undefined, ['a'], ['b']],
   ['max-threads', 'maxThreads', 64, ['16', 16], ['1024', 1_024]],
   ['no-metrics', 'noMetrics', false, ['true', true], ['0', false], true],
   ['log-level', 'logLevel', 'info', ['silent'], ['debug']],
@@ -73,12 +81,23 @@ function options(
   return command.kind === 'serve' ? command.options : assert.fail();
 }
 
+test('options: help of everything', () => {
+  assert.deepEqual(parseCommand(['help'], {}), { kind: 'help' });
+  assert.deepEqual(parseCommand(['help', '--help'], {}), { kind: 'help', command: 'help' });
+  assert.throws(() => parseCommand(['help', 'check', 'backup'], {}), UsageError);
+  const examples = [
+    ...(/\nExamples:\n((?: {2}.*\n)+)/.exec(helpText())?.[1]?.matchAll(/\S.*/g) ?? []),
+  ];
+  assert.equal(examples.length, 3);
+  for (const [line] of examples) parseCommand(line.split(' ').slice(1), {});
+});
+
 test('options: --help lists each with its default', () => {
   for (const [left] of optionsHelp()) {
     const flag = /^--([a-z-]+)/.exec(left)?.[1] ?? '';
     assert.ok(FLAGS.includes(flag), `--${flag} has no sample in SAMPLES`);
   }
-  const lines = helpText().matchAll(/^ {2}--([a-z-]+)(?: [A-Z]+)? .*$/gm);
+  const lines = helpText().matchAll(/^ {2}(?:-\w, )?--([a-z-]+)(?: [A-Z]+)? .*$/gm);
   const listed = new Map([...lines].map(([line, flag = '']) => [flag, line]));
   assert.deepEqual([...listed.keys()], [...FLAGS, 'help', 'version']);
   for (const [flag, , byDefault, , , isSwitch] of SAMPLES) {
@@ -148,7 +167,7 @@ const WRONG_URLS = [
 ];
 
 const WRONG: Readonly<Record<string, readonly string[]>> = {
-  host: [''],
+  host: ['', '/tmp/x.sock', 'http://127.0.0.1'],
   port: ['', 'http', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '٣'],
   db: [
     ...['', 'http://127.0.0.1:4001', 'postgres://db', 'rqlite:', 'rqlite://', 'rqlite://host'],
@@ -156,6 +175,8 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     ...['rqlite://host:4001?level=strong', 'rqlite://a:1?x=y', 'rqlite://host:99999'],
     ...['rqlite://host:4001#a', 'rqlite://ho st:4001', 'RQLITE://host:4001'],
   ],
+  socket: ['', 'x'.repeat(104)],
+  'idle-timeout': ['', '0', '3601', '1.5', '60s'],
   'body-limit': ['0', '268435457', '1MB', '1.5', '-1'],
   processes: ['', '0', '-1', '65', '1.5', 'two', 'AUTO'],
   'log-level': ['', 'loud', 'INFO', 'info,debug'],
@@ -172,12 +193,13 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
 
 for (const [flag, texts] of Object.entries(WRONG)) {
   test(`options: wrong values of --${flag}`, () => {
-    const namesFlag = (error: unknown) =>
-      error instanceof UsageError && error.message.includes(`--${flag} `);
+    const isAbout = (name: string) => (error: unknown) =>
+      error instanceof UsageError && error.message.startsWith(`${name} `);
     for (const text of texts) {
-      assert.throws(() => parseCommand([`--${flag}=${text}`], {}), namesFlag, text);
-      if (text !== '')
-        assert.throws(() => parseCommand([], { [variable(flag)]: text }), namesFlag, text);
+      assert.throws(() => parseCommand([`--${flag}=${text}`], {}), isAbout(`--${flag}`), text);
+      if (text === '') continue;
+      const name = variable(flag);
+      assert.throws(() => parseCommand([], { [name]: text }), isAbout(name), text);
     }
   });
 }
@@ -185,6 +207,61 @@ for (const [flag, texts] of Object.entries(WRONG)) {
 test('options: the message quotes the wrong value', () => {
   const message = /^UsageError: --port takes a whole number from 0 to 65535, not "http"$/;
   assert.throws(() => parseCommand(['--port', 'http'], {}), message);
+});
+
+test('options: the message of a wrong value says where it is and what would be right', () => {
+  for (const [args, environment, message] of [
+    [['--port', '-1'], {}, '--port takes a whole number from 0 to 65535, not "-1"'],
+    [
+      [],
+      { NOTES_PORT: 'a', PORT: '1' },
+      'NOTES_PORT takes a whole number from 0 to 65535, not "a"',
+    ],
+    [[], { NOTES_PORT: '', PORT: 'a' }, 'PORT takes a whole number from 0 to 65535, not "a"'],
+    [['backup', 'a'], { NOTES_DB: 'http://a' }, 'NOTES_DB takes a file, :memory: or rqlite:'],
+    [['--rate-limit', '-5'], {}, '--rate-limit takes off or a whole number from 1 to 1000000'],
+    [['--processes', 'many'], {}, '--processes takes auto or a whole number from 1 to 64'],
+    [['--host', '/a.sock'], {}, '--host takes an address or a host name (--socket takes the path'],
+  ] as const) {
+    const says = (error: unknown) =>
+      error instanceof UsageError && error.message.startsWith(message);
+    assert.throws(() => parseCommand(args, environment), says, message);
+  }
+});
+
+test('options: a name that is nearly right gets a suggestion', () => {
+  for (const [args, name] of [
+    [['--prot', '1'], '--port'],
+    [['--PORT=1'], '--port'],
+    [['-p'], '--port'],
+    [['--api-keys', 'x'], '--api-keys-file'],
+    [['exprot'], 'export'],
+    [['help', 'bakup'], 'backup'],
+    [['restore', 'a', '--froce'], '--force'],
+  ] as const) {
+    const suggests = (error: unknown) =>
+      error instanceof UsageError && error.message.endsWith(`; did you mean ${name}?`);
+    assert.throws(() => parseCommand(args, {}), suggests, args.join(' '));
+  }
+  for (const name of ['--bogus', '--', 'bogus', '-x', '--p\u00f6rt-of-call', 'x'.repeat(100_000)]) {
+    const suggestsNothing = (error: Error) => !error.message.includes('did you mean');
+    assert.throws(() => parseCommand([name, 'x'], {}), suggestsNothing, name);
+  }
+});
+
+test('options: unknown variables are found, with a suggestion', () => {
+  const environment = { NOTES_PROT: '1', NOTES_API_KEYS: 'a', NOTES_DB: 'a', NOTES_HELP: '1' };
+  assert.deepEqual(unknownVariables({ ...environment, XNOTES_PORT: '1', notes_port: '1' }), [
+    'NOTES_PROT; did you mean NOTES_PORT?',
+    'NOTES_HELP',
+  ]);
+});
+
+test('options: a socket takes the place of host and port, and counts as loopback', () => {
+  const { socket, rateLimit } = options([], { NOTES_SOCKET: 'a', HOST: '0.0.0.0', PORT: '1' });
+  assert.deepEqual([socket, rateLimit], ['a', undefined]);
+  for (const flag of ['--host=127.0.0.1', '--port=1'])
+    assert.throws(() => options(['--socket', 'a', flag]), /no --host and no --port/);
 });
 
 test('options: a switch is true, false, 1 or 0 in the environment', () => {
@@ -197,11 +274,11 @@ test('options: unknown flags, stray words and missing values', () => {
   for (const [args, word] of [
     [['--bogus'], "'--bogus'"],
     [['-p', '1'], "'-p'"],
-    [['notes.db'], "'notes.db'"],
+    [['notes.db'], "there is no command 'notes.db'"],
+    [['--port', '1', 'check'], "'check'"],
     [['--', 'x'], "'x'"],
     [['--port'], "'--port"],
     [['--port', '--db'], "'--port'"],
-    [['--port', '-1'], "'--port'"],
     [['--no-port'], "'--no-port'"],
     [['--allow-anonymous=true'], "'--allow-anonymous'"],
     [['--Port', '1'], "'--Port'"],
@@ -300,7 +377,8 @@ test('options: a public address needs keys or --allow-anonymous', () => {
 test('options: --help and --version come before wrong values', () => {
   for (const flag of ['--help', '-h'])
     assert.deepEqual(parseCommand([flag, '--port', 'x'], {}), { kind: 'help' });
-  assert.deepEqual(parseCommand(['--version'], { NOTES_PORT: 'x' }), { kind: 'version' });
+  for (const flag of ['--version', '-V'])
+    assert.deepEqual(parseCommand([flag], { NOTES_PORT: 'x' }), { kind: 'version' });
 });
 
 test('options: check takes one file and no environment', () => {
@@ -324,7 +402,7 @@ for (const kind of ['backup', 'restore', 'export', 'import']) {
 const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[][]]> = {
   check: [
     'check FILE',
-    /check takes one FILE and nothing else$|'--db'|'-x'|'--port'/,
+    /check takes one FILE and nothing else$|unknown option '(?:--db|-x|--port)'$/,
     ...[[], [''], ['--db'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']],
   ],
   backup: [
@@ -350,6 +428,11 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
     /import takes one FILE at most$|import does not work with a database in memory$|'--port'/,
     ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
   ],
+  completion: [
+    'completion bash|zsh|fish',
+    /completion takes one of bash, zsh, fish$|'--db'/,
+    ...[[], ['ksh'], ['bash', 'zsh'], ['bash', '--db', 'a']],
+  ],
   copy: [
     'copy --from DB --to DB',
     /copy takes --from DB and --to DB$|copy takes two different databases, neither of them in memory$|'(?:a|--db)'|--db takes a file/,
@@ -363,10 +446,18 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
 
 for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
   test(`options: the words of ${kind}`, () => {
-    for (const flag of ['--help', '-h'])
-      assert.deepEqual(parseCommand([kind, 'a', flag], {}), { kind: 'help' });
-    assert.deepEqual(parseCommand([kind, 'a', '--version'], {}), { kind: 'version' });
-    assert.ok(helpText().includes(`notes-server ${usage}`));
+    for (const args of [
+      [kind, '--help'],
+      [kind, '-h'],
+      ['help', kind],
+    ])
+      assert.deepEqual(parseCommand(args, {}), { kind: 'help', command: kind });
+    assert.throws(() => parseCommand([kind, 'a', '--version'], {}), UsageError);
+    const help = helpText(kind);
+    assert.ok(help.startsWith(`Usage: notes-server ${usage}`), help);
+    assert.ok(helpText().includes(`\n  ${kind} `));
+    const [, example = ''] = /\nExample:\n {2}notes-server (.*)\n$/.exec(help) ?? [];
+    assert.equal(parseCommand(example.replace(/ >.*/, '').split(' '), {}).kind, kind);
     for (const words of wrong) {
       const isReason = (error: unknown) =>
         error instanceof UsageError && reason.test(error.message);

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { assertProblem, chunk, converse, requestText } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const LIMITS = {
@@ -128,6 +129,13 @@ test('time-outs: an idle connection is closed', async (t) => {
   const { headers } = await answer();
   assert.deepEqual([headers.connection, headers['keep-alive']], ['keep-alive', 'timeout=0']);
   await closed();
+});
+
+test('time-outs: the option sets how long a connection is idle', async (t) => {
+  const service = await startService(t, { idleTimeoutS: 75 });
+  const { answer, socket } = await converse(service, requestText('GET /livez'));
+  assert.equal((await answer()).headers['keep-alive'], 'timeout=75');
+  socket.destroy();
 });
 
 test('time-outs: the handler of an incomplete request ends', async (t) => {

@@ -1,15 +1,10 @@
 // The pretty log, and when it is written: on a terminal, or by the option.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { prettyLine } from '../../../src/log/pretty-line.ts';
-import { LAUNCHER, startCommand, stop } from '../../support/command.ts';
-import { temporaryFolder } from '../../support/engine.ts';
+import { startCommand, stop } from '../../support/command.ts';
 import { request } from '../../support/http.ts';
-import { skipLoudly } from '../../support/skip.ts';
-import { until } from '../../support/until.ts';
+import { hasTerminals, onTerminal } from '../../support/terminal.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 const time = '2026-11-22T05:53:11.042Z';
@@ -96,41 +91,8 @@ test('log format: pretty on request, where there is no terminal', async (t) => {
   assert.match(stderr, /^[\d:.]{12} INFO {2}POST \/notes 201 [\d.]+ ms request_id=[\w-]{36}\n/);
 });
 
-const SCRIPT = '/usr/bin/script';
-
-/** Creates a note with the command on a terminal; resolves with what the command writes there. */
-async function onTerminal(
-  t: TestContext,
-  args: string,
-  env: Record<string, string> = {},
-): Promise<string> {
-  const { PATH = '' } = process.env;
-  const line = `exec ${process.execPath} ${LAUNCHER} --port 0 ${args}`;
-  const script = spawn(SCRIPT, ['-qfec', line, '/dev/null'], {
-    cwd: temporaryFolder(t),
-    env: { PATH, TERM: 'xterm-256color', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(script, 'close');
-  t.after(() => script.kill('SIGKILL'));
-  let text = '';
-  script.stdout.setEncoding('utf8').on('data', (more) => {
-    text += more;
-  });
-  const url = () => /listening on (\S+)\r\n/.exec(text)?.[1];
-  await until(() => url() !== undefined);
-  await request(url() ?? '', 'POST', '/notes', { json: NOTE });
-  const [service] = readFileSync(`/proc/${script.pid}/task/${script.pid}/children`, 'utf8').split(
-    ' ',
-  );
-  process.kill(Number(service));
-  assert.deepEqual(await ended, [0, null], text);
-  return text;
-}
-
 test('log format: on a terminal pretty, with colours or NO_COLOR', async (t) => {
-  if (!existsSync(SCRIPT))
-    return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
+  if (!hasTerminals(t)) return;
   assert.match(
     (await onTerminal(t, '')).replaceAll('\u001b', '^'),
     /\^\[32mINFO \^\[0m POST \/notes 201 /,

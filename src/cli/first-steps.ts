@@ -1,0 +1,35 @@
+// What somebody who has started the service at a terminal wants to know next.
+import { resolve } from 'node:path';
+import { visible } from '../log/pretty-line.ts';
+import type { Options } from './options.ts';
+
+/** Returns four lines: the documentation, the data, a first request, and how to stop. */
+export function firstSteps(options: Options, address: string): string {
+  const { baseUrl, db, socket } = options;
+  const [at, base] =
+    socket === undefined ? ['', address] : [unixSocket(socket), 'http://localhost'];
+  const docs =
+    socket === undefined || baseUrl !== undefined
+      ? `${baseUrl ?? address}/docs`
+      : `${base}/docs, through a proxy (its address is --base-url)`;
+  const data = {
+    file: `${resolve(db.name)}`,
+    memory: 'in memory, lost at the stop',
+    cluster: db.name,
+  }[db.kind];
+  const hasKeys = options.apiKeys.length > 0 || options.apiKeysFile !== undefined;
+  const key = hasKeys ? "-H 'authorization: Bearer KEY' " : '';
+  const note = `--json '{"title":"Hello","body":"World"}'`;
+  return [
+    `docs  ${docs}`,
+    `data  ${data}`,
+    `try   curl ${at}${key}${note} ${base}/notes`,
+    'stop  Ctrl-C',
+  ]
+    .map((line) => `  ${visible(line)}\n`)
+    .join('');
+}
+
+function unixSocket(path: string): string {
+  return `--unix-socket '${path.replaceAll("'", "'\\''")}' `;
+}

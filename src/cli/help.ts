@@ -1,0 +1,66 @@
+// The texts of --help, of the whole command and of each sub-command.
+import { RESOURCE_NAMES } from '../resources/resources.ts';
+import { type Flag, HELP_FLAG, usageOf } from './arguments.ts';
+import { findCommand, SUB_COMMANDS, type SubCommand } from './command-line.ts';
+import { optionsHelp, VERSION_FLAG } from './options.ts';
+
+/** A line of --help. */
+type Row = readonly [left: string, right: string];
+
+/** Returns the text of --help, of a sub-command if it is named. Throws UsageError. */
+export function helpText(command?: string): string {
+  return command === undefined ? serviceHelp() : commandHelp(findCommand(command));
+}
+
+function serviceHelp(): string {
+  const commands = SUB_COMMANDS.map(({ name, help }): Row => [name, help]);
+  const options = [...optionsHelp(), ...[HELP_FLAG, VERSION_FLAG].map(rowOf)];
+  return `Usage: notes-server [OPTIONS]
+       notes-server COMMAND [ARGUMENTS]
+
+Keeps ${RESOURCE_NAMES} in SQLite and serves them as JSON over HTTP.
+
+Examples:
+  notes-server --db /var/lib/notes.db --port 8080
+  notes-server --host 0.0.0.0 --api-keys-file keys
+  notes-server backup notes-backup.db --db /var/lib/notes.db
+
+Commands ("notes-server help COMMAND" describes one):
+${formatRows(commands)}
+
+Options:
+${formatRows(options)}
+
+Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
+separated by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
+NOTES_API_KEYS as well, separated by commas. The log warns of other variables that begin with NOTES_.
+
+A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
+(the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.
+
+A running service has guides at /docs/guides; "deployment" has examples for systemd, nginx, Caddy and containers.
+`;
+}
+
+function commandHelp({ name, words, flags, help, example }: SubCommand): string {
+  const usages = flags.map((flag) => (flag.required ? usageOf(flag) : `[${usageOf(flag)}]`));
+  return `Usage: notes-server ${[name, words, ...usages].filter(Boolean).join(' ')}
+
+${help.replace(/^./, (first) => first.toUpperCase())}.
+
+Options:
+${formatRows([...flags, HELP_FLAG].map(rowOf))}
+
+Example:
+  notes-server ${example}
+`;
+}
+
+function rowOf(flag: Flag): Row {
+  return [flag.short ? `-${flag.short}, ${usageOf(flag)}` : usageOf(flag), flag.help];
+}
+
+function formatRows(rows: readonly Row[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+}

@@ -1,0 +1,40 @@
+// Suggests the name that somebody who mistyped one probably meant.
+
+const MAX_MISTAKES = 2;
+
+/**
+ * Returns `; did you mean NAME?` with the most similar of `names`, after `prefix`; empty if none is
+ * similar.
+ */
+export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
+  const lower = typed.toLowerCase();
+  const beginning = names.find((name) => lower !== '' && name.toLowerCase().startsWith(lower));
+  const found = beginning ?? nearest(lower, names);
+  return found === undefined ? '' : `; did you mean ${prefix}${found}?`;
+}
+
+function nearest(typed: string, names: readonly string[]): string | undefined {
+  let found: string | undefined;
+  let fewest = MAX_MISTAKES + 1;
+  for (const name of names) {
+    if (Math.abs(name.length - typed.length) > MAX_MISTAKES) continue;
+    const mistakes = countMistakes(typed, name.toLowerCase());
+    if (mistakes >= Math.min(fewest, typed.length)) continue;
+    [found, fewest] = [name, mistakes];
+  }
+  return found;
+}
+
+/** Counts the characters to insert, delete or replace (the Levenshtein distance). */
+function countMistakes(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, character] of [...from].entries()) {
+    const next = [index + 1];
+    for (let column = 0; column < to.length; column += 1) {
+      const replaced = (row[column] ?? 0) + (character === to[column] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,159 @@
+// The configurations of nginx and Caddy in the guide to deployment, in front of a service on a
+// socket, with a port and without TLS. Skipped where the programs are not installed.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { guide } from '../project/documents.ts';
+import { type Command, startCommand, stop } from '../support/command.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { request, send } from '../support/http.ts';
+import { openSocket } from '../support/raw.ts';
+import { skipLoudly } from '../support/skip.ts';
+import { until } from '../support/until.ts';
+
+const BASE = 'https://notes.example.org';
+const HEADERS = { host: 'notes.example.org', 'x-api-key': 'key' };
+const RATE = 20;
+
+const deployment = guide('deployment');
+
+/** Returns the block of code in this language in the guide, with the socket at `path`. */
+function configuration(language: string, path: string): string {
+  const [, code = ''] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(deployment) ?? [];
+  assert.ok(code.includes('/run/notes-server/notes.sock'));
+  return code.replace('/run/notes-server/notes.sock', path);
+}
+
+/** The arguments of the guide, with the socket in `folder` and other keys and rate. */
+function guideArguments(folder: string): string[] {
+  const [, line = ''] = /```sh\nnotes-server (--socket[\s\S]*?)\n```/.exec(deployment) ?? [];
+  assert.match(line, /--socket \S+ .*--rate-limit 600 --api-keys-file keys$/s);
+  const args = line.replace('\\\n', '').split(/\s+/);
+  const values: Record<string, string> = {
+    '--socket': join(folder, 'notes.sock'),
+    '--rate-limit': String(RATE),
+  };
+  return args.map((arg, index) => values[args[index - 1] ?? ''] ?? arg);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** How to start each proxy at a port; its files go to `folder`. */
+const PROXIES: Readonly<
+  Record<string, (folder: string, port: number) => readonly [program: string, args: string[]]>
+> = {
+  nginx(folder, port) {
+    const site = configuration('nginx', join(folder, 'notes.sock'))
+      .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
+      .replace(/^ +ssl_.*\n/gm, '');
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (name) => `${name}_temp_path ${folder}/${name};`,
+    );
+    // The workers run as the user who owns the socket.
+    const user = process.getuid?.() === 0 ? 'user root;' : '';
+    const lines = [
+      `daemon off; ${user} pid ${folder}/pid; error_log ${folder}/error.log;`,
+      'events {}',
+      `http { access_log off; ${temporary.join(' ')}`,
+      `${site}}`,
+    ];
+    writeFileSync(join(folder, 'nginx.conf'), lines.join('\n'));
+    return [
+      'nginx',
+      ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')],
+    ];
+  },
+  caddy(folder, port) {
+    const site = configuration('caddyfile', join(folder, 'notes.sock')).replace(
+      /^notes\.example\.org/,
+      `http://notes.example.org:${port}`,
+    );
+    writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n}\n${site}`);
+    return ['caddy', ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')]];
+  },
+};
+
+/** Starts the service and the proxy; returns undefined if the proxy is not installed. */
+async function startBoth(
+  t: TestContext,
+  name: string,
+): Promise<{ url: string; port: number; command: Command } | undefined> {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'keys'), 'key\n');
+  chmodSync(join(folder, 'keys'), 0o600);
+  const port = await freePort();
+  const [program, args] = PROXIES[name]?.(folder, port) ?? assert.fail(name);
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder };
+  if (spawnSync(program, ['version'], { env }).error) {
+    skipLoudly(t, `there is no ${name} here`);
+    return undefined;
+  }
+  const command = startCommand(t, guideArguments(folder), { folder });
+  await command.ready();
+  const proxy = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'ignore'] });
+  const ended = once(proxy, 'close');
+  t.after(async () => {
+    proxy.kill();
+    await ended;
+  });
+  await until(async () => {
+    assert.equal(proxy.exitCode, null, `${name} has ended`);
+    return openSocket({ port }).then(
+      (socket) => Boolean(socket.destroy()),
+      () => false,
+    );
+  });
+  return { url: `http://127.0.0.1:${port}`, port, command };
+}
+
+for (const name of Object.keys(PROXIES)) {
+  test(`proxies: the configuration of ${name} in the guide`, async (t) => {
+    const both = await startBoth(t, name);
+    if (!both) return;
+    const { url, command } = both;
+    const agent = new Agent({ keepAlive: true });
+    t.after(() => agent.destroy());
+    const ask = (method: string, path: string, parts = {}) =>
+      request(url, method, path, { agent, headers: HEADERS, ...parts });
+    const made = await ask('POST', '/notes', { json: { title: 'ä', body: 'b' } });
+    assert.deepEqual([made.status, made.headers.location], [201, '/notes/1']);
+    assert.equal((await ask('GET', '/notes/1')).text, made.text);
+    assert.equal((await ask('GET', '/notes/2')).json.type, `${BASE}/problems/not-found`);
+    // Caddy asks for a compressed answer and unpacks it, so that the length is missing.
+    assert.equal((await send(url, 'GET', '/docs', { headers: HEADERS })).status, 200);
+    const large = { title: 'a', body: 'b'.repeat(1_100_000) };
+    assert.equal((await ask('POST', '/notes', { json: large })).status, 413);
+    // The page of the service writes through the proxy, other pages do not.
+    const from = (origin: string) => ({
+      headers: { ...HEADERS, origin },
+      json: { title: 'a', body: 'b' },
+    });
+    assert.equal((await ask('POST', '/notes', from(BASE))).status, 201);
+    assert.equal((await ask('POST', '/notes', from('https://evil.example'))).status, 403);
+    assert.equal((await stop(command)).status, 0);
+  });
+
+  test(`proxies: with ${name}, a client cannot claim an address`, async (t) => {
+    const both = await startBoth(t, name);
+    if (!both) return;
+    const statuses = new Set<number>();
+    // A wrong key counts for the address, not for the key.
+    for (let count = 0; count <= 10; count += 1) {
+      const headers = { ...HEADERS, 'x-api-key': 'wrong', 'x-forwarded-for': `192.0.2.${count}` };
+      statuses.add((await request(both.url, 'GET', '/notes', { headers })).status);
+    }
+    assert.deepEqual([...statuses], [401, 429]);
+  });
+}

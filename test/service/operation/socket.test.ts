@@ -1,0 +1,115 @@
+// The service on a Unix socket: who may connect, what an earlier process left, what counts as local.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
+import { temporaryFolder } from '../../support/engine.ts';
+import { request } from '../../support/http.ts';
+import { startService } from '../../support/service.ts';
+import { skipLoudly } from '../../support/skip.ts';
+import { unprivileged } from '../../support/unprivileged.ts';
+
+const BASE = 'http://localhost';
+const NOTE = { json: { title: 'a', body: 'b' } };
+const SOCKET = ['--socket', 'notes.sock'];
+
+test('socket: owner and group may connect, and a stop removes it', async (t) => {
+  const command = startCommand(t, SOCKET, { coverage: true, env: { HOST: '0.0.0.0', PORT: '1' } });
+  assert.equal(await command.ready(), 'unix:notes.sock');
+  const socketPath = join(command.folder, 'notes.sock');
+  assert.equal(statSync(socketPath).mode & 0o777, 0o660);
+  assert.equal((await request(BASE, 'POST', '/notes', { ...NOTE, socketPath })).status, 201);
+  const { json } = await request(BASE, 'GET', '/notes/2', { socketPath });
+  assert.equal(json.type, 'http://localhost/problems/not-found');
+  assert.equal((await stop(command)).status, 0);
+  assert.equal(existsSync(socketPath), false);
+});
+
+test('socket: one that nobody listens on is replaced, another is not', async (t) => {
+  const folder = temporaryFolder(t);
+  const socketPath = join(folder, 'notes.sock');
+  const killed = startCommand(t, SOCKET, { folder });
+  await killed.ready();
+  await stop(killed, 'SIGKILL');
+  assert.ok(existsSync(socketPath));
+  const command = startCommand(t, SOCKET, { folder, coverage: true });
+  await command.ready();
+  const second = await runCommand(t, SOCKET, { folder, coverage: true });
+  assertRefused(second, 1, /: notes\.sock is in use by another process$/m);
+  assert.equal((await request(BASE, 'GET', '/notes', { socketPath })).status, 200);
+  assert.equal((await stop(command)).status, 0);
+});
+
+test('socket: another file stays, and the reason of a refusal is told', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'notes.sock');
+  writeFileSync(file, 'mine');
+  assertRefused(
+    await runCommand(t, SOCKET, { folder }),
+    1,
+    /notes\.sock exists and is not a socket$/m,
+  );
+  assert.equal(readFileSync(file, 'utf8'), 'mine');
+  const nowhere = ['--socket', join(folder, 'none/a.sock')];
+  assertRefused(
+    await runCommand(t, nowhere, { folder }),
+    1,
+    /a\.sock: there is no folder .*none$/m,
+  );
+  assert.equal(existsSync(join(folder, 'notes.db')), false);
+});
+
+test('socket: a folder without the right to write', async (t) => {
+  const parts = unprivileged(t);
+  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
+  const ending = await runCommand(t, ['--socket', '/usr/a.sock'], parts);
+  assertRefused(ending, 1, /cannot create \/usr\/a\.sock: permission denied in the folder \/usr$/m);
+});
+
+test('socket: several processes share it', async (t) => {
+  const command = startCommand(t, [...SOCKET, '--processes', '2'], { coverage: true });
+  assert.equal(await command.ready(), 'unix:notes.sock');
+  const socketPath = join(command.folder, 'notes.sock');
+  assert.equal(statSync(socketPath).mode & 0o777, 0o660);
+  for (let count = 0; count < 6; count += 1)
+    assert.equal((await request(BASE, 'POST', '/notes', { ...NOTE, socketPath })).status, 201);
+  const { status, stderr } = await stop(command);
+  assert.equal(status, 0);
+  const writers = stderr.matchAll(/"message":"request","process":(\d+)/g);
+  assert.equal(new Set([...writers].map(([, pid]) => pid)).size, 2, stderr);
+  assert.equal(existsSync(socketPath), false);
+});
+
+test('socket: the host is checked as on loopback', async (t) => {
+  const socketPath = join(temporaryFolder(t), 'a.sock');
+  const baseUrl = 'https://notes.example.org';
+  const { url } = await startService(t, { socket: socketPath, baseUrl });
+  assert.equal(url, `unix:${socketPath}`);
+  for (const [host, status] of Object.entries({
+    localhost: 200,
+    'notes.example.org': 200,
+    'evil.example': 403,
+  }))
+    assert.equal(
+      (await request(BASE, 'GET', '/notes', { socketPath, headers: { host } })).status,
+      status,
+    );
+});
+
+test('socket: its clients are one client, or those that the proxy names', async (t) => {
+  const folder = temporaryFolder(t);
+  for (const trustProxy of [false, true]) {
+    const socketPath = join(folder, `${trustProxy}.sock`);
+    await startService(t, { socket: socketPath, trustProxy, rateLimit: 1 });
+    const get = async (address: string) => {
+      const headers = { 'x-forwarded-for': address };
+      return (await request(BASE, 'GET', '/notes', { socketPath, headers })).status;
+    };
+    assert.deepEqual(
+      [await get('192.0.2.1'), await get('192.0.2.2')],
+      [200, trustProxy ? 200 : 429],
+    );
+    assert.equal(await get('192.0.2.1'), 429);
+  }
+});
