@@ -125,7 +125,7 @@ export class Dispatcher {
     exchange.template = template;
     if (message.method === 'OPTIONS') return { status: 204, headers: ['allow', allow] };
     const route = routeOf(match, message); // 405
-    const body = this.#mustRead(exchange, route) // 415, 413
+    const body = this.#mustRead(exchange, route) // 413, 415
       ? await this.#readInput(exchange, route) // 413, 400
       : undefined;
     return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
@@ -151,8 +151,8 @@ export class Dispatcher {
    * if its route ignores the body.
    */
   #mustRead({ message, awaitsContinue }: Exchange, route: Route): boolean {
-    if (route.takesBody) checkMediaType(message);
     checkDeclaredLength(message, this.#options.bodyLimitBytes);
+    if (route.takesBody) checkMediaType(message);
     return route.takesBody || (route.method !== 'GET' && hasBody(message) && !awaitsContinue);
   }
 
