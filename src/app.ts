@@ -4,11 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { isLoopback, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
+import { addressOf } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import { type Problem, problemTypes, unavailable } from './http/problem.ts';
-import type { Outcome, Route } from './http/route.ts';
+import type { Outcome, Route, Sender } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
@@ -65,9 +66,9 @@ export class App {
         this.#metrics?.requests.begun();
         this.#dispatcher?.dispatch(message, response, requestId, awaitsContinue);
       },
-      onRefused: (requestId, problem) => {
+      onRefused: (requestId, problem, sender) => {
         this.#metrics?.requests.refused(problemTypes[problem.slug].status);
-        logRefusal(log, requestId, problem);
+        logRefusal(log, requestId, problem, this.#clientOf(sender));
       },
       problemBase: () => this.#bases.problemBase,
     });
@@ -135,7 +136,12 @@ export class App {
 
   #observe(outcome: Outcome): void {
     this.#metrics?.requests.ended(outcome);
-    logOutcome(this.#log, outcome);
+    logOutcome(this.#log, outcome, this.#clientOf(outcome.message, outcome.key));
+  }
+
+  /** Returns the name of a client in the log. */
+  #clientOf(sender: Sender, key?: number): string {
+    return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
   async #createMetrics(): Promise<Metrics> {

@@ -1,6 +1,6 @@
-// Identifies a client without a key by its network address.
-import type { IncomingMessage } from 'node:http';
+// The network address of a client, which identifies it if it has no key.
 import { isIP, isIPv6 } from 'node:net';
+import type { Sender } from '../http/route.ts';
 
 const IPV6_GROUPS = 8;
 /** One client may have all addresses of a /64 network. */
@@ -11,25 +11,30 @@ const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
+/** Returns the IPv4 address or the IPv6 /64 network of a client, as {@link addressOf} finds it. */
+export function clientAddress(sender: Sender, trustProxy: boolean): string {
+  return networkOf(addressOf(sender, trustProxy));
+}
+
 /**
- * Returns the IPv4 address or the IPv6 /64 network of a client. With `trustProxy`, it uses the last
- * address in `x-forwarded-for`: the proxy has added it, while the client can forge the others.
+ * Returns the address of a client; empty if it is unknown. With `trustProxy`, it is the last one in
+ * `x-forwarded-for`: the proxy has added it, while the client can forge the others.
  */
-export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
+export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
-  return networkOf(forwarded ?? socket.remoteAddress ?? '');
+  const address = forwarded ?? socket.remoteAddress ?? '';
+  return MAPPED.exec(address)?.[1] ?? address;
 }
 
 function lastAddress(list: string | string[] | undefined): string | undefined {
   const text = String(list ?? '');
   const last = text.slice(text.lastIndexOf(',') + 1).trim();
   const { bracketed, plain = bracketed ?? last } = WITH_PORT.exec(last)?.groups ?? {};
-  return isIP(plain) === 0 ? undefined : plain;
+  return isIP(plain) === 0 ? undefined : plain.replace(/%.*/, '');
 }
 
 function networkOf(address: string): string {
-  const ipv4 = MAPPED.exec(address)?.[1] ?? address;
-  if (!isIPv6(ipv4)) return copyOf(ipv4);
+  if (!isIPv6(address)) return copyOf(address);
   // A URL normalizes an address; it allows no zone.
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
   const [left = [], right = []] = canonical

@@ -31,6 +31,7 @@ interface Exchange {
   readonly awaitsContinue: boolean;
   /** The headers of the guard, which every answer gets. */
   headers: readonly string[];
+  key: number | undefined;
   template: string | undefined;
 }
 
@@ -85,6 +86,7 @@ export class Dispatcher {
       response,
       awaitsContinue,
       headers: [],
+      key: undefined,
       template: undefined,
     };
     let result: Result;
@@ -98,7 +100,8 @@ export class Dispatcher {
     if (isSent) this.#send(exchange, reply, requestId);
     this.#options.onOutcome({
       requestId,
-      method: message.method ?? '',
+      message,
+      key: exchange.key,
       template: exchange.template,
       status: isSent ? reply.status : undefined,
       milliseconds: performance.now() - started,
@@ -116,6 +119,7 @@ export class Dispatcher {
     // An `await` costs time even for a value that is there.
     const admission = admitted instanceof Promise ? await admitted : admitted;
     exchange.headers = admission.headers;
+    exchange.key = admission.key;
     if (admission.refusal) throw admission.refusal; // 403, 401, 429
     if (admission.reply) return admission.reply;
     if (target.isServer) return SERVER_OPTIONS;

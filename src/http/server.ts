@@ -18,13 +18,16 @@ import { HTTP_LIMITS } from './limits.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
-import type { RequestListener } from './route.ts';
+import type { RequestListener, Sender } from './route.ts';
 
 /** What the server depends on. */
 export interface HttpServerOptions {
   readonly onRequest: RequestListener;
-  /** Called for each answer to input that node:http could not parse into a request. */
-  readonly onRefused: (requestId: string, problem: Problem) => void;
+  /**
+   * Called for each answer to input that node:http could not parse into a request; `sender` has the
+   * headers that it could parse.
+   */
+  readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
   readonly problemBase: () => string;
   readonly limits?: typeof HTTP_LIMITS;
 }
@@ -149,7 +152,8 @@ export class HttpServer {
     const isHead = latest?.message.method === 'HEAD';
     const reply = problemReply(problem, this.#options.problemBase());
     this.#end(socket, responseText(reply, requestId, isHead));
-    this.#options.onRefused(requestId, problem);
+    const sender = { headers: {}, socket: socket instanceof Socket ? socket : {} };
+    this.#options.onRefused(requestId, problem, latest?.message ?? sender);
   }
 
   /** Sends `text` and ends the connection, but keeps reading: a reset could destroy the answer. */
