@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readFileSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -28,6 +29,7 @@ import {
 import { temporaryFolder } from '../../support/engine.ts';
 import { shortenLockWaits } from '../../support/failing-driver.ts';
 import { request } from '../../support/http.ts';
+import { perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
@@ -86,6 +88,11 @@ const UNUSABLE: readonly Unusable[] = [
     reason: /belongs to another program/,
     make: (path) =>
       writeForeignFile(path, 'CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)'),
+  },
+  {
+    name: 'that is empty and has the application id of another program',
+    reason: /belongs to another program/,
+    make: (path) => writeForeignFile(path, 'PRAGMA application_id = 7'),
   },
   {
     name: 'of a newer version',
@@ -172,6 +179,26 @@ test('start: an empty file becomes a database', async (t) => {
   assert.equal((await service.request('POST', '/notes', { json: KEPT })).status, 201);
   await service.close();
   await assertUsable(path);
+});
+
+test('start: marks the file with an application id, which copies keep', async (t) => {
+  const path = newPath(temporaryFolder(t));
+  const idOf = (file: string) => readFileSync(file).toString('latin1', 68, 72);
+  await writeGoodFile(path, t);
+  assert.equal(idOf(path), 'ntsv');
+  const [copy, restored] = [`${path}.copy`, `${path}.restored`];
+  await perform(['backup', copy, '--db', path]);
+  await perform(['restore', copy, '--db', restored]);
+  assert.deepEqual([idOf(copy), idOf(restored)], ['ntsv', 'ntsv']);
+  // A file of an earlier program has none; an id that a user has set stays.
+  for (const [id, expected] of [
+    [0, 'ntsv'],
+    [0x61626364, 'abcd'],
+  ] as const) {
+    await writeForeignFile(path, `PRAGMA application_id = ${id}`);
+    await assertUsable(path);
+    assert.equal(idOf(path), expected);
+  }
 });
 
 test('start: two processes on one new file serve the same notes', async (t) => {
