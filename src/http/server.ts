@@ -187,6 +187,10 @@ function problemOf({ code }: NodeJS.ErrnoException): Problem {
     }
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('request-timeout', 'The request did not arrive in time.');
+    case 'HPE_PAUSED_H2_UPGRADE': {
+      const detail = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
+      return new Problem('http-version-not-supported', detail, { cause: code });
+    }
     default:
       return new Problem('bad-request', 'The request is not valid HTTP.', { cause: code });
   }

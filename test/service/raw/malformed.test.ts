@@ -130,6 +130,12 @@ test('connections: kept open when client and service agree', async () => {
   }
 });
 
+test('malformed: the preface of HTTP/2 is refused by its name', async () => {
+  const answer = await exchange(service, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  const { detail } = assertProblem(answer, 'http-version-not-supported');
+  assert.equal(detail, 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.');
+});
+
 test('fault order: each correction reveals the next fault', async (t) => {
   const strict = await startService(t, { bodyLimitBytes: 1_000 });
   const [long, noJson, wrong, right] = [
