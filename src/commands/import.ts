@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { DatabaseUnusable } from '../storage/database.ts';
+import { type Database, DatabaseUnusable } from '../storage/database.ts';
 import { openTarget, type StorageOptions } from '../storage/open.ts';
 import { ExportReader, type RecordPage } from './export-reader.ts';
 import { createProgress, inDigits, type OnProgress, type Screen } from './progress.ts';
@@ -18,8 +18,9 @@ const FINGERPRINT_BYTES = 6;
 /**
  * Adds the records in `file`, or in `input` without a file, to the database `to`; resolves with a
  * line that says how many were added. Identical records that exist already are skipped. Rejects
- * with {@link DatabaseUnusable}, which names the faulty line, if any. What has been added stays,
- * and the next run with the same export continues. If the database is not empty and `file` is a
+ * with {@link DatabaseUnusable}, which names the faulty line, if any. A database that this import
+ * has created is removed then; otherwise, what has been added stays, and the next run with the same
+ * export continues. If the database is not empty and `file` is a
  * regular file, any fault but a missing owner is found before anything is added.
  */
 export async function importLines(
@@ -42,18 +43,41 @@ export async function importLines(
         compare(target, resource, records),
       );
     }
-    const into = importInto(target, fingerprintOf(reader.headBytes));
-    let added = 0;
-    await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
-      added += await into.add(page.resource, page.records);
+    const added = await addAll(reader, target, screen).catch(async (error) => {
+      // Another import may have created it, and have filled it, since the open.
+      if (isEmpty) await target.discardNew();
+      throw error;
     });
-    await into.finish(reader.head.lastIds);
-    const total = inDigits(totalOf(reader.head.counts));
-    return `imported ${from} into ${to.db.name}: ${total} records, ${inDigits(added)} of them new`;
+    const present = inDigits(totalOf(reader.head.counts) - added);
+    const records = `${inDigits(added)} record${added === 1 ? '' : 's'}`;
+    return `imported ${records} from ${from} into ${to.db.name}, ${present} already present`;
   } catch (error) {
-    throw new DatabaseUnusable(`cannot import ${from}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new DatabaseUnusable(`cannot import ${from}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Adds all records that are missing; resolves with how many. */
+async function addAll(reader: ExportReader, target: Database, screen: Screen): Promise<number> {
+  const into = importInto(target, fingerprintOf(reader.headBytes));
+  let added = 0;
+  await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
+    added += await into.add(page.resource, page.records);
+  });
+  await into.finish(reader.head.lastIds);
+  return added;
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ENOENT':
+      return 'there is no such file';
+    case 'EISDIR':
+      return 'it is a directory';
+    case 'EACCES':
+      return 'permission denied';
+    default:
+      return message;
   }
 }
 

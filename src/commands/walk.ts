@@ -44,10 +44,10 @@ export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Returns the counts as text, as in "2 notes, 0 tags". */
+/** Returns the counts as text, as in "1 note, 0 tags". */
 export function inWords(counts: Counts): string {
   return Object.entries(counts)
-    .map(([table, count]) => `${inDigits(count)} ${table}`)
+    .map(([table, count]) => `${inDigits(count)} ${count === 1 ? table.replace(/s$/, '') : table}`)
     .join(', ');
 }
 

@@ -131,7 +131,10 @@ export async function isPresent(path: string): Promise<boolean> {
 }
 
 async function refusePresent(path: string): Promise<void> {
-  if (await isPresent(path)) throw new DatabaseUnusable(`${path} already exists`);
+  const isThere = await isPresent(path).catch((cause) => {
+    throw new DatabaseUnusable(`cannot write ${path}: ${cause.message}`, { cause });
+  });
+  if (isThere) throw new DatabaseUnusable(`${path} already exists`);
 }
 
 /** Grants nobody more access to the file than `model` does. */

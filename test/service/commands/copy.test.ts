@@ -23,7 +23,7 @@ test('copy: from a file to a cluster and back to a file', async (t) => {
   const there = await runCommand(t, ['copy', '--from', file, '--to', db]);
   assert.deepEqual(
     [there.status, there.stdout],
-    [0, `${file} and ${db} have the same content: 1,106 notes, 2 tags, 1 comments\n`],
+    [0, `${file} and ${db} have the same content: 1,106 notes, 2 tags, 1 comment\n`],
     there.stderr,
   );
   assert.match(there.stderr, /^copied .* % of 1,109[\s\S]*\ncompared 100 % of 1,109, [\d,]+\/s\n$/);

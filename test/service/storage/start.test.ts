@@ -45,10 +45,10 @@ interface Unusable {
 const UNUSABLE: readonly Unusable[] = [
   {
     name: 'in a folder that is missing',
-    reason: /folder is missing/,
+    reason: /: the folder \S+data is missing$/,
     make: (path) => rmSync(dirname(path), { recursive: true }),
   },
-  { name: 'that is a folder', reason: /not a file/, make: (path) => mkdirSync(path) },
+  { name: 'that is a folder', reason: /: it is a directory$/, make: (path) => mkdirSync(path) },
   {
     name: 'that holds text',
     reason: /not a SQLite database/,
@@ -171,6 +171,18 @@ for (const { name, journal, fileMode, folderMode } of [
     await assertUsable(path);
   });
 }
+
+test('start: a new file in a folder that cannot be written', async (t) => {
+  const user = unprivileged(t);
+  if (!user) return skipLoudly(t, 'no user is available whom file modes bind');
+  const path = newPath(user.folder);
+  chmodSync(dirname(path), 0o555);
+  assertRefused(
+    await runCommand(t, argumentsFor(path), user),
+    1,
+    /: permission denied in the folder \S+data\n$/,
+  );
+});
 
 test('start: an empty file becomes a database', async (t) => {
   const path = newPath(temporaryFolder(t));
