@@ -12,6 +12,7 @@ import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import type { Outcome, Route, Sender } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
+import { traceIdOf } from './http/trace-context.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -129,14 +130,15 @@ export class App {
       }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase,
-      onOutcome: (outcome) => this.#observe(outcome),
+      onOutcome: (outcome, message) => this.#observe(outcome, message),
       toProblem,
     });
   }
 
-  #observe(outcome: Outcome): void {
+  #observe(outcome: Outcome, sender: Sender): void {
     this.#metrics?.requests.ended(outcome);
-    logOutcome(this.#log, outcome, this.#clientOf(outcome.message, outcome.key));
+    const client = this.#clientOf(sender, outcome.key);
+    logOutcome(this.#log, outcome, client, traceIdOf(sender.headers));
   }
 
   /** Returns the name of a client in the log. */

@@ -18,7 +18,7 @@ export interface DispatchOptions {
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
-  readonly onOutcome: (outcome: Outcome) => void;
+  readonly onOutcome: (outcome: Outcome, message: IncomingMessage) => void;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
@@ -98,16 +98,17 @@ export class Dispatcher {
     const { reply, error, reason } = result;
     const isSent = reply !== undefined && !response.destroyed;
     if (isSent) this.#send(exchange, reply, requestId);
-    this.#options.onOutcome({
+    const outcome = {
       requestId,
-      message,
+      method: message.method ?? '',
       key: exchange.key,
       template: exchange.template,
       status: isSent ? reply.status : undefined,
       milliseconds: performance.now() - started,
       error,
       reason,
-    });
+    };
+    this.#options.onOutcome(outcome, message);
   }
 
   /** Resolves with the reply to a request; rejects with a {@link Problem} or any other error. */

@@ -55,7 +55,7 @@ export type Guard = (
 /** How a request ended, for the log and the metrics. */
 export interface Outcome {
   readonly requestId: string;
-  readonly message: IncomingMessage;
+  readonly method: string;
   /** As in {@link Admission}. */
   readonly key: number | undefined;
   /** The template of the path; undefined if no route matched. */

@@ -1,18 +1,22 @@
 // Writes the log lines of requests.
 import { type Problem, problemTypes } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
-import { traceIdOf } from '../http/trace-context.ts';
 import type { Log } from './log.ts';
 
 /** Logs the outcome of a request of `client`, which is a text that identifies it. */
-export function logOutcome(log: Log, outcome: Outcome, client: string): void {
-  const { requestId, message, template, status, milliseconds, error, reason } = outcome;
+export function logOutcome(
+  log: Log,
+  outcome: Outcome,
+  client: string,
+  traceId: string | undefined,
+): void {
+  const { requestId, method, template, status, milliseconds, error, reason } = outcome;
   const failed = status === 500 || error !== undefined;
   log.write(failed ? 'error' : levelOf(status), 'request', {
     request_id: requestId,
-    trace_id: traceIdOf(message.headers),
+    trace_id: traceId,
     client,
-    method: message.method,
+    method,
     route: template,
     status,
     ms: Math.round(milliseconds * 1_000) / 1_000,

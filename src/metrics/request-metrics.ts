@@ -59,7 +59,7 @@ export class RequestMetrics {
     this.#refusals.inc({ http_response_status_code: status });
   }
 
-  #seriesOf({ message: { method = '' }, template, status }: Outcome): Observe {
+  #seriesOf({ method, template, status }: Outcome): Observe {
     const ofStatus =
       this.#series.get(status) ?? new Map<string | undefined, Map<string, Observe>>();
     const ofTemplate = ofStatus.get(template) ?? new Map<string, Observe>();
