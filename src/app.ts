@@ -3,14 +3,16 @@ import type { AddressInfo } from 'node:net';
 import { isLocal, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
+import { addressOf } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
 import { type Problem, problemTypes, unavailable } from './http/problem.ts';
-import type { Outcome, Route } from './http/route.ts';
+import type { Outcome, Route, Sender } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
+import { traceIdOf } from './http/trace-context.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -65,9 +67,9 @@ export class App {
         this.#metrics?.requests.begin();
         this.#dispatcher?.dispatch(message, response, requestId, awaitsContinue);
       },
-      onRefused: (requestId, problem) => {
+      onRefused: (requestId, problem, sender) => {
         this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
-        logRefusal(log, requestId, problem);
+        logRefusal(log, requestId, problem, this.#clientOf(sender));
       },
       problemBase: () => this.#bases.problemBase,
       limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
@@ -137,14 +139,20 @@ export class App {
       }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase,
-      onOutcome: (outcome) => this.#observe(outcome),
+      onOutcome: (outcome, message) => this.#observe(outcome, message),
       toProblem,
     });
   }
 
-  #observe(outcome: Outcome): void {
+  #observe(outcome: Outcome, sender: Sender): void {
     this.#metrics?.requests.end(outcome);
-    logOutcome(this.#log, outcome);
+    const client = this.#clientOf(sender, outcome.key);
+    logOutcome(this.#log, outcome, client, traceIdOf(sender.headers));
+  }
+
+  /** Returns the name of a client in the log. */
+  #clientOf(sender: Sender, key?: number): string {
+    return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
   async #createMetrics(): Promise<Metrics> {

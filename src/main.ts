@@ -1,6 +1,5 @@
 // The process: command line, start, signals and exit status. No other module ends the process.
 import cluster from 'node:cluster';
-import { readFileSync } from 'node:fs';
 import { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
@@ -21,6 +20,7 @@ import { prettyLine, visible } from './log/pretty-line.ts';
 import { join } from './processes/siblings.ts';
 import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { DatabaseUnusable } from './storage/database.ts';
+import { readVersion } from './version.ts';
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -206,11 +206,6 @@ async function endWith(log: Log, closed: Promise<void> | undefined): Promise<voi
 function end(log: Log, status: number): void {
   log.flush();
   process.exit(status);
-}
-
-function readVersion(): string {
-  const manifest = new URL('../../package.json', import.meta.url);
-  return JSON.parse(readFileSync(manifest, 'utf8')).version;
 }
 
 /** Returns a message about an error, without a stack trace. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { DatabaseUnusable } from '../storage/database.ts';
+import { type Database, DatabaseUnusable } from '../storage/database.ts';
 import { openTarget, type StorageOptions } from '../storage/open.ts';
 import { ExportReader, type RecordPage } from './export-reader.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
@@ -18,9 +18,10 @@ const FINGERPRINT_BYTES = 6;
 /**
  * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
  * resolves with a message that says how many are new. Skips records that already exist unchanged.
- * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. Records added
- * before that stay, and another run with the same export continues. If the database is not empty
- * and `file` is a regular file, checks the whole file first, except for missing owners.
+ * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A database that
+ * this import has created is removed then; otherwise, records added before that stay, and another run
+ * with the same export continues. If the database is not empty and `file` is a regular file, checks
+ * the whole file first, except for missing owners.
  */
 export async function importLines(
   file: string | undefined,
@@ -42,19 +43,41 @@ export async function importLines(
         compare(target, resource, records),
       );
     }
-    const importer = importInto(target, fingerprintOf(reader.headBytes));
-    let added = 0;
-    await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
-      added += await importer.add(page.resource, page.records);
+    const added = await addAll(reader, target, screen).catch(async (error) => {
+      // Another import may have created it, and have filled it, since the open.
+      if (isEmpty) await target.discardNew();
+      throw error;
     });
-    await importer.finish(reader.head.lastIds);
-    const total = formatNumber(totalOf(reader.head.counts));
-    const imported = `imported ${source} into ${to.db.name}`;
-    return `${imported}: ${total} records, ${formatNumber(added)} of them new`;
+    const present = formatNumber(totalOf(reader.head.counts) - added);
+    const records = `${formatNumber(added)} record${added === 1 ? '' : 's'}`;
+    return `imported ${records} from ${source} into ${to.db.name}, ${present} already present`;
   } catch (error) {
-    throw new DatabaseUnusable(`cannot import ${source}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new DatabaseUnusable(`cannot import ${source}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Adds all records that are missing; resolves with how many. */
+async function addAll(reader: ExportReader, target: Database, screen: Screen): Promise<number> {
+  const importer = importInto(target, fingerprintOf(reader.headBytes));
+  let added = 0;
+  await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
+    added += await importer.add(page.resource, page.records);
+  });
+  await importer.finish(reader.head.lastIds);
+  return added;
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ENOENT':
+      return 'there is no such file';
+    case 'EISDIR':
+      return 'it is a directory';
+    case 'EACCES':
+      return 'permission denied';
+    default:
+      return message;
   }
 }
 

@@ -44,7 +44,8 @@ export async function restore(
 async function refuseDamaged(backup: string): Promise<void> {
   const [fault, ...others] = await checkFile(backup);
   if (fault === undefined) return;
-  const more = others.length > 0 ? `, and ${others.length} more faults` : '';
+  const more =
+    others.length > 0 ? `, and ${others.length} more fault${others.length === 1 ? '' : 's'}` : '';
   throw new DatabaseUnusable(`${backup} is damaged: ${fault}${more}`);
 }
 

@@ -57,10 +57,12 @@ export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Formats the counts, as in "2 notes, 0 tags". */
+/** Formats the counts, as in "1 note, 0 tags". */
 export function formatCounts(counts: Counts): string {
   return Object.entries(counts)
-    .map(([table, count]) => `${formatNumber(count)} ${table}`)
+    .map(
+      ([table, count]) => `${formatNumber(count)} ${count === 1 ? table.replace(/s$/, '') : table}`,
+    )
     .join(', ');
 }
 

@@ -132,7 +132,10 @@ export async function isPresent(path: string): Promise<boolean> {
 }
 
 async function refusePresent(path: string): Promise<void> {
-  if (await isPresent(path)) throw new DatabaseUnusable(`${path} already exists`);
+  const isThere = await isPresent(path).catch((cause) => {
+    throw new DatabaseUnusable(`cannot write ${path}: ${cause.message}`, { cause });
+  });
+  if (isThere) throw new DatabaseUnusable(`${path} already exists`);
 }
 
 /** Copies the owner and mode. If the owner cannot change, the group and others get no access. */

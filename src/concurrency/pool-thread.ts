@@ -2,7 +2,15 @@
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { sharedCells } from './sync.ts';
-import { CALLED, DISMISSED, type Job, type Report, STATE, type ThreadData } from './thread.ts';
+import {
+  CALLED,
+  DISMISSED,
+  type Job,
+  POOL_THREAD,
+  type Report,
+  STATE,
+  type ThreadData,
+} from './thread.ts';
 
 const THREAD = new URL('thread.js', import.meta.url);
 
@@ -27,7 +35,11 @@ export class PoolThread {
   #settle: { resolve: (result: unknown) => void; reject: (fault: unknown) => void } | undefined;
 
   constructor({ tasks, startMs, onIdle, onEnd }: PoolThreadOptions) {
-    const workerData: ThreadData = { control: this.#control, tasks: tasks.href };
+    const workerData: ThreadData = {
+      kind: POOL_THREAD,
+      control: this.#control,
+      tasks: tasks.href,
+    };
     this.#worker = new Worker(THREAD, { workerData });
     const late = () => this.terminate(new Error('a thread took too long to start'));
     const timer = setTimeout(late, startMs).unref();

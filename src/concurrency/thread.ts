@@ -19,8 +19,12 @@ export interface TaskModule {
 /** Does the work of thread `index` (from 0). Input and result must be structured-cloneable. */
 export type Task = (input: never, index: number) => unknown;
 
+/** Marks the data of a thread of the pool. */
+export const POOL_THREAD = 'thread of notes-server';
+
 /** The data that a thread gets when it starts. */
 export interface ThreadData {
+  readonly kind: typeof POOL_THREAD;
   /** Has one cell, at index {@link STATE}. */
   readonly control: Int32Array;
   /** The URL of a {@link TaskModule}. */
@@ -88,5 +92,5 @@ function waitWhile(control: Int32Array, state: number): void {
   while (Atomics.load(control, STATE) === state) Atomics.wait(control, STATE, state);
 }
 
-// The main thread, which imports this module for its types and constants, has no parent port.
-if (parentPort) await main(parentPort, workerData);
+// A service, which imports this module for its types and constants, may itself run in a thread.
+if (parentPort && workerData?.kind === POOL_THREAD) await main(parentPort, workerData);

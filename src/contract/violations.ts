@@ -21,7 +21,14 @@ export function describeViolations(violations: readonly Violation[]): string {
 export function findViolations(body: Body, value: unknown): Violation[] {
   const errors = body.all(shorten(value)) ? [] : body.all.errors;
   // The violation may be in the part that was cut off.
-  return (errors?.length ? errors : (body.first.errors ?? [])).map(toViolation);
+  return onePerFault((errors?.length ? errors : (body.first.errors ?? [])).map(toViolation));
+}
+
+/** Leaves out what an empty text or a value of a wrong type violates as well. */
+function onePerFault(violations: readonly Violation[]): Violation[] {
+  const isDecisive = ({ code }: Violation) => code === 'type' || code === 'minLength';
+  const settled = new Set(violations.filter(isDecisive).map(({ pointer }) => pointer));
+  return violations.filter((each) => isDecisive(each) || !settled.has(each.pointer));
 }
 
 /** Cuts long arrays, because collecting all violations of a large input would take too long. */
@@ -48,9 +55,29 @@ function toViolation(error: SchemaError): Violation {
 
 /** Returns what a violated rule requires, as the end of a sentence: `must be ...`. */
 export function describeRule({ keyword, params, message = 'is not valid' }: SchemaError): string {
-  if (keyword === 'pattern' && params.pattern === '^\\s*\\S') return 'must not be blank';
-  if (keyword === 'format' && params.format === 'well-formed') {
-    return 'must be valid Unicode, without lone surrogates';
+  const { limit } = params;
+  switch (keyword) {
+    case 'required':
+      return 'is required';
+    case 'type':
+      return `must be ${/^[aio]/.test(`${params.type}`) ? 'an' : 'a'} ${params.type}`;
+    case 'minimum':
+      return `must be at least ${limit}`;
+    case 'maximum':
+      return `must be at most ${limit}`;
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`;
+    case 'maxLength':
+      return `must have at most ${limit} characters`;
+    case 'maxItems':
+      return `must have at most ${limit} items`;
+    case 'enum':
+      return `must be one of ${JSON.stringify(params.allowedValues).slice(1, -1)}`;
+    default:
+      // The pattern of texts that are not blank ends with \S.
+      if (keyword === 'pattern' && `${params.pattern}`.endsWith('\\S')) return 'must not be blank';
+      return keyword === 'format' && params.format === 'well-formed'
+        ? 'must be valid Unicode, without lone surrogates'
+        : message;
   }
-  return message;
 }

@@ -1,6 +1,6 @@
-// Identifies clients that send no API key by their network address.
-import type { IncomingMessage } from 'node:http';
+// The network address of a client, which identifies it if it sends no API key.
 import { isIP, isIPv6 } from 'node:net';
+import type { Sender } from '../http/route.ts';
 
 const IPV6_GROUPS = 8;
 /** One client usually controls an entire /64 network. */
@@ -14,25 +14,30 @@ const IPV4_MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** A client on a Unix socket, or one that has gone (RFC 7239, section 6.2). */
 const UNKNOWN = 'unknown';
 
+/** Returns the IPv4 address or the IPv6 /64 network of a client, as {@link addressOf} finds it. */
+export function clientAddress(sender: Sender, trustProxy: boolean): string {
+  return networkOf(addressOf(sender, trustProxy));
+}
+
 /**
- * Returns the IPv4 address or the IPv6 /64 network of a client. With `trustProxy`, it uses the last
+ * Returns the address of a client; `unknown` on a Unix socket. With `trustProxy`, it is the last
  * address in `x-forwarded-for`, which the proxy appended; a client can forge the others.
  */
-export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
+export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
-  return networkOf(forwarded ?? socket.remoteAddress ?? UNKNOWN);
+  const address = forwarded ?? socket.remoteAddress ?? UNKNOWN;
+  return IPV4_MAPPED.exec(address)?.[1] ?? address;
 }
 
 function lastAddress(list: string | string[] | undefined): string | undefined {
   const text = String(list ?? '');
   const last = text.slice(text.lastIndexOf(',') + 1).trim();
   const { bracketed, plain = bracketed ?? last } = WITH_PORT.exec(last)?.groups ?? {};
-  return isIP(plain) === 0 ? undefined : plain;
+  return isIP(plain) === 0 ? undefined : plain.replace(/%.*/, '');
 }
 
 function networkOf(address: string): string {
-  const unmapped = IPV4_MAPPED.exec(address)?.[1] ?? address;
-  if (!isIPv6(unmapped)) return copyOf(unmapped);
+  if (!isIPv6(address)) return copyOf(address);
   // The URL parser normalizes the address, but accepts no zone (%eth0).
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
   const [left = [], right = []] = canonical

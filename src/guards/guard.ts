@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Admission, Guard } from '../http/route.ts';
 import { clientAddress } from './client-address.ts';
-import type { Keys } from './keys.ts';
+import type { Holder, Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
@@ -48,8 +48,8 @@ export function createGuard(options: GuardOptions): Guard {
   const limiter = rateLimit === undefined ? undefined : createLimiter(DEFAULT, rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
-  /** Resolves with the client that holds the sent key, or with the problem that refuses it. */
-  async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<string | Problem> {
+  /** Resolves with the holder of the sent key, or with the problem that refuses it. */
+  async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Holder | Problem> {
     const holder = keys.holderOf(message.headers);
     if (holder === 'none') {
       return unauthorized('This service asks for a key: send "authorization: Bearer KEY".');
@@ -61,7 +61,7 @@ export function createGuard(options: GuardOptions): Guard {
       const headers = quotaHeaders(WRONG_KEYS, MAX_WRONG_KEYS, quota);
       return tooMany('Too many wrong keys.', quota, headers);
     }
-    return holder === 'wrong' ? unauthorized('This key is not known.') : holder.key;
+    return holder === 'wrong' ? unauthorized('This key is not known.') : holder;
   }
 
   /** Asks for a key and counts the request, each where it is required. */
@@ -71,14 +71,15 @@ export function createGuard(options: GuardOptions): Guard {
     needsKey: boolean,
     isLimited: boolean,
   ): Promise<Admission> {
-    const client = keys && needsKey ? await identifyByKey(message, keys) : undefined;
-    if (client instanceof Problem) return { headers: cors, refusal: client };
-    if (!isLimited || !limiter || rateLimit === undefined) return { headers: cors };
-    const quota = await limiter.take(client ?? clientAddress(message, trustProxy));
+    const holder = keys && needsKey ? await identifyByKey(message, keys) : undefined;
+    if (holder instanceof Problem) return { headers: cors, refusal: holder };
+    const key = holder?.number;
+    if (!isLimited || !limiter || rateLimit === undefined) return { headers: cors, key };
+    const quota = await limiter.take(holder?.key ?? clientAddress(message, trustProxy));
     const headers = quotaHeaders(DEFAULT, rateLimit, quota);
     return quota.allowed
-      ? { headers: [...cors, ...headers] }
-      : { headers: cors, refusal: tooMany('Too many requests.', quota, headers) };
+      ? { headers: [...cors, ...headers], key }
+      : { headers: cors, key, refusal: tooMany('Too many requests.', quota, headers) };
   }
 
   return function guard(message, path) {

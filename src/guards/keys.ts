@@ -17,8 +17,11 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** The sender of a request, by the digest of its key; or one that sent none, or a wrong key. */
-export type Holder = { readonly key: string } | 'none' | 'wrong';
+/** The holder of a key: its digest, and its number in the order of the source, from 1. */
+export interface Holder {
+  readonly key: string;
+  readonly number: number;
+}
 
 /** Where keys come from. */
 export interface KeySource {
@@ -37,14 +40,20 @@ export class Keys {
     this.#source = source;
   }
 
-  /** Returns the holder of the key in `authorization: Bearer` (RFC 6750), else in `x-api-key`. */
-  holderOf(headers: IncomingHttpHeaders): Holder {
+  /**
+   * Returns the holder of the key in `authorization: Bearer` (RFC 6750), else in `x-api-key`; or
+   * whether none, or a wrong one, was sent.
+   */
+  holderOf(headers: IncomingHttpHeaders): Holder | 'none' | 'wrong' {
     const sent = sentKey(headers);
     if (sent === undefined) return 'none';
     const sentDigest = digest(sent);
-    // `filter` compares with all digests; `some` would stop at a match.
-    const equal = this.#digests.filter((each) => timingSafeEqual(each, sentDigest));
-    return equal.length > 0 ? { key: sentDigest.toString('base64') } : 'wrong';
+    // Compares with all digests; `findIndex` would stop at a match.
+    let number = 0;
+    this.#digests.forEach((each, index) => {
+      if (timingSafeEqual(each, sentDigest)) number = index + 1;
+    });
+    return number > 0 ? { key: sentDigest.toString('base64'), number } : 'wrong';
   }
 
   /**

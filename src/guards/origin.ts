@@ -20,7 +20,8 @@ const EXPOSED =
 
 const PREFLIGHT_HEADERS = [
   ...['access-control-allow-methods', 'GET, HEAD, POST, PUT, DELETE'],
-  ...['access-control-allow-headers', 'authorization, content-type, x-api-key, x-request-id'],
+  'access-control-allow-headers',
+  'authorization, content-type, traceparent, tracestate, x-api-key, x-request-id',
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 

@@ -25,6 +25,8 @@ export class Connections {
   add(socket: Socket): void {
     this.accepted += 1;
     this.#latest.set(socket, undefined);
+    // Once read, the address outlives the connection, for the log.
+    void socket.remoteAddress;
     socket.once('close', () => {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);

@@ -18,7 +18,7 @@ export interface DispatchOptions {
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
-  readonly onOutcome: (outcome: Outcome) => void;
+  readonly onOutcome: (outcome: Outcome, message: IncomingMessage) => void;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
@@ -31,6 +31,7 @@ interface Exchange {
   readonly awaitsContinue: boolean;
   /** The headers of the guard, which every answer gets. */
   headers: readonly string[];
+  key: number | undefined;
   template: string | undefined;
 }
 
@@ -85,6 +86,7 @@ export class Dispatcher {
       response,
       awaitsContinue,
       headers: [],
+      key: undefined,
       template: undefined,
     };
     let result: Result;
@@ -98,15 +100,17 @@ export class Dispatcher {
     const { reply, error, reason } = result;
     const isSent = reply !== undefined && !response.destroyed;
     if (isSent) this.#send(exchange, reply, requestId);
-    this.#options.onOutcome({
+    const outcome = {
       requestId,
       method: message.method ?? '',
+      key: exchange.key,
       template: exchange.template,
       status: isSent ? reply.status : undefined,
       milliseconds: performance.now() - started,
       error,
       reason,
-    });
+    };
+    this.#options.onOutcome(outcome, message);
   }
 
   /** Resolves with the reply to a request; rejects with a {@link Problem} or any other error. */
@@ -118,6 +122,7 @@ export class Dispatcher {
     // An `await` costs time even for a value that is there.
     const admission = admitted instanceof Promise ? await admitted : admitted;
     exchange.headers = admission.headers;
+    exchange.key = admission.key;
     if (admission.refusal) throw admission.refusal; // 403, 401, 429
     if (admission.reply) return admission.reply;
     if (target.isServer) return SERVER_OPTIONS;
@@ -127,7 +132,7 @@ export class Dispatcher {
     exchange.template = template;
     if (message.method === 'OPTIONS') return { status: 204, headers: ['allow', allow] };
     const route = routeOf(match, message); // 405
-    const body = this.#mustRead(exchange, route) // 415, 413
+    const body = this.#mustRead(exchange, route) // 413, 415
       ? await this.#readInput(exchange, route) // 413, 400
       : undefined;
     return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
@@ -153,8 +158,8 @@ export class Dispatcher {
    * if its route ignores the body.
    */
   #mustRead({ message, awaitsContinue }: Exchange, route: Route): boolean {
-    if (route.takesBody) checkMediaType(message);
     checkDeclaredLength(message, this.#options.bodyLimitBytes);
+    if (route.takesBody) checkMediaType(message);
     return route.takesBody || (route.method !== 'GET' && hasBody(message) && !awaitsContinue);
   }
 

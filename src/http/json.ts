@@ -6,6 +6,9 @@ import { Problem } from './problem.ts';
 /** How deeply arrays and objects may be nested (a limit that RFC 8259, section 9, allows). */
 export const MAX_NESTING_LEVELS = 1_000;
 
+/** Some editors and shells write it at the start of a file; JSON does not allow it (section 8.1). */
+const BYTE_ORDER_MARK = '\ufeff';
+
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
  * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
@@ -21,7 +24,10 @@ export function parseJson(bytes: Buffer): unknown {
     return JSON.parse(checked);
   } catch (cause) {
     // The parser's message quotes the body, so it is not sent.
-    throw new Problem('bad-request', 'The body is not valid JSON.', { cause });
+    const detail = text.startsWith(BYTE_ORDER_MARK)
+      ? 'The body is not valid JSON; remove the byte order mark at its start.'
+      : 'The body is not valid JSON.';
+    throw new Problem('bad-request', detail, { cause });
   }
 }
 

@@ -29,9 +29,17 @@ export interface Route {
   readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
+/** The parts of a request that tell who sent it. */
+export interface Sender {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
 /** What a guard decides. Its `headers` (flat) are sent with every answer to the request. */
 export interface Admission {
   readonly headers: readonly string[];
+  /** The number of the key that the client holds; undefined if none was asked for. */
+  readonly key?: number | undefined;
   /** The problem that refuses the request. */
   readonly refusal?: Problem;
   /** The reply to a request that needs no route. */
@@ -48,6 +56,8 @@ export type Guard = (
 export interface Outcome {
   readonly requestId: string;
   readonly method: string;
+  /** As in {@link Admission}. */
+  readonly key: number | undefined;
   /** The template of the path; undefined if no route matched. */
   readonly template: string | undefined;
   /** Undefined if the client had disconnected before the answer. */

@@ -20,7 +20,7 @@ import { HTTP_LIMITS } from './limits.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
-import type { RequestListener } from './route.ts';
+import type { RequestListener, Sender } from './route.ts';
 
 /** To connect takes the right to write. */
 const SOCKET_MODE = 0o660;
@@ -28,8 +28,11 @@ const SOCKET_MODE = 0o660;
 /** What the server depends on. */
 export interface HttpServerOptions {
   readonly onRequest: RequestListener;
-  /** Called for each answer that the server itself sends: to malformed or late input or CONNECT. */
-  readonly onRefused: (requestId: string, problem: Problem) => void;
+  /**
+   * Called for each answer that the server itself sends: to malformed or late input or CONNECT.
+   * `sender` has the headers that were parsed.
+   */
+  readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Returns the URI with which the `type` of every problem begins. */
   readonly problemBase: () => string;
   readonly limits?: typeof HTTP_LIMITS;
@@ -165,7 +168,8 @@ export class HttpServer {
     const isHead = latest?.message.method === 'HEAD';
     const reply = problemReply(problem, this.#options.problemBase());
     this.#end(socket, responseText(reply, requestId, isHead));
-    this.#options.onRefused(requestId, problem);
+    const sender = { headers: {}, socket: socket instanceof Socket ? socket : {} };
+    this.#options.onRefused(requestId, problem, latest?.message ?? sender);
   }
 
   /**
@@ -202,6 +206,10 @@ function problemOf({ code }: NodeJS.ErrnoException): Problem {
     }
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('request-timeout', 'The request did not arrive in time.');
+    case 'HPE_PAUSED_H2_UPGRADE': {
+      const detail = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
+      return new Problem('http-version-not-supported', detail, { cause: code });
+    }
     default:
       return new Problem('bad-request', 'The request is not valid HTTP.', { cause: code });
   }

@@ -3,12 +3,19 @@ import { type Problem, problemTypes } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
 
-/** Logs the outcome of a request. */
-export function logOutcome(log: Log, outcome: Outcome): void {
+/** Logs the outcome of a request of `client`, which is a text that identifies it. */
+export function logOutcome(
+  log: Log,
+  outcome: Outcome,
+  client: string,
+  traceId: string | undefined,
+): void {
   const { requestId, method, template, status, milliseconds, error, reason } = outcome;
   const failed = status === 500 || error !== undefined;
   log.write(failed ? 'error' : levelOf(status), 'request', {
     request_id: requestId,
+    trace_id: traceId,
+    client,
     method,
     route: template,
     status,
@@ -18,10 +25,15 @@ export function logOutcome(log: Log, outcome: Outcome): void {
   });
 }
 
-/** Logs the error response to input that is not a valid request. */
-export function logRefusal(log: Log, requestId: string, { slug, cause }: Problem): void {
+/** Logs the error response to input of `client` that is not a valid request. */
+export function logRefusal(
+  log: Log,
+  requestId: string,
+  { slug, cause }: Problem,
+  client: string,
+): void {
   const { status } = problemTypes[slug];
-  log.write(levelOf(status), 'refused', { request_id: requestId, status, reason: cause });
+  log.write(levelOf(status), 'refused', { request_id: requestId, client, status, reason: cause });
 }
 
 function levelOf(status = 0): 'warn' | 'info' {

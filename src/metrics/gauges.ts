@@ -1,5 +1,6 @@
 // Gauges whose values are read from their sources whenever the metrics are read.
 import { Gauge, type Registry } from 'prom-client';
+import { readVersion } from '../version.ts';
 
 /** The sources of the values. */
 export interface GaugeSources {
@@ -15,9 +16,16 @@ const THREAD_GAUGES = [
   ['notes_demonstrations_waiting', 'waiting', 'Demonstrations that wait for threads.'],
 ] as const;
 
-/** Adds the gauges of threads and files to `registry`. */
+/** Adds the gauges of the version, the threads and the files to `registry`. */
 export function addGauges(registry: Registry, { threads, fileSizes }: GaugeSources): void {
   const registers = [registry];
+  new Gauge({
+    name: 'notes_build_info',
+    help: 'The version of the service, as a label; the value is always 1.',
+    labelNames: ['version'],
+    aggregator: 'first',
+    registers,
+  }).set({ version: readVersion() }, 1);
   for (const [name, count, help] of THREAD_GAUGES) {
     new Gauge({
       name,

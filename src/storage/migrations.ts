@@ -3,6 +3,7 @@
 import { comments } from '../resources/comments.ts';
 import { notes } from '../resources/notes.ts';
 import { type Resource, typeOf } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import { tags } from '../resources/tags.ts';
 import { type Database, DatabaseUnusable, type Statement } from './database.ts';
 
@@ -67,6 +68,19 @@ export const VERSIONS_TABLE =
 /** The steps in order; step N brings a file from version N - 1 to version N. */
 const STEPS: readonly (readonly string[])[] = [FIRST];
 
+/**
+ * Comments for readers of the schema, by the auxiliary table. They are added to a statement when it
+ * is executed, so that a released step never changes.
+ */
+const COMMENTS: ReadonlyMap<string | undefined, string> = new Map([
+  ['notes_server_versions', 'the versions of the schema that this database has had'],
+  ...RESOURCES.map(({ table, blocks, owner }): [string, string] => [
+    blocks,
+    `how many ${table} ${owner ? `of each ${typeOf(owner.resource)} ` : ''}have an id in each ` +
+      `block (id >> ${BLOCK_BITS}); triggers keep these counts`,
+  ]),
+]);
+
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
@@ -129,5 +143,12 @@ export async function storedSchema(
 
 function statementsOf(step: readonly string[], version: number): Statement[] {
   const insert = `INSERT INTO notes_server_versions (version) VALUES (${version})`;
-  return [VERSIONS_TABLE, insert, ...step].map((sql) => ({ sql }));
+  return [VERSIONS_TABLE, insert, ...step].map((sql) => ({ sql: withComment(sql) }));
+}
+
+/** Adds the comment of the table that `sql` creates where SQLite keeps it. */
+function withComment(sql: string): string {
+  const [start, table] = /^CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(/.exec(sql) ?? [''];
+  const comment = COMMENTS.get(table);
+  return comment ? `${start}/* ${comment} */ ${sql.slice(start.length).trimStart()}` : sql;
 }

@@ -1,5 +1,5 @@
 // Opens the database that an option names: a file, memory, or a cluster.
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath, rm } from 'node:fs/promises';
 import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable } from './database.ts';
 import type { Location } from './location.ts';
@@ -8,6 +8,7 @@ import type { NamedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared } from './sqlite/existing.ts';
+import { identityOf } from './sqlite/files.ts';
 import { unusable } from './sqlite/unusable.ts';
 import { type Filling, refuseUnfinished, type Source } from './unfinished.ts';
 
@@ -28,16 +29,28 @@ export async function openStorage(options: StorageOptions): Promise<Database> {
   return prepare(database, options, [createTables, refuseUnfinished]);
 }
 
+/** A database that a command fills. */
+export interface Target extends Database, AsyncDisposable {
+  /** Removes the file if the open has created it; nothing but closing may follow. */
+  discardNew(): Promise<void>;
+}
+
 /** Opens as {@link openStorage}, a file exclusively, to start or to continue this filling. */
-export async function openTarget(
-  options: StorageOptions,
-  filling: Filling,
-): Promise<Database & AsyncDisposable> {
+export async function openTarget(options: StorageOptions, filling: Filling): Promise<Target> {
   const { db } = options;
+  const isNew = db.kind === 'file' && identityOf(db.name) === undefined;
   const database = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options)
     : openSqlite(db.name, { alone: true }));
-  return prepare(database, options, [createTables, (opened) => refuseUnfinished(opened, filling)]);
+  const discardNew = async () => {
+    if (!isNew) return;
+    // Leave WAL mode while the file is locked: closing would remove the log of its successor, and
+    // without a log SQLite refuses to write to a file that was removed.
+    await database.transact('discard', [{ sql: 'PRAGMA journal_mode = DELETE' }]);
+    await rm(await realpath(db.name));
+  };
+  const target = { ...database, discardNew };
+  return prepare(target, options, [createTables, (opened) => refuseUnfinished(opened, filling)]);
 }
 
 /**

@@ -30,7 +30,9 @@ export async function refuseUnfinished(database: Source, allowed?: Filling): Pro
 
 /** Returns the statement that marks the database; it has no effect on a marked one. */
 export function markBegun(filling: Filling): Statement {
-  return { sql: `CREATE TABLE IF NOT EXISTS ${tableOf(filling)} (begun INTEGER) STRICT` };
+  const comment = `/* this database holds an unfinished ${filling}: run the ${filling} again */`;
+  const table = tableOf(filling);
+  return { sql: `CREATE TABLE IF NOT EXISTS ${table} (${comment} begun INTEGER) STRICT` };
 }
 
 /** Returns the statements that mark the import of an export; an existing mark stays. */

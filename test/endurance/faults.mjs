@@ -64,12 +64,12 @@ const FAULTS = [
     from: 'const { owner, label } = this.#resource;\n' +
       '    return notFound(owner?.resource.label ?? label,',
     to: 'return notFound(this.#resource.label,' },
-  { name: 'http: the size is checked before the media type', file: 'src/http/dispatch.ts',
+  { name: 'http: the media type is checked before the declared size', file: 'src/http/dispatch.ts',
     tests: /malformed/,
-    from: 'if (route.takesBody) checkMediaType(message);\n' +
-      '    checkDeclaredLength(message, this.#options.bodyLimitBytes);',
-    to: 'checkDeclaredLength(message, this.#options.bodyLimitBytes);\n' +
-      '    if (route.takesBody) checkMediaType(message);' },
+    from: 'checkDeclaredLength(message, this.#options.bodyLimitBytes);\n' +
+      '    if (route.takesBody) checkMediaType(message);',
+    to: 'if (route.takesBody) checkMediaType(message);\n' +
+      '    checkDeclaredLength(message, this.#options.bodyLimitBytes);' },
   { name: 'http: an internal error is told to the client', file: 'src/http/dispatch.ts',
     tests: /\/log\./, from: "'Something unexpected happened.'", to: 'String(cause)' },
   { name: 'http: a handler never learns that its client has gone', file: 'src/http/dispatch.ts',

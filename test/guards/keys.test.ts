@@ -35,6 +35,8 @@ test('keys: each is one holder, whose name does not reveal it', async () => {
   const one = keys.holderOf({ authorization: 'Bearer one' });
   assert.deepEqual(keys.holderOf({ 'x-api-key': 'one' }), one);
   assert.notDeepEqual(keys.holderOf({ 'x-api-key': 'two' }), one);
+  const numbers = ['one', 'two'].map((key) => Object(keys.holderOf({ 'x-api-key': key })).number);
+  assert.deepEqual(numbers, [1, 2]);
   assert.ok(!JSON.stringify(one).includes('one'));
 });
 

@@ -78,11 +78,28 @@ test('migrations: a released step never changes', async (t) => {
   const { database, transactions } = overhear(await openEmpty(t));
   await migrate(database);
   const [first] = transactions;
+  const plain = (sql: string) => sql.replace(/\/\*.*?\*\/\s*/g, '').replace(/\(\s+/g, '(');
   assert.deepEqual(
-    first?.statements,
-    STEP_1.map((sql) => ({ sql })),
+    first?.statements.map(({ sql }) => plain(sql)),
+    STEP_1.map(plain),
   );
   assert.equal(transactions.length, SCHEMA_VERSION);
+});
+
+test('migrations: the schema explains the auxiliary tables', async (t) => {
+  const tables = await rows(
+    await openDatabase(t),
+    `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%/*%' ORDER BY name`,
+  );
+  const comments = tables.map(({ name, sql }) => [name, /\(\/\* (.*) \*\/ /.exec(`${sql}`)?.[1]]);
+  assert.deepEqual(Object.fromEntries(comments), {
+    comment_blocks:
+      'how many comments of each note have an id in each block (id >> 10); ' +
+      'triggers keep these counts',
+    note_blocks: 'how many notes have an id in each block (id >> 10); triggers keep these counts',
+    notes_server_versions: 'the versions of the schema that this database has had',
+    tag_blocks: 'how many tags have an id in each block (id >> 10); triggers keep these counts',
+  });
 });
 
 test('migrations: the counters of a table, with and without owners', () => {

@@ -293,5 +293,5 @@ test('resources: nothing is stored for a member without default', () => {
     () => readerOf(STEPS, () => undefined)({ id: 1, task_id: 1 }),
     /^Error: the member done is missing$/,
   );
-  assert.throws(() => readRecord({ type: 'note', id: 1, title: 'a' }), /^Error: body must have/);
+  assert.throws(() => readRecord({ type: 'note', id: 1, title: 'a' }), /^Error: body is required/);
 });

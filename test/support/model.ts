@@ -243,9 +243,9 @@ function faultsOf(move: Move): Fault[] {
 
 function codesOf(text: unknown, maxLength: number): string[] {
   if (typeof text !== 'string') return ['type'];
+  if (text === '') return ['minLength'];
   const codes: [isBroken: boolean, code: string][] = [
     [[...text].length > maxLength, 'maxLength'],
-    [text === '', 'minLength'],
     [text.trim() === '', 'pattern'],
     [!text.isWellFormed(), 'format'],
   ];

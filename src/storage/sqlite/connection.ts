@@ -18,26 +18,35 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'SQLITE_NOTADB',
 ]);
 
-/** Opens `path`; `mode` combines the package's OPEN_ flags. Rejects with the package's error. */
-export async function openConnection(path: string, mode: number): Promise<Connection> {
+/**
+ * Opens `path`; `mode` combines the package's OPEN_ flags. `verify` is called after each statement
+ * and throws if its rows cannot be used. Rejects with the package's error.
+ */
+export async function openConnection(
+  path: string,
+  mode: number,
+  verify?: () => void,
+): Promise<Connection> {
   const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
     const opened: sqlite3.Database = new sqlite3.Database(path, mode, (error) =>
       error ? reject(error) : resolve(opened),
     );
   });
-  return new Connection(handle);
+  return new Connection(handle, verify);
 }
 
 /** An open connection. */
 export class Connection {
   readonly #handle: sqlite3.Database;
+  readonly #verify: (() => void) | undefined;
   readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
   #pending = 0;
   #isClosing = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(handle: sqlite3.Database) {
+  constructor(handle: sqlite3.Database, verify?: () => void) {
     this.#handle = handle;
+    this.#verify = verify;
   }
 
   /** How many calls of `exclusively` wait or run. */
@@ -61,13 +70,15 @@ export class Connection {
   /** Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. */
   async run({ sql, parameter }: Statement): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
-    return new Promise((resolve, reject) => {
+    const rows = await new Promise<readonly Row[]>((resolve, reject) => {
       statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
         // Until it is reset, a write that failed with SQLITE_BUSY prevents all other commits.
         if (error) statement.reset(() => reject(translate(error)));
         else resolve(rows);
       });
     });
+    this.#verify?.();
+    return rows;
   }
 
   /** Runs SQL without parameters, which may be several statements. Call it inside `exclusively`. */

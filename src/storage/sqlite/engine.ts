@@ -20,6 +20,9 @@ const READERS = 2;
 /** Earlier versions can lose a committed transaction when the log is reset (its release notes). */
 const MIN_SQLITE = '3.51.3';
 
+/** Tells programs such as file(1) whose database a file is: "ntsv" in ASCII. */
+const APPLICATION_ID = 0x6e747376;
+
 /** Reads a page of the file; `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
@@ -60,12 +63,18 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   }
   await writer.execute(BUSY_PRAGMA);
   // Rejects a file of another program before the journal mode changes it.
-  await storedSchema((statement) => writer.run(statement));
+  const stored = await storedSchema((statement) => writer.run(statement));
+  const [application] = await writer.run({ sql: 'PRAGMA application_id' });
+  const id = application?.application_id;
+  // A user may have set another id for our tables; without tables it is all that tells the owner.
+  if (stored.version === 0 && id !== 0 && id !== APPLICATION_ID)
+    throw new DatabaseUnusable('it belongs to another program');
   const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });
   if (path !== ':memory:' && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
   await writer.execute(WRITER_PRAGMAS);
   // Finds a read-only or locked file now instead of at the first write.
   await writer.execute(TAKE_WRITE_LOCK);
+  if (id === 0) await writer.execute(`PRAGMA application_id = ${APPLICATION_ID}`);
 }
 
 /** If two processes switch at once, SQLite refuses one, which waits for the other and retries. */

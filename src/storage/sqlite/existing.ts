@@ -21,14 +21,43 @@ export function isAtRest(path: string): boolean {
  * {@link DatabaseUnusable} if the file is missing, empty, of another program or of a newer version.
  */
 export function openToInspect(path: string, atRest: boolean): Promise<Connection> {
-  const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
-  return openExisting(path, address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI, READER_PRAGMAS);
+  return openReadOnly(path, atRest);
 }
 
-/** Opens a file of this program to read it; others may use it. Rejects as {@link openToInspect}. */
-export function openShared(path: string): Promise<Connection> {
-  // With write access, so that it can remove the companions if it is the last to use the file.
-  return openExisting(path, path, sqlite3.OPEN_READWRITE, READER_PRAGMAS);
+/**
+ * Opens a file of this program to read it; others may use it. A user who may not write reads a file
+ * at rest without locks; if it changes meanwhile, statements reject with {@link DatabaseUnusable}.
+ * Rejects as {@link openToInspect}.
+ */
+export async function openShared(path: string): Promise<Connection> {
+  try {
+    // With write access, so that it can remove the companions if it is the last to use the file.
+    return await openExisting(path, path, sqlite3.OPEN_READWRITE, READER_PRAGMAS);
+  } catch (error) {
+    const isRefused = ['SQLITE_READONLY', 'SQLITE_CANTOPEN'].includes(
+      codeOf((error as Error).cause),
+    );
+    if (!isRefused || !isAtRest(path)) throw error;
+    return openReadOnly(path, true, createChangeCheck(path));
+  }
+}
+
+/** Returns a check that throws if the file at `path` has changed, or a log has appeared. */
+function createChangeCheck(path: string): () => void {
+  const stateOf = () => {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+    return [isAtRest(path), ino, size, mtimeNs, ctimeNs].join();
+  };
+  const before = stateOf();
+  return () => {
+    if (stateOf() !== before) throw new DatabaseUnusable(`${path} has changed: run it again`);
+  };
+}
+
+function openReadOnly(path: string, atRest: boolean, verify?: () => void): Promise<Connection> {
+  const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
+  const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
+  return openExisting(path, address, mode, READER_PRAGMAS, verify);
 }
 
 /**
@@ -83,12 +112,14 @@ async function openExisting(
   address: string,
   mode: number,
   pragmas: string,
+  verify?: () => void,
 ): Promise<Connection> {
   let connection: Connection | undefined;
   try {
-    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile();
-    if (!isFile) throw new DatabaseUnusable('there is no such file');
-    const opened = await openConnection(address, mode);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) throw new DatabaseUnusable('there is no such file');
+    if (!found.isFile()) throw new DatabaseUnusable('it is not a file');
+    const opened = await openConnection(address, mode, verify);
     connection = opened;
     await opened.execute(pragmas);
     const { version } = await storedSchema((statement) => opened.run(statement));

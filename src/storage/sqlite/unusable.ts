@@ -1,9 +1,11 @@
 // Explains in one line why a database cannot be opened.
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseUnusable } from '../database.ts';
 
 /** Returns the error for a database at `path` that could not be opened because of `error`. */
 export function unusable(path: string, error: unknown): DatabaseUnusable {
-  return new DatabaseUnusable(`cannot open the database ${path}: ${reasonOf(error)}`, {
+  return new DatabaseUnusable(`cannot open the database ${path}: ${reasonOf(path, error)}`, {
     cause: error,
   });
 }
@@ -13,7 +15,7 @@ export function codeOf(error: unknown): string {
   return (((error as Error).cause ?? error) as { code?: string }).code ?? '';
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(path: string, error: unknown): string {
   const { message } = ((error as Error).cause ?? error) as { message?: string };
   switch (codeOf(error)) {
     case 'SQLITE_NOTADB':
@@ -24,10 +26,26 @@ function reasonOf(error: unknown): string {
     case 'SQLITE_READONLY':
       return 'it is read-only';
     case 'SQLITE_CANTOPEN':
-      return 'its folder is missing, or it is not a file that can be opened';
+      return reasonAt(path);
     case 'SQLITE_CORRUPT':
       return 'it is damaged';
+    case 'EACCES':
+      return 'permission denied';
     default:
       return message ?? String(error);
   }
+}
+
+/** Returns why the file at `path` cannot be opened. */
+function reasonAt(path: string): string {
+  const folder = dirname(path);
+  const isFolder = (name: string) => statSync(name, { throwIfNoEntry: false })?.isDirectory();
+  try {
+    if (isFolder(path)) return 'it is a directory';
+    if (!isFolder(folder)) return `the folder ${folder} is missing`;
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch {
+    return `permission denied in the folder ${folder}`;
+  }
+  return 'it is not a file that can be opened';
 }

@@ -162,7 +162,7 @@ test('cors: a preflight needs no key and uses up no quota', async (t) => {
     assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, DELETE');
     assert.equal(
       headers['access-control-allow-headers'],
-      'authorization, content-type, x-api-key, x-request-id',
+      'authorization, content-type, traceparent, tracestate, x-api-key, x-request-id',
     );
     assert.match(headers['access-control-max-age'] ?? '', /^[1-9]\d+$/);
     assert.equal(headers.vary, 'origin');

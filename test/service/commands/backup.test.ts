@@ -19,7 +19,7 @@ import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { endedProcess, filledFile } from '../../support/filled.ts';
-import { breakAt, perform } from '../../support/perform.ts';
+import { breakAt, exported, perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
@@ -177,6 +177,29 @@ test('backup: by a user who may only read, private', { skip: needsFile }, async 
   assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
   assert.equal(statSync(target).mode & 0o777, 0o600);
   assert.deepEqual(await checkFile(target), []);
+});
+
+test('backup: of a database that the user may only read, as export', async (t) => {
+  const parts = unprivileged(t);
+  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
+  for (const [fileMode, folderMode] of [
+    [0o444, 0o555],
+    [0o444, 0o777],
+    [0o666, 0o555],
+  ] as const) {
+    const db = await filledFile(t, 1);
+    const text = await exported(db);
+    chmodSync(db, fileMode);
+    chmodSync(dirname(db), folderMode);
+    const { status, stdout, stderr } = await runCommand(t, ['export', '--db', db], parts);
+    assert.deepEqual([status, stdout], [0, text], stderr);
+    const open = temporaryFolder(t);
+    chmodSync(open, 0o777);
+    const target = join(open, 'backup.db');
+    assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
+    assert.equal(await exported(target), text);
+    chmodSync(dirname(db), 0o777);
+  }
 });
 
 test('backup: refuses what is no sound database of this program', async (t) => {

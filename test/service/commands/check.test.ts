@@ -82,7 +82,7 @@ test('check: a missing file is one line on standard error, status 1', async (t) 
  */
 const UNREADABLE: Record<string, [make: (path: string, t: TestContext) => unknown, RegExp]> = {
   'a missing folder': [(path) => join(path, 'notes.db'), /there is no such file$/],
-  'a folder': [(path) => join(path, '..'), /there is no such file$/],
+  'a folder': [(path) => join(path, '..'), /it is not a file$/],
   'a text file': [
     (path) => writeFileSync(path, 'a shopping list\n'.repeat(100)),
     /it is not a SQLite database$/,

@@ -54,12 +54,12 @@ test('export: import and another export give the same bytes', async (t) => {
 
   const db = newFile(t);
   const first = await runCommand(t, ['import', file, '--db', db]);
-  const line = (added: string) =>
-    `imported ${file} into ${db}: 1,109 records, ${added} of them new`;
-  assert.deepEqual([first.status, first.stdout], [0, `${line('1,109')}\n`]);
+  const line = (added: string, present: string) =>
+    `imported ${added} records from ${file} into ${db}, ${present} already present`;
+  assert.deepEqual([first.status, first.stdout], [0, `${line('1,109', '0')}\n`]);
   assert.match(first.stderr, /\nimported 100 % of 1,109, [\d,]+\/s\n$/);
   assert.equal(await exported(db), text);
-  assert.equal((await perform(['import', file, '--db', db])).line, line('0'));
+  assert.equal((await perform(['import', file, '--db', db])).line, line('0', '1,109'));
   assert.equal(await exported(db), text);
   const { request } = await startService(t, { db });
   for (const [index, text] of ODD_TEXTS.entries()) {

@@ -2,14 +2,21 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { headLine } from '../../../src/commands/export-format.ts';
 import { typeOf } from '../../../src/resources/resource.ts';
 import { RESOURCES } from '../../../src/resources/resources.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
-import { NO_RECORDS, newFile } from '../../support/databases.ts';
+import { NO_RECORDS, newFile, openDatabase, openPath } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
 import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
@@ -52,6 +59,13 @@ const withoutEnd = (lines: string): string => lines.replace(/.*\n$/, '');
 const imported = (db: string, input: NonNullable<PerformParts['input']>) =>
   perform(['import', '--db', db], { input });
 
+/** Returns the path of a database without records. */
+async function emptyFile(t: TestContext): Promise<string> {
+  const db = newFile(t);
+  await (await openDatabase(t, db)).close();
+  return db;
+}
+
 function fileWith(t: TestContext, text: string): string {
   const file = join(temporaryFolder(t), 'notes.jsonl');
   writeFileSync(file, text);
@@ -92,7 +106,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
   'a text that is too long': [
     WHOLE.replace('"c"', `"${'c'.repeat(501)}"`),
-    /line 3: title must NOT have more than 500 characters\.$/,
+    /line 3: title must have at most 500 characters\.$/,
   ],
   'half a character': [WHOLE.replace('"d"', '"\\ud800"'), /line 3: body must be valid Unicode/],
   'no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1 to \d+$/],
@@ -118,9 +132,10 @@ for (const [what, [input, reason]] of Object.entries(WRONG)) {
       assert.match(error.message, reason);
       return true;
     });
+    assert.deepEqual(readdirSync(dirname(db)), []);
     assert.match(
       String((await imported(db, WHOLE)).line),
-      /^imported the input into \S+: 3 records, /,
+      /^imported 3 records from the input into \S+, 0 already present$/,
     );
     const all = HEAD.replace('"last_ids":{', '"last_ids":{"comments":2,') + NOTES + COMMENT + END;
     assert.equal(await exported(db), all);
@@ -154,7 +169,7 @@ test('import: adds to what is there, and keeps the larger last ids', async (t) =
     await service.request('POST', '/notes', { json });
   await assert.rejects(imported(db, WHOLE), /another process holds a lock on it$/);
   await service.close();
-  assert.match(String((await imported(db, WHOLE)).line), /, 2 of them new$/);
+  assert.match(String((await imported(db, WHOLE)).line), /^imported 2 records from /);
   const output = await exported(db);
   assert.match(output, /"id":2,"title":"own"/);
   assert.match(output, /"last_ids":\{"comments":2,"notes":9\}/);
@@ -193,7 +208,7 @@ test('import: adds page by page, not all at the end', async (t) => {
 });
 
 test('import: after a break no service starts, and another run finishes it', async (t) => {
-  const [from, file, db] = [await filledFile(t, 2_000), newFile(t), newFile(t)];
+  const [from, file, db] = [await filledFile(t, 2_000), newFile(t), await emptyFile(t)];
   await perform(['export', file, '--db', from]);
   const broken = perform(['import', file, '--db', db], { onProgress: breakAt('imported') });
   await assert.rejects(broken, /cannot import \S+: broken off$/);
@@ -207,7 +222,7 @@ test('import: after a break no service starts, and another run finishes it', asy
 });
 
 test('import: after a break only the same lines finish it', async (t) => {
-  const [db, lines] = [newFile(t), linesOf([1, 2, 3])];
+  const [db, lines] = [await emptyFile(t), linesOf([1, 2, 3])];
   await assert.rejects(imported(db, withoutEnd(lines) + TAGS), /line 6: name must not be blank/);
   for (const other of [linesOf([7]), linesOf([])]) {
     await assert.rejects(
@@ -241,7 +256,7 @@ test('import: a file with a wrong line adds nothing to existing data', async (t)
     await close();
   }
   const { line } = await perform(['import', fileWith(t, linesOf([1, 2])), '--db', db]);
-  assert.match(String(line), /, 2 of them new$/);
+  assert.match(String(line), /^imported 2 records from /);
 });
 
 test('import: a pipe is read only once', async (t) => {
@@ -252,7 +267,7 @@ test('import: a pipe is read only once', async (t) => {
   const writer = spawn('sh', ['-c', 'cat > "$0"', pipe], { stdio: ['pipe', 'ignore', 'inherit'] });
   const closed = once(writer, 'close');
   writer.stdin.end(linesOf([1, 2]));
-  assert.match(String((await run).line), /, 2 of them new$/);
+  assert.match(String((await run).line), /^imported 2 records from /);
   await closed;
 });
 
@@ -279,18 +294,44 @@ test('import: ids up to 2 ** 52', async (t) => {
 test('import: no database is made without an export', async (t) => {
   const db = newFile(t);
   const missing = perform(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
-  await assert.rejects(missing, /cannot import \S+: ENOENT/);
+  await assert.rejects(missing, /cannot import \S+: there is no such file$/);
   await assert.rejects(imported(db, ''), /it is empty$/);
   await assert.rejects(imported(db, '{"type":"note"}\n'), /it is not an export of notes-server$/);
   assert.deepEqual(readdirSync(dirname(db)), []);
+});
+
+test('import: a failed one removes only the file that it has created', async (t) => {
+  const wrong = withoutEnd(linesOf([1])) + TAGS;
+  const db = newFile(t);
+  const link = join(temporaryFolder(t), 'link.db');
+  symlinkSync(db, link);
+  await assert.rejects(imported(link, wrong), /name must not be blank/);
+  assert.deepEqual([existsSync(db), lstatSync(link).isSymbolicLink()], [false, true]);
+  const empty = await emptyFile(t);
+  await assert.rejects(imported(empty, wrong), /name must not be blank/);
+  assert.deepEqual(readdirSync(dirname(empty)), ['notes.db']);
+  await assert.rejects(perform(['import', dirname(db), '--db', db]), /: it is a directory$/);
+});
+
+test('import: no service starts on a file that a failed one removes', async (t) => {
+  const db = newFile(t);
+  let starting: Promise<unknown> | undefined;
+  async function* input() {
+    yield Buffer.from(withoutEnd(linesOf([1])) + TAGS.split('\n', 1)[0]);
+    starting = openPath(db).then(({ close }) => close());
+    starting.catch(() => {});
+    yield Buffer.from(`\n${TAGS}`);
+  }
+  await assert.rejects(imported(db, input()), /cannot import/);
+  await starting?.catch((error) => assert.match(error.message, /it is read-only$/));
 });
 
 test('import: messages do not quote long values', async (t) => {
   const lines = linesOf([1]);
   const long = `"${'9'.repeat(5_000)}"`;
   for (const [input, reason] of [
-    [lines.replace('"title 1"', '{"toString":1}'), /line 2: title must be string\.$/],
-    [lines.replace('"title 1"', '[[[]]]'), /line 2: title must be string\.$/],
+    [lines.replace('"title 1"', '{"toString":1}'), /line 2: title must be a string\.$/],
+    [lines.replace('"title 1"', '[[[]]]'), /line 2: title must be a string\.$/],
     [lines.replace('"version":1', `"version":${long}`), /line 1: its version is not a number; /],
     [
       lines.replace('"records":1', `"records":${long}`),

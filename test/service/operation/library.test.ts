@@ -1,10 +1,12 @@
 // The service inside another program, through the exports of `notes-server`.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect, promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import { createApp, type ServiceOptions } from '../../../src/library.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { request, send } from '../../support/http.ts';
@@ -129,6 +131,27 @@ test('library: a port in use rejects, and the service can be closed', async (t) 
   const service = createApp({ db: ':memory:', port });
   await assert.rejects(service.listen(), { code: 'EADDRINUSE' });
   await service.close();
+});
+
+test('library: a demonstration runs in a thread of the program', async () => {
+  const library = new URL('../../../src/library.js', import.meta.url);
+  const program = `
+    import { parentPort } from 'node:worker_threads';
+    import { createApp } from '${library}';
+    const service = createApp({ db: ':memory:' });
+    const answer = await fetch(await service.listen() + '/counter/increment', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"workers":2,"count":5}',
+    });
+    parentPort.postMessage(await answer.text());
+    await service.close();`;
+  const url = new URL(`data:text/javascript,${encodeURIComponent(program)}`);
+  for (const workerData of [undefined, { control: new Int32Array(1), tasks: 'its own' }]) {
+    const worker = new Worker(url, { workerData });
+    const [[text], [status]] = await Promise.all([once(worker, 'message'), once(worker, 'exit')]);
+    assert.deepEqual([text, status], ['{"expected":10,"actual":10,"consistent":true}', 0]);
+  }
 });
 
 test('library: leaves output, signals and exit to the program', async () => {

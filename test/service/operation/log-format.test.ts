@@ -88,7 +88,10 @@ test('log format: pretty on request, where there is no terminal', async (t) => {
   const command = startCommand(t, ['--port', '0', '--log-format', 'pretty']);
   await request(await command.ready(), 'POST', '/notes', { json: NOTE });
   const { stderr } = await stop(command);
-  assert.match(stderr, /^[\d:.]{12} INFO {2}POST \/notes 201 [\d.]+ ms request_id=[\w-]{36}\n/);
+  assert.match(
+    stderr,
+    /^[\d:.]{12} INFO {2}POST \/notes 201 [\d.]+ ms request_id=[\w-]{36} client=127\.0\.0\.1\n/,
+  );
 });
 
 test('log format: on a terminal pretty, with colours or NO_COLOR', async (t) => {

@@ -55,10 +55,11 @@ test('log: one line per request with id, method, route and status', async (t) =>
     expected,
   );
   for (const [index, line] of lines.entries()) {
-    const { time, level, message, request_id, method, route, status, ms, ...rest } = line;
+    const { time, level, message, request_id, client, method, route, status, ms, ...rest } = line;
     assert.equal(message, 'request');
     assert.equal(new Date(time).toISOString(), time);
     assert.equal(request_id, answers[index]?.headers['x-request-id']);
+    assert.equal(client, '127.0.0.1');
     assert.ok(ms >= 0 && ms < 60_000);
     assert.deepEqual(rest, {});
   }
@@ -68,8 +69,9 @@ test('log: malformed requests, with id, status and reason', async (t) => {
   const service = await startService(t);
   const { headers } = await exchange(service, 'nonsense\r\n\r\n');
   const [line] = service.log;
-  const { status, reason, request_id } = line?.fields ?? {};
+  const { status, reason, request_id, client } = line?.fields ?? {};
   assert.deepEqual([line?.level, line?.message, status], ['warn', 'refused', 400]);
+  assert.equal(client, '127.0.0.1');
   assert.match(String(reason), /^HPE_/);
   assert.equal(request_id, headers['x-request-id']);
 });
@@ -82,12 +84,52 @@ test('log: a request whose client goes away has no status', async (t) => {
   socket.resetAndDestroy();
   await until(() => service.log.length > 0);
   const [line, ...rest] = service.log;
-  const { route, status, error } = line?.fields ?? {};
+  const { route, status, error, client } = line?.fields ?? {};
   assert.deepEqual(
-    [line?.level, line?.message, route, status, error],
-    ['info', 'request', '/notes', undefined, undefined],
+    [line?.level, line?.message, route, status, error, client],
+    ['info', 'request', '/notes', undefined, undefined, '127.0.0.1'],
   );
   assert.deepEqual(rest, []);
+});
+
+test('log: the client by address or by the number of its key', async (t) => {
+  const keys = { apiKeys: ['first', 'second', 'first'], rateLimit: 1, trustProxy: true };
+  const service = await startService(t, keys);
+  const forwarded = { 'x-forwarded-for': '203.0.113.7, 2001:db8::1' };
+  for (const headers of [
+    {},
+    { 'x-api-key': 'wrong', 'x-forwarded-for': 'unknown' },
+    { authorization: 'Bearer second' },
+    { ...forwarded, 'x-api-key': 'second' },
+    { ...forwarded, 'x-api-key': 'first' },
+    { ...forwarded, host: 'evil.example' },
+  ])
+    await service.request('GET', '/notes', { headers });
+  await service.request('GET', '/health', { headers: { ...forwarded, 'x-api-key': 'second' } });
+  assert.deepEqual(
+    service.log.map(({ fields }) => [fields.status, fields.client]),
+    [
+      [401, '127.0.0.1'],
+      [401, '127.0.0.1'],
+      [200, 'key 2'],
+      [429, 'key 2'],
+      [200, 'key 1'],
+      [403, '2001:db8::1'],
+      [200, '2001:db8::1'],
+    ],
+  );
+  const direct = await startService(t);
+  await direct.request('GET', '/notes', { headers: forwarded });
+  assert.equal(direct.log[0]?.fields.client, '127.0.0.1');
+});
+
+test('log: the trace of a request', async (t) => {
+  const service = await startService(t);
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  await service.request('GET', '/notes', { headers: { traceparent } });
+  await service.request('GET', '/notes', { headers: { traceparent: `${traceparent}-x` } });
+  const found = service.log.map(({ fields }) => fields.trace_id);
+  assert.deepEqual(found, ['4bf92f3577b34da6a3ce929d0e0e4736', undefined]);
 });
 
 test('log: no bodies, queries, paths or headers, even of failures', async (t) => {

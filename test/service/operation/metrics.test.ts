@@ -1,6 +1,6 @@
 // GET /metrics: what is counted, the names, and that clients cannot make it grow.
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import { request } from '../../support/http.ts';
 import { isAlive, startProcesses } from '../../support/processes.ts';
 import { exchange, exchangeLast, openSocket } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
+import { root } from '../../support/sources.ts';
 import { whileLocked } from '../../support/stored-data.ts';
 import { residentMegabytesOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
@@ -62,6 +63,7 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
       'http_server_active_requests gauge',
       'notes_http_refused_total counter',
       'notes_batch_waiting gauge',
+      'notes_build_info gauge',
       'notes_threads_live gauge',
       'notes_threads_standby gauge',
       'notes_demonstrations_waiting gauge',
@@ -77,6 +79,8 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
       ),
     ],
   );
+  const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  assert.equal(sampleOf(families, 'notes_build_info', { version }), 1);
   // The buckets of OpenTelemetry's semantic conventions for HTTP metrics.
   const seconds = '0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10 +Inf';
   assert.equal(bounds(families, REQUESTS).join(' '), seconds);

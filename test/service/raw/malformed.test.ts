@@ -10,6 +10,7 @@ import {
   bare,
   CLOSE,
   chunk,
+  chunkedText,
   converse,
   exchange,
   HOST,
@@ -132,6 +133,12 @@ test('connections: kept open when client and service agree', async () => {
   }
 });
 
+test('malformed: the preface of HTTP/2 is refused by its name', async () => {
+  const answer = await exchange(service, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  const { detail } = assertProblem(answer, 'http-version-not-supported');
+  assert.equal(detail, 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.');
+});
+
 test('fault order: each correction reveals the next fault', async (t) => {
   const strict = await startService(t, { bodyLimitBytes: 1_000 });
   const [long, noJson, wrong, right] = [
@@ -150,8 +157,9 @@ test('fault order: each correction reveals the next fault', async (t) => {
     { slug: 'bad-request', sent: requestText('PATCH /nothing/x#', text, long) },
     { slug: 'not-found', sent: requestText('PATCH /nothing/x', text, long) },
     { slug: 'method-not-allowed', sent: requestText('PATCH /notes/x', text, long) },
-    { slug: 'unsupported-media-type', sent: requestText('PUT /notes/x', text, long) },
-    { slug: 'payload-too-large', sent: requestText('PUT /notes/x', [], long) },
+    { slug: 'payload-too-large', sent: requestText('PUT /notes/x', text, long) },
+    { slug: 'unsupported-media-type', sent: chunkedText('PUT /notes/x', text, long) },
+    { slug: 'payload-too-large', sent: chunkedText('PUT /notes/x', [], long) },
     { slug: 'bad-request', sent: requestText('PUT /notes/x', [], noJson) },
     { slug: 'validation-failed', sent: requestText('PUT /notes/x', [], wrong) },
     { slug: 'validation-failed', sent: requestText('PUT /notes/1', [], wrong) },

@@ -101,7 +101,7 @@ const VERSIONS: RawTable = {
 };
 
 const OTHER_PROTOCOLS: RawTable = {
-  'the preface of HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad-request'],
+  'the preface of HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'http-version-not-supported'],
   'an answer of HTTP': ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 'bad-request'],
   RTSP: ['OPTIONS rtsp://localhost/notes RTSP/1.0\r\nCSeq: 1\r\n\r\n', 'bad-request'],
   'RTSP with a path': [

@@ -128,12 +128,19 @@ test('bodies', async (t) => {
     assert.equal((await post(`{"title":"a","body":"b","x":${nested(999)}}`)).status, 201);
   });
 
+  await t.test('JSON: a byte order mark is 400, with its name', async () => {
+    const { status, json } = await post(`\ufeff${NOTE}`);
+    const detail = 'The body is not valid JSON; remove the byte order mark at its start.';
+    assert.deepEqual([status, json.detail], [400, detail]);
+    assert.equal((await post(`\ufeff`)).json.detail, detail);
+  });
+
   await t.test('JSON: not an object is 422', async () => {
     for (const body of ['[]', `[${NOTE}]`, 'null', 'true', '4.0', '"title"']) {
       const { status, json } = await post(body);
       assert.equal(status, 422, body);
       assert.deepEqual(json.errors, [
-        { field: '', in: 'body', pointer: '#', code: 'type', detail: 'must be object' },
+        { field: '', in: 'body', pointer: '#', code: 'type', detail: 'must be an object' },
       ]);
     }
   });

@@ -95,7 +95,7 @@ test('ids: in a path', async (t) => {
     for (const [method, path, field, json] of cases) {
       const answer = await service.request(method, path, { json });
       assert.equal(answer.status, 422, path);
-      const error = { field, in: 'path', code: 'type', detail: 'must be integer' };
+      const error = { field, in: 'path', code: 'type', detail: 'must be an integer' };
       assert.deepEqual(answer.json.errors, [error], path);
     }
   });

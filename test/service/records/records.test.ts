@@ -114,7 +114,7 @@ for (const collection of COLLECTIONS) {
       const cases: [value: unknown, codes: string[]][] = [
         [undefined, ['required']],
         ['\ud800', ['format']],
-        ['', ['minLength', 'pattern']],
+        ['', ['minLength']],
         ...WRONG_TYPES.map((value): [unknown, string[]] => [value, ['type']]),
         ...BLANKS.slice(1).map((value): [unknown, string[]] => [value, ['pattern']]),
         ['a\udc00b', ['format']],
@@ -163,7 +163,7 @@ for (const collection of COLLECTIONS) {
             }
             const refused = await send(method, letter.repeat(maxLength + 1));
             assert.equal(refused.status, 422);
-            const detail = `must NOT have more than ${maxLength} characters`;
+            const detail = `must have at most ${maxLength} characters`;
             assert.equal(refused.json.detail, `${field} ${detail}.`);
             assert.deepEqual(refused.json.errors, [
               { field, in: 'body', pointer: `#/${field}`, code: 'maxLength', detail },

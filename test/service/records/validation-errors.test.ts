@@ -16,11 +16,11 @@ const inBody = (pointer: string, code: string, detail: string) => ({
 });
 
 const missing = (name: string) => {
-  return inBody(`#/${name}`, 'required', `must have required property '${name}'`);
+  return inBody(`#/${name}`, 'required', 'is required');
 };
-const integer = (pointer: string) => inBody(pointer, 'type', 'must be integer');
+const integer = (pointer: string) => inBody(pointer, 'type', 'must be an integer');
 const tooLong = (pointer: string, length: number) =>
-  inBody(pointer, 'maxLength', `must NOT have more than ${length} characters`);
+  inBody(pointer, 'maxLength', `must have at most ${length} characters`);
 
 const CASES: readonly (readonly [path: string, body: unknown, errors: readonly unknown[]])[] = [
   ['/notes', {}, [missing('title'), missing('body')]],
@@ -35,9 +35,8 @@ const CASES: readonly (readonly [path: string, body: unknown, errors: readonly u
     '/notes',
     { title: '', body: 1 },
     [
-      inBody('#/title', 'minLength', 'must NOT have fewer than 1 characters'),
-      inBody('#/title', 'pattern', 'must not be blank'),
-      inBody('#/body', 'type', 'must be string'),
+      inBody('#/title', 'minLength', 'must not be empty'),
+      inBody('#/body', 'type', 'must be a string'),
     ],
   ],
   [
@@ -45,12 +44,20 @@ const CASES: readonly (readonly [path: string, body: unknown, errors: readonly u
     { title: '\ud800', body: 'b' },
     [inBody('#/title', 'format', 'must be valid Unicode, without lone surrogates')],
   ],
-  ['/tags', { name: null }, [inBody('#/name', 'type', 'must be string')]],
+  [
+    '/notes',
+    { title: ' '.repeat(501), body: 'b' },
+    [tooLong('#/title', 500), inBody('#/title', 'pattern', 'must not be blank')],
+  ],
+  ['/tags', { name: null }, [inBody('#/name', 'type', 'must be a string')]],
   ['/counter/increment', { workers: 1.5, count: '4' }, [integer('#/workers'), integer('#/count')]],
   [
     '/counter/increment',
     { workers: 17, count: 0 },
-    [inBody('#/workers', 'maximum', 'must be <= 16'), inBody('#/count', 'minimum', 'must be >= 1')],
+    [
+      inBody('#/workers', 'maximum', 'must be at most 16'),
+      inBody('#/count', 'minimum', 'must be at least 1'),
+    ],
   ],
   [
     '/semaphore/run',
@@ -58,13 +65,13 @@ const CASES: readonly (readonly [path: string, body: unknown, errors: readonly u
     [
       integer('#/task_ids/1'),
       integer('#/task_ids/3'),
-      inBody('#/concurrency_limit', 'maximum', 'must be <= 8'),
+      inBody('#/concurrency_limit', 'maximum', 'must be at most 8'),
     ],
   ],
   [
     '/pool/run',
     { items: Array(101).fill('a') },
-    [inBody('#/items', 'maxItems', 'must NOT have more than 50 items')],
+    [inBody('#/items', 'maxItems', 'must have at most 50 items')],
   ],
   ['/event/sync', { payload: 'x'.repeat(501) }, [tooLong('#/payload', 500)]],
 ];
@@ -83,7 +90,7 @@ test('validation errors', async (t) => {
 
   await t.test('validation errors: path, query and body in one answer', async () => {
     const inPath = (field: string) => {
-      return { field, in: 'path', code: 'type', detail: 'must be integer' };
+      return { field, in: 'path', code: 'type', detail: 'must be an integer' };
     };
     const written = await service.request('PUT', '/notes/a/comments/1.5', { json: {} });
     assert.deepEqual(written.json.errors, [
@@ -94,16 +101,16 @@ test('validation errors', async (t) => {
     const listed = await service.request('GET', '/notes/a/comments?limit=101&offset=-1');
     assert.deepEqual(listed.json.errors, [
       inPath('note_id'),
-      { field: 'limit', in: 'query', code: 'maximum', detail: 'must be <= 100' },
-      { field: 'offset', in: 'query', code: 'minimum', detail: 'must be >= 0' },
+      { field: 'limit', in: 'query', code: 'maximum', detail: 'must be at most 100' },
+      { field: 'offset', in: 'query', code: 'minimum', detail: 'must be at least 0' },
     ]);
   });
 
   await t.test('validation errors: the detail names three and counts the rest', async () => {
     const two = await post('/counter/increment', { workers: '4', count: 0 });
-    assert.equal(two.json.detail, 'workers must be integer; count must be >= 1.');
+    assert.equal(two.json.detail, 'workers must be an integer; count must be at least 1.');
     const many = await post('/pool/run', { items: Array(5).fill(1) });
-    const first = [0, 1, 2].map((index) => `items.${index} must be string; `).join('');
+    const first = [0, 1, 2].map((index) => `items.${index} must be a string; `).join('');
     assert.equal(many.json.detail, `${first}and 2 more.`);
   });
 
@@ -117,7 +124,7 @@ test('validation errors', async (t) => {
   await t.test('validation errors: a fault far down a long list', async () => {
     const items = [...Array(10_000).fill('a'), 1];
     const { status, json } = await post('/thread-local/run', { items, context_key: 'k' });
-    const errors = [inBody('#/items/10000', 'type', 'must be string')];
+    const errors = [inBody('#/items/10000', 'type', 'must be a string')];
     assert.deepEqual([status, json.errors], [422, errors]);
   });
 

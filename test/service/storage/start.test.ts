@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readFileSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -28,6 +29,7 @@ import {
 import { temporaryFolder } from '../../support/engine.ts';
 import { shortenLockWaits } from '../../support/failing-driver.ts';
 import { request } from '../../support/http.ts';
+import { perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
@@ -43,10 +45,10 @@ interface Unusable {
 const UNUSABLE: readonly Unusable[] = [
   {
     name: 'in a folder that is missing',
-    reason: /folder is missing/,
+    reason: /: the folder \S+data is missing$/,
     make: (path) => rmSync(dirname(path), { recursive: true }),
   },
-  { name: 'that is a folder', reason: /not a file/, make: (path) => mkdirSync(path) },
+  { name: 'that is a folder', reason: /: it is a directory$/, make: (path) => mkdirSync(path) },
   {
     name: 'that holds text',
     reason: /not a SQLite database/,
@@ -86,6 +88,11 @@ const UNUSABLE: readonly Unusable[] = [
     reason: /belongs to another program/,
     make: (path) =>
       writeForeignFile(path, 'CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)'),
+  },
+  {
+    name: 'that is empty and has the application id of another program',
+    reason: /belongs to another program/,
+    make: (path) => writeForeignFile(path, 'PRAGMA application_id = 7'),
   },
   {
     name: 'of a newer version',
@@ -173,6 +180,18 @@ for (const { name, journal, fileMode, folderMode } of [
   });
 }
 
+test('start: a new file in a folder that cannot be written', async (t) => {
+  const user = unprivileged(t);
+  if (!user) return skipLoudly(t, 'no user is available whom file modes bind');
+  const path = newPath(user.folder);
+  chmodSync(dirname(path), 0o555);
+  assertRefused(
+    await runCommand(t, argumentsFor(path), user),
+    1,
+    /: permission denied in the folder \S+data\n$/,
+  );
+});
+
 test('start: an empty file becomes a database', async (t) => {
   const path = newPath(temporaryFolder(t));
   writeFileSync(path, '');
@@ -180,6 +199,26 @@ test('start: an empty file becomes a database', async (t) => {
   assert.equal((await service.request('POST', '/notes', { json: KEPT })).status, 201);
   await service.close();
   await assertUsable(path);
+});
+
+test('start: marks the file with an application id, which copies keep', async (t) => {
+  const path = newPath(temporaryFolder(t));
+  const idOf = (file: string) => readFileSync(file).toString('latin1', 68, 72);
+  await writeGoodFile(path, t);
+  assert.equal(idOf(path), 'ntsv');
+  const [copy, restored] = [`${path}.copy`, `${path}.restored`];
+  await perform(['backup', copy, '--db', path]);
+  await perform(['restore', copy, '--db', restored]);
+  assert.deepEqual([idOf(copy), idOf(restored)], ['ntsv', 'ntsv']);
+  // A file of an earlier program has none; an id that a user has set stays.
+  for (const [id, expected] of [
+    [0, 'ntsv'],
+    [0x61626364, 'abcd'],
+  ] as const) {
+    await writeForeignFile(path, `PRAGMA application_id = ${id}`);
+    await assertUsable(path);
+    assert.equal(idOf(path), expected);
+  }
 });
 
 test('start: two processes on one new file serve the same notes', async (t) => {

@@ -110,9 +110,7 @@ for (const [path, member, faults] of FAULTS) {
       assert.equal(answer.status, 422, label);
       const errors: { field: string; code: string }[] = answer.json.errors;
       assert.deepEqual([errors[0]?.field, errors[0]?.code], [field, code], label);
-      // A fraction may be out of range too.
-      for (const each of errors) assert.equal(each.field, field, label);
-      assert.equal(errors.length, text && /^\d+\.\d/.test(text) ? errors.length : 1, label);
+      assert.equal(errors.length, 1, label);
     }
   });
 }
@@ -145,7 +143,7 @@ test('pool: 101 items meet the bound of 50, not the inner one', async () => {
     headers: { 'x-request-id': 'pool' },
   });
   assert.equal(answer.status, 422);
-  assert.equal(answer.json.errors[0].detail, 'must NOT have more than 50 items');
+  assert.equal(answer.json.errors[0].detail, 'must have at most 50 items');
   const { date, ...headers } = answer.headers;
   const said = `${JSON.stringify(headers)}${answer.text}`.replaceAll(service.url, '');
   assert.ok(date);
