@@ -6,7 +6,7 @@ import { Problem } from './problem.ts';
 /** How deeply arrays and objects may be nested (a limit that RFC 8259, section 9, allows). */
 export const MAX_NESTING_LEVELS = 1_000;
 
-/** Some editors and shells write it at the start of a file; JSON does not allow it (section 8.1). */
+/** Some editors write it at the start of a file; JSON does not allow it (section 8.1). */
 const BYTE_ORDER_MARK = '\ufeff';
 
 /**
