@@ -38,7 +38,8 @@ NOTES_API_KEYS as well, separated by commas. The log warns of other variables th
 A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
 (the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.
 
-A running service has guides at /docs/guides; "deployment" has examples for systemd, nginx, Caddy and containers.
+The guides are at /docs of a running service; /docs/guides/deployment has examples for systemd, nginx, Caddy
+and containers.
 `;
 }
 

@@ -238,7 +238,7 @@ export function parseOptions(
   });
   const parsed = Object.fromEntries(entries) as Parsed;
   if (parsed.socket !== undefined && (flags.host ?? flags.port) !== undefined)
-    throw new UsageError('a service on a socket has no --host and no --port');
+    throw new UsageError('--socket replaces --host and --port: give one or the other');
   return complete(parsed, environment);
 }
 

@@ -73,7 +73,7 @@ function reasonOf(error: unknown): string {
     case 'ENOENT':
       return 'there is no such file';
     case 'EISDIR':
-      return 'it is a directory';
+      return 'it is a folder';
     case 'EACCES':
       return 'permission denied';
     default:

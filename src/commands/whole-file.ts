@@ -68,10 +68,18 @@ export async function publishWhole(
     await writeAndPublish(`${path}${UNFINISHED}${process.pid}`, like, write, publish);
     await syncFolder(folder);
   } catch (error) {
-    throw new DatabaseUnusable(`cannot write ${target}: ${(error as Error).message}`, {
+    throw new DatabaseUnusable(`cannot write ${target}: ${reasonOf(error, target)}`, {
       cause: error,
     });
   }
+}
+
+function reasonOf(error: unknown, target: string): string {
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  const folder = dirname(target);
+  if (code === 'ENOENT' && syscall === 'realpath') return `the folder ${folder} is missing`;
+  if (code === 'ENOTDIR') return `${folder} is not a folder`;
+  return code === 'EACCES' ? `permission denied in the folder ${folder}` : message;
 }
 
 /** Removes temporary files of ended processes. Rejects before it removes any if one is `source`. */
@@ -133,7 +141,7 @@ export async function isPresent(path: string): Promise<boolean> {
 
 async function refusePresent(path: string): Promise<void> {
   const isThere = await isPresent(path).catch((cause) => {
-    throw new DatabaseUnusable(`cannot write ${path}: ${cause.message}`, { cause });
+    throw new DatabaseUnusable(`cannot write ${path}: ${reasonOf(cause, path)}`, { cause });
   });
   if (isThere) throw new DatabaseUnusable(`${path} already exists`);
 }

@@ -41,11 +41,13 @@ function reasonAt(path: string): string {
   const folder = dirname(path);
   const isFolder = (name: string) => statSync(name, { throwIfNoEntry: false })?.isDirectory();
   try {
-    if (isFolder(path)) return 'it is a directory';
+    if (isFolder(path)) return 'it is a folder';
     if (!isFolder(folder)) return `the folder ${folder} is missing`;
     accessSync(folder, constants.W_OK | constants.X_OK);
-  } catch {
-    return `permission denied in the folder ${folder}`;
+  } catch (error) {
+    return codeOf(error) === 'ENOTDIR'
+      ? `${folder} is not a folder`
+      : `permission denied in the folder ${folder}`;
   }
   return 'it is not a file that can be opened';
 }

@@ -161,7 +161,7 @@ test('backup: a folder that cannot be written', async (t) => {
   const ending = await runCommand(t, ['backup', join(closed, 'backup.db'), '--db', file], parts);
   assertRefused(ending, 1, /^notes-server: cannot /);
   const missing = join(closed, 'missing', 'backup.db');
-  await assert.rejects(backup(missing, file), /cannot write \S+: ENOENT/);
+  await assert.rejects(backup(missing, file), /cannot write \S+: the folder \S+ is missing$/);
 });
 
 test('backup: by a user who may only read, private', { skip: needsFile }, async (t) => {

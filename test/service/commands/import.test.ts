@@ -310,7 +310,7 @@ test('import: a failed one removes only the file that it has created', async (t)
   const empty = await emptyFile(t);
   await assert.rejects(imported(empty, wrong), /name must not be blank/);
   assert.deepEqual(readdirSync(dirname(empty)), ['notes.db']);
-  await assert.rejects(perform(['import', dirname(db), '--db', db]), /: it is a directory$/);
+  await assert.rejects(perform(['import', dirname(db), '--db', db]), /: it is a folder$/);
 });
 
 test('import: no service starts on a file that a failed one removes', async (t) => {

@@ -261,7 +261,7 @@ test('options: a socket takes the place of host and port, and counts as loopback
   const { socket, rateLimit } = options([], { NOTES_SOCKET: 'a', HOST: '0.0.0.0', PORT: '1' });
   assert.deepEqual([socket, rateLimit], ['a', undefined]);
   for (const flag of ['--host=127.0.0.1', '--port=1'])
-    assert.throws(() => options(['--socket', 'a', flag]), /no --host and no --port/);
+    assert.throws(() => options(['--socket', 'a', flag]), /--socket replaces --host and --port/);
 });
 
 test('options: a switch is true, false, 1 or 0 in the environment', () => {
