@@ -1,5 +1,5 @@
 // Opens existing database files for the commands, shared with a service or exclusively.
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
@@ -30,6 +30,8 @@ export function openToInspect(path: string, atRest: boolean): Promise<Connection
  * Rejects as {@link openToInspect}.
  */
 export async function openShared(path: string): Promise<Connection> {
+  // Even without write access, SQLite would create companions, which keep the owner out.
+  if (isProtected(path) && isAtRest(path)) return openUnlocked(path);
   try {
     // With write access, so that it can remove the companions if it is the last to use the file.
     return await openExisting(path, path, sqlite3.OPEN_READWRITE, READER_PRAGMAS);
@@ -38,7 +40,21 @@ export async function openShared(path: string): Promise<Connection> {
       codeOf((error as Error).cause),
     );
     if (!isRefused || !isAtRest(path)) throw error;
-    return openReadOnly(path, true, createChangeCheck(path));
+    return openUnlocked(path);
+  }
+}
+
+function openUnlocked(path: string): Promise<Connection> {
+  return openReadOnly(path, true, createChangeCheck(path));
+}
+
+/** Whether there is a file at `path` that this user may not write. */
+function isProtected(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch {
+    return existsSync(path);
   }
 }
 

@@ -1,5 +1,5 @@
 // Explains in one line why a database cannot be opened.
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseUnusable } from '../database.ts';
 
@@ -36,6 +36,15 @@ function reasonOf(path: string, error: unknown): string {
   }
 }
 
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Returns why the file at `path` cannot be opened. */
 function reasonAt(path: string): string {
   const folder = dirname(path);
@@ -43,6 +52,7 @@ function reasonAt(path: string): string {
   try {
     if (isFolder(path)) return 'it is a folder';
     if (!isFolder(folder)) return `the folder ${folder} is missing`;
+    if (existsSync(path) && !isReadable(path)) return 'permission denied';
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     return codeOf(error) === 'ENOTDIR'

@@ -198,8 +198,20 @@ test('backup: of a database that the user may only read, as export', async (t) =
     const target = join(open, 'backup.db');
     assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
     assert.equal(await exported(target), text);
+    // Companions of another user would keep the owner out.
+    assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
     chmodSync(dirname(db), 0o777);
   }
+});
+
+test('backup: of a database that the user may not read', async (t) => {
+  const parts = unprivileged(t);
+  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
+  const db = await filledFile(t, 1);
+  chmodSync(db, 0);
+  chmodSync(dirname(db), 0o755);
+  const ending = await runCommand(t, ['backup', join(dirname(db), 'b.db'), '--db', db], parts);
+  assertRefused(ending, 1, /^notes-server: cannot open the database \S+: permission denied\n$/);
 });
 
 test('backup: refuses what is no sound database of this program', async (t) => {

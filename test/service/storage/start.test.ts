@@ -48,14 +48,6 @@ const UNUSABLE: readonly Unusable[] = [
     reason: /: the folder \S+data is missing$/,
     make: (path) => rmSync(dirname(path), { recursive: true }),
   },
-  {
-    name: 'below a file',
-    reason: /: \S+data is not a folder$/,
-    make: (path) => {
-      rmSync(dirname(path), { recursive: true });
-      writeFileSync(dirname(path), '');
-    },
-  },
   { name: 'that is a folder', reason: /: it is a folder$/, make: (path) => mkdirSync(path) },
   {
     name: 'that holds text',
