@@ -216,13 +216,15 @@ function describe(error: unknown): string {
     port?: number;
     hostname?: string;
   };
+  // A socket has the port -1.
+  const isSocket = port === -1;
   switch (code) {
     case 'EADDRINUSE':
-      return `${address}:${port} is in use by another process`;
+      return `${isSocket ? address : `${address}:${port}`} is in use by another process`;
     case 'EADDRNOTAVAIL':
       return `this machine has no address ${address}`;
     case 'EACCES':
-      return `port ${port} requires more privileges`;
+      return isSocket ? `cannot create ${address}` : `port ${port} requires more privileges`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `the host name ${hostname} is unknown`;

@@ -8,8 +8,9 @@ const MAX_MISTAKES = 2;
  */
 export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
   const lower = typed.toLowerCase();
-  const beginning = names.find((name) => lower !== '' && name.toLowerCase().startsWith(lower));
-  const found = beginning ?? nearest(lower, names);
+  const beginnings = names.filter((name) => lower !== '' && name.toLowerCase().startsWith(lower));
+  const [shortest] = beginnings.sort((one, other) => one.length - other.length);
+  const found = shortest ?? nearest(lower, names);
   return found === undefined ? '' : `; did you mean ${prefix}${found}?`;
 }
 

@@ -1,7 +1,7 @@
 // Checks the path of a Unix socket before the service listens there. A socket outlives a process
 // that was killed.
 import { once } from 'node:events';
-import { access, constants, lstat, rm } from 'node:fs/promises';
+import { access, constants, lstat, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 
@@ -20,7 +20,10 @@ export async function freeSocketPath(path: string): Promise<void> {
   if (!file) return;
   if (!file.isSocket()) throw new Error(`${path} exists and is not a socket`);
   if (await hasListener(path)) throw new Error(`${path} is in use by another process`);
-  await rm(path, { force: true });
+  await unlink(path).catch((error) => {
+    if (error.code !== 'ENOENT')
+      throw new Error(`cannot replace ${path}: permission denied`, { cause: error });
+  });
 }
 
 function reasonOf(error: unknown): string {

@@ -49,8 +49,15 @@ export async function openTarget(options: StorageOptions, filling: Filling): Pro
     await database.transact('discard', [{ sql: 'PRAGMA journal_mode = DELETE' }]);
     await rm(await realpath(db.name));
   };
-  const target = { ...database, discardNew };
-  return prepare(target, options, [createTables, (opened) => refuseUnfinished(opened, filling)]);
+  const createOrDiscard = (target: Database) =>
+    createTables(target).catch(async (error) => {
+      await discardNew();
+      throw error;
+    });
+  return prepare({ ...database, discardNew }, options, [
+    createOrDiscard,
+    (target) => refuseUnfinished(target, filling),
+  ]);
 }
 
 /**

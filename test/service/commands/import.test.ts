@@ -313,6 +313,18 @@ test('import: a failed one removes only the file that it has created', async (t)
   await assert.rejects(perform(['import', dirname(db), '--db', db]), /: it is a folder$/);
 });
 
+test('import: no file is left if the tables cannot be created', async (t) => {
+  const db = newFile(t);
+  const input = join(temporaryFolder(t), 'export.jsonl');
+  writeFileSync(input, linesOf([1]));
+  // In blocks of 512 bytes: room for the header, but not for the tables.
+  const script = 'ulimit -f 20; exec "$0" "$@"';
+  const words = [process.execPath, LAUNCHER, 'import', input, '--db', db];
+  const { status, stderr } = spawnSync('sh', ['-c', script, ...words], { encoding: 'utf8' });
+  assert.match(stderr, /^notes-server: cannot import /m);
+  assert.deepEqual([status, readdirSync(dirname(db))], [1, []]);
+});
+
 test('import: no service starts on a file that a failed one removes', async (t) => {
   const db = newFile(t);
   let starting: Promise<unknown> | undefined;

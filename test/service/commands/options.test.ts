@@ -250,6 +250,9 @@ test('options: a name that is nearly right gets a suggestion', () => {
 });
 
 test('options: unknown variables are found, with a suggestion', () => {
+  assert.deepEqual(unknownVariables({ NOTES_API_KEY: 'a' }), [
+    'NOTES_API_KEY; did you mean NOTES_API_KEYS?',
+  ]);
   const environment = { NOTES_PROT: '1', NOTES_API_KEYS: 'a', NOTES_DB: 'a', NOTES_HELP: '1' };
   assert.deepEqual(unknownVariables({ ...environment, XNOTES_PORT: '1', notes_port: '1' }), [
     'NOTES_PROT; did you mean NOTES_PORT?',

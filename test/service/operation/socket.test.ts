@@ -64,6 +64,8 @@ test('socket: a folder without the right to write', async (t) => {
   const parts = unprivileged(t);
   if (!parts) return skipLoudly(t, 'another user cannot read this tree');
   const ending = await runCommand(t, ['--socket', '/usr/a.sock'], parts);
+  const withSlash = await runCommand(t, ['--socket', `${parts.folder}/none/`], parts);
+  assertRefused(withSlash, 1, /cannot create \S+none\/: permission denied/);
   assertRefused(ending, 1, /cannot create \/usr\/a\.sock: permission denied in the folder \/usr$/m);
 });
 
