@@ -1,4 +1,4 @@
-// The process: command line, start, signals and exit status. No other module ends the process.
+// The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
 import { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
@@ -25,7 +25,7 @@ import { readVersion } from './version.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** The reader of standard output has closed it, which is not an error. */
+/** The reader of standard output has closed it: the command fails without a message. */
 class ReaderGone extends Error {}
 
 /** Runs the command of this process and sets the exit status. A service stops on a signal. */

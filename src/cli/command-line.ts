@@ -28,7 +28,7 @@ export type Command =
   | ({ readonly kind: 'restore'; readonly force: boolean } & Files)
   /** Without a file, standard output or input is used. */
   | { readonly kind: 'export' | 'import'; readonly db: StorageOptions; readonly file?: string }
-  /** Of the service, or of a sub-command. */
+  /** Without a command, the help describes the service. */
   | { readonly kind: 'help'; readonly command?: string }
   | { readonly kind: 'completion'; readonly shell: Shell }
   | { readonly kind: 'version' };
@@ -36,7 +36,7 @@ export type Command =
 /** A sub-command. */
 export interface SubCommand {
   readonly name: string;
-  /** Its arguments beside the flags, as its usage shows them; empty if there are none. */
+  /** Its arguments other than flags, as its usage shows them; empty if there are none. */
   readonly words: string;
   /** All possible words, if they are few; otherwise a word is a file. */
   readonly choices?: readonly string[];

@@ -1,8 +1,8 @@
-// Parses the integers of paths and queries, which consist of ASCII digits only.
+// Parses the integers in paths and queries: ASCII digits, perhaps after a minus sign.
 
 /**
- * Parses digits with an optional minus sign; returns undefined for other text. An integer that a
- * double cannot hold exactly becomes 0, which is not an id either.
+ * Parses digits with an optional minus sign; returns undefined for other text. An integer beyond
+ * 2^53 - 1 in magnitude becomes 0, which is not an id either.
  */
 export function parsePathInteger(text: string): number | undefined {
   if (!/^-?[0-9]+$/.test(text)) return undefined;
@@ -11,8 +11,8 @@ export function parsePathInteger(text: string): number | undefined {
 }
 
 /**
- * Parses digits; returns undefined for other text. Accepts negative numbers other than "-0", so
- * that the violation concerns their range, not their form.
+ * Parses digits with an optional minus sign; returns undefined for other text and for "-0".
+ * Negative numbers are parsed so that the violation concerns their range, not their form.
  */
 export function parseQueryInteger(text: string): number | undefined {
   return /^(?:[0-9]+|-0*[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;

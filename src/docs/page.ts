@@ -12,13 +12,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The security headers of pages and their files, flat. */
+/** The security headers of pages and their files, flat (name, value, name, value). */
 export const SECURITY_HEADERS = [
   ...['content-security-policy', POLICY],
   ...['referrer-policy', 'no-referrer'],
 ];
 
-/** The headers of every page, flat. */
+/** The headers of every page, flat as well. */
 export const PAGE_HEADERS = ['content-type', 'text/html; charset=utf-8', ...SECURITY_HEADERS];
 
 /**

@@ -1,13 +1,13 @@
-// Checks the path of a Unix socket before the service listens there. A socket outlives a process
-// that was killed.
+// Frees the path of a Unix socket before the service listens there, because the socket of a killed
+// process remains.
 import { once } from 'node:events';
 import { access, constants, lstat, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 
 /**
- * Makes room for a new socket: removes one on which nobody listens. Rejects with a one-line message
- * if somebody does, if another file is there, or if the folder cannot be written.
+ * Removes a socket on which no process listens. Rejects with a one-line message if a process does,
+ * if the path is not a socket, or if the folder is missing or cannot be written.
  */
 export async function freeSocketPath(path: string): Promise<void> {
   const folder = dirname(path);
@@ -33,7 +33,7 @@ function reasonOf(error: unknown): string {
     : 'permission denied in the folder';
 }
 
-/** Whether a process accepts connections; also if it is too busy, or this user must not connect. */
+/** Whether a process listens; one that is busy (EAGAIN) or forbidden (EACCES) counts as well. */
 async function hasListener(path: string): Promise<boolean> {
   const socket = connect(path);
   try {

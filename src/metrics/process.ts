@@ -65,7 +65,7 @@ export function measureProcess(registry: Registry): () => void {
   return () => void delays.disable();
 }
 
-/** Returns a function that reads the metrics of a process that has no others. */
+/** Measures a process that has no other metrics; returns a function that reads a snapshot. */
 export function snapshotsOfProcess(): () => Promise<Snapshot> {
   const registry = new Registry();
   measureProcess(registry);
@@ -96,7 +96,7 @@ function delayReadings(delays: ReturnType<typeof monitorEventLoopDelay>): Readin
     `Delay of the event loop (${kind}).`,
     'max',
     () => {
-      // Node records the whole time between two timers, and NaN if there is no sample.
+      // A sample is the whole time between two timer callbacks; the mean of no samples is NaN.
       const seconds = Math.max(0, read() / 1e9 - RESOLUTION_MS / 1e3) || 0;
       // `max` is read last.
       if (kind === 'max') delays.reset();

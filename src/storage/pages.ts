@@ -29,7 +29,7 @@ export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_57
 /** Pads a batch: a page without records. */
 const NO_PAGE: PageRequest = { limit: 0, offset: 0, owner: undefined, check: undefined };
 
-/** One batch for each reading connection: a small page need not wait for a large one. */
+/** One per reading connection of SQLite, so that a small page need not wait for a large one. */
 const CONCURRENT_BATCHES = 2;
 
 /** Resolves with a page, or with undefined if the owner is missing. */
@@ -94,9 +94,9 @@ const offsetOf = (request: string) => `${request} ->> 1`;
 const ownerOf = (request: string) => `${request} ->> 2`;
 
 /**
- * Returns a function that returns the statement that reads `count` pages. Its parameter is a JSON
- * array of as many requests [limit, offset, owner]; in each row, `request` is the index of the
- * request.
+ * Returns a function that returns the SQL for `count` pages. The parameter of the SQL is a JSON
+ * array of `count` requests [limit, offset, owner]. Each row is a page; its column `request` holds
+ * the index of the request.
  */
 function statements(resource: Resource, deep: boolean): (count: number) => string {
   const { table, blocks, owner } = resource;
@@ -128,7 +128,7 @@ function statements(resource: Resource, deep: boolean): (count: number) => strin
       WHERE before + count > ${offsetOf(request)}
     )`;
 
-  /** json_group_array keeps the order of the subquery; an ORDER BY in it would sort again. */
+  /** json_group_array keeps the order of the subquery; an ORDER BY argument would sort again. */
   const pageSql = (request: string, index: number) => `
     SELECT ${index} AS request,
       ${ownerExistsSql(resource, ownerOf(request))} AS owner_exists,

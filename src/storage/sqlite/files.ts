@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises';
 import { DatabaseUnavailable } from '../database.ts';
 
 /**
- * Returns a check that throws {@link DatabaseUnavailable} while `path` or a companion is not the
- * same file as now. SQLite would not notice, and writes to a deleted file are lost.
+ * Returns a check that throws {@link DatabaseUnavailable} if `path` or a companion is no longer the
+ * file that it is at this call: SQLite would not notice, and writes to a deleted file are lost.
  */
 export function createIdentityCheck(path: string): () => void {
   if (path === ':memory:') return () => {};
@@ -19,13 +19,13 @@ export function createIdentityCheck(path: string): () => void {
   };
 }
 
-/** Returns the paths of the log of the database at `path`, behind links, and of its index. */
+/** Returns the paths of the log and its index for the database to which `path` resolves. */
 export function companionsOf(path: string): readonly [log: string, index: string] {
   const file = identityOf(path) ? realpathSync(path) : path;
   return [`${file}-wal`, `${file}-shm`];
 }
 
-/** Returns the paths that SQLite reserves for the database at `path`: logs and their index. */
+/** Returns the companions of the database at `path`, and the path of its rollback journal. */
 export function reservedNames(path: string): readonly string[] {
   const [log, index] = companionsOf(path);
   return [log, index, log.replace(/wal$/, 'journal')];
@@ -44,7 +44,7 @@ async function sizeOf(file: string): Promise<number> {
   );
 }
 
-/** Returns a text that identifies the file at `path`, behind links; undefined if there is none. */
+/** Returns a text that identifies the file to which `path` resolves; undefined if it cannot. */
 export function identityOf(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path);
