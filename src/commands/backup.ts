@@ -6,9 +6,9 @@ import { writeWhole } from './whole-file.ts';
 
 /**
  * Writes the current content of the database file `db` to the file `target`; resolves with a line
- * that says so. Rejects with DatabaseUnusable, and leaves no `target` behind, if the database
- * cannot be opened, holds an unfinished import or copy or is damaged, or if `target` exists or
- * cannot be written.
+ * that says so. Rejects with DatabaseUnusable, and creates no `target`, if the database cannot be
+ * opened, holds an unfinished import or copy, or is damaged, or if `target` exists or cannot be
+ * written.
  */
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', { unit: ' KiB' });

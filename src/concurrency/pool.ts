@@ -11,7 +11,7 @@ interface Request {
 
 interface Input {
   readonly items: readonly string[];
-  /** One cell: how many items the threads have taken. */
+  /** One cell: the index of the next item to take. */
   readonly taken: Int32Array;
 }
 
@@ -20,7 +20,7 @@ type Outcome =
   | { readonly index: number; readonly result: string }
   | { readonly index: number; readonly error: string };
 
-/** A limit of the pool itself, independent of the contract. */
+/** The most items of one request, even if the contract allows more. */
 const MAX_TASKS = 100;
 
 /** Demonstrates a pool. */

@@ -31,7 +31,7 @@ export const GUIDES: readonly Guide[] = [
   { name: 'releasing', title: 'Releasing', description: 'Tests, dependencies, release steps.' },
 ];
 
-/** Returns links to all guides as HTML. `root` is as in a page, `current` is its guide. */
+/** Returns links to all guides as HTML. `root` is as in PageParts, `current` the guide shown. */
 export function renderGuideList(root: string, current?: Guide): string {
   const items = GUIDES.map((guide) => {
     const here = guide === current ? ' aria-current="page"' : '';

@@ -35,10 +35,10 @@ export interface Sender {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** What a guard decides. Its `headers` (flat) are sent with every answer to the request. */
+/** What a guard decides. `headers` (flat: name, value, name, value) go with any answer. */
 export interface Admission {
   readonly headers: readonly string[];
-  /** The number of the key that the client holds; undefined if none was asked for. */
+  /** The number of the client's key; undefined if none is required or accepted. */
   readonly key?: number | undefined;
   /** The problem that refuses the request. */
   readonly refusal?: Problem;

@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Version, trace id, parent id and flags; ids of zeros are invalid. Later versions, except `ff`,
- * may append more fields to those of version `00`.
+ * Version, trace id, parent id and flags. Ids of zeros and version `ff` are invalid; versions after
+ * `00` may append more fields.
  */
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;

@@ -1,5 +1,5 @@
 // The write lease, as held by one process. SQLite's lock also excludes concurrent writers, but a
-// process that waits for it polls, and may never be the first. Leases are granted in order.
+// process that waits for it polls, and may starve. Leases are granted in the order of requests.
 
 /** The source of leases. */
 export interface LeaseClient {
@@ -19,7 +19,7 @@ export class WriteLease {
     this.#client = client;
   }
 
-  /** Resolves when this process holds the lease, for this iteration of the event loop at least. */
+  /** Resolves when this process holds the lease. Use it at once: the next event may release it. */
   acquire(): Promise<void> {
     if (this.#state === 'none') this.#granted = this.#request();
     return this.#granted;
@@ -54,7 +54,7 @@ export class WriteLease {
     // `wanted` may have been called before this function resumes.
     this.#isWanted ||= othersWait;
     this.#state = 'held';
-    // If nothing uses it in this iteration, another process may have it.
+    // If nothing uses it in this iteration, release it to a process that waits.
     setImmediate(() => this.#releaseIfWanted());
   }
 

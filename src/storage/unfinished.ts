@@ -12,7 +12,7 @@ const FILLINGS: readonly Filling[] = ['copy', 'import'];
 const MARKS = `sqlite_schema
   WHERE name IN (${FILLINGS.map((filling) => `'${tableOf(filling)}'`).join(', ')})`;
 
-/** The SQL query for whether a filling is unfinished. */
+/** The SQL query that returns whether a filling is unfinished. */
 export const UNFINISHED = `SELECT count(*) > 0 FROM ${MARKS}`;
 
 /** Resolves with the filling that is unfinished, if any. */
@@ -28,21 +28,21 @@ export async function refuseUnfinished(database: Source, allowed?: Filling): Pro
     throw new Error(`it holds an unfinished ${found}: run the ${found} again`);
 }
 
-/** Returns the statement that marks the database; it has no effect on a marked one. */
+/** Returns the statement that marks the database; it has no effect if this mark exists. */
 export function markBegun(filling: Filling): Statement {
   const comment = `/* this database holds an unfinished ${filling}: run the ${filling} again */`;
   const table = tableOf(filling);
   return { sql: `CREATE TABLE IF NOT EXISTS ${table} (${comment} begun INTEGER) STRICT` };
 }
 
-/** Returns the statements that mark the import of an export; an existing mark stays. */
+/** Returns the statements that mark an import with its fingerprint; an existing mark stays. */
 export function markImport(fingerprint: number): Statement[] {
   const table = tableOf('import');
   const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;
   return [markBegun('import'), { sql: insert, parameter: String(fingerprint) }];
 }
 
-/** Rejects if the import of an export with another fingerprint is unfinished. */
+/** Rejects if an import with another fingerprint is unfinished. */
 export async function refuseOtherImport(database: Source, fingerprint: number): Promise<void> {
   if ((await unfinishedIn(database)) !== 'import') return;
   const [mark] = await database.read({ sql: `SELECT begun FROM ${tableOf('import')}` });

@@ -10,14 +10,14 @@ import { companionsOf, identityOf } from './files.ts';
 import { CACHE_PRAGMA, KEEP_LOCKS, READER_PRAGMAS, TAKE_WRITE_LOCK } from './pragmas.ts';
 import { codeOf, unusable } from './unusable.ts';
 
-/** Whether the database at `path` has no log, so that nobody is writing to it. */
+/** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
 export function isAtRest(path: string): boolean {
   return !existsSync(companionsOf(path)[0]);
 }
 
 /**
- * Opens a file of this program read-only; others may use it. With `atRest`, the file is read
- * without locks and companions, which a read-only connection could not remove. Rejects with
+ * Opens a file of this program read-only; others may use it. With `atRest`, takes no locks and
+ * creates no log or index, because a read-only connection could not remove them. Rejects with
  * {@link DatabaseUnusable} if the file is missing, empty, of another program or of a newer version.
  */
 export function openToInspect(path: string, atRest: boolean): Promise<Connection> {
@@ -30,10 +30,10 @@ export function openToInspect(path: string, atRest: boolean): Promise<Connection
  * Rejects as {@link openToInspect}.
  */
 export async function openShared(path: string): Promise<Connection> {
-  // Even without write access, SQLite would create companions, which keep the owner out.
+  // SQLite would create a log and an index that this user owns and the file's owner cannot write.
   if (isProtected(path) && isAtRest(path)) return openUnlocked(path);
   try {
-    // With write access, so that it can remove the companions if it is the last to use the file.
+    // With write access, so that it can remove log and index if it is the last to use the file.
     return await openExisting(path, path, sqlite3.OPEN_READWRITE, READER_PRAGMAS);
   } catch (error) {
     const isRefused = ['SQLITE_READONLY', 'SQLITE_CANTOPEN'].includes(
@@ -86,9 +86,9 @@ export function openAlone(path: string): Promise<Connection> {
 }
 
 /**
- * Locks the file at `path`, with its log checkpointed, until the returned function is called.
- * Rejects with {@link DatabaseUnusable} if somebody uses it. A file that SQLite cannot read is not
- * locked.
+ * Checkpoints the log of the file at `path` and locks the file until the returned function is
+ * called. Rejects with {@link DatabaseUnusable} if somebody uses it. Does not lock a file that
+ * SQLite finds to be damaged or no database.
  */
 export async function seize(path: string): Promise<() => Promise<void>> {
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch((error) => {
@@ -98,15 +98,15 @@ export async function seize(path: string): Promise<() => Promise<void>> {
   let mode = 'delete';
   async function release(): Promise<void> {
     await connection.execute('ROLLBACK').catch(() => {});
-    // Not if the file was replaced: this would create a log beside the new one.
+    // If the file was replaced, SQLite would create a log beside the new file.
     if (mode === 'wal' && identityOf(path) === identity)
       await connection.execute('PRAGMA journal_mode = WAL').catch(() => {});
     await connection.close();
   }
   try {
     mode = await journalMode(connection);
-    // Leave WAL mode: another connection that opened the old file would create its log beside the
-    // new one.
+    // Leave WAL mode: a process that has opened the old file would create its log beside the new
+    // file.
     await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
     if ((await journalMode(connection)) !== 'delete')
       throw new DatabaseUnusable('another process has opened it');
