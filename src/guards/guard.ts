@@ -24,10 +24,10 @@ export interface GuardOptions {
   readonly createLimiter: (name: string, quota: number) => RateLimiter;
 }
 
-/** The first segments of paths that neither require a key nor count towards a rate limit. */
+/** The paths of one segment that neither require a key nor count towards a rate limit. */
 const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 
-/** The first segments of paths that require no key: the path itself, or all paths below it too. */
+/** What requires no key: the paths `OPEN` (one segment), and `OPEN_BELOW` with all paths below. */
 const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
@@ -64,7 +64,7 @@ export function createGuard(options: GuardOptions): Guard {
     return holder === 'wrong' ? unauthorized('This key is not known.') : holder;
   }
 
-  /** Asks for a key and counts the request, each where it is required. */
+  /** Checks the key and counts the request, each only if required. */
   async function admit(
     message: IncomingMessage,
     cors: readonly string[],

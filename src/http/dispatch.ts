@@ -119,7 +119,7 @@ export class Dispatcher {
     checkMessage(message); // 505, 431, 400, 501, 417
     const target = parseTarget(message); // 400
     const admitted = this.#options.guard(message, target.segments); // 403
-    // An `await` costs time even for a value that is there.
+    // Avoid `await` for a value that is not a promise: it would still cost time.
     const admission = admitted instanceof Promise ? await admitted : admitted;
     exchange.headers = admission.headers;
     exchange.key = admission.key;
@@ -154,8 +154,8 @@ export class Dispatcher {
   }
 
   /**
-   * Whether to read the body before the handler is called. A write waits for its whole request, even
-   * if its route ignores the body.
+   * Whether to read the body before the handler is called. A write whose route ignores the body
+   * still waits for it, unless the client awaits a 100 (Continue). Throws 413 or 415.
    */
   #mustRead({ message, awaitsContinue }: Exchange, route: Route): boolean {
     checkDeclaredLength(message, this.#options.bodyLimitBytes);
@@ -174,7 +174,7 @@ export class Dispatcher {
     return route.takesBody ? parseJson(bytes) : undefined;
   }
 
-  /** Returns a function that counts the bytes of a large body, and throws beyond the budget. */
+  /** Returns a function that counts the bytes of a large body. Both throw beyond the budget. */
   #bodyCounter({ headers }: IncomingMessage, response: ServerResponse): (received: number) => void {
     if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes)
       this.#bodies.ensureRoom();
@@ -236,7 +236,7 @@ export class Dispatcher {
     else sendReply(response, complete, requestId);
   }
 
-  /** Whether the rest of the body may be too long for Node to discard it. */
+  /** Whether the rest of the body may be too long for Node to discard, or may never be sent. */
   #leavesBodyUnread(message: IncomingMessage, awaitsContinue: boolean): boolean {
     if (message.complete || !hasBody(message)) return false;
     const declared = message.headers['content-length'];

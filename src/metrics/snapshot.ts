@@ -7,7 +7,7 @@ export type Snapshot = readonly object[];
 /** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
 export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;
 
-/** Combines snapshots: counters and histograms are added, gauges have aggregators of their own. */
+/** Combines snapshots: adds counters and histograms; combines each gauge by its own aggregator. */
 export function aggregate(snapshots: readonly Snapshot[]): Registry {
   return AggregatorRegistry.aggregate(snapshots.map((each) => [...each]));
 }

@@ -29,7 +29,7 @@ interface Response {
   readonly error?: SentError;
 }
 
-/** The members of an error that are sent; all but `message` are those of Node's system errors. */
+/** The members of an error that are sent; all but `message` come from Node's system errors. */
 interface SentError {
   readonly message: string;
   readonly code: string | undefined;
@@ -62,8 +62,8 @@ export class Channel<Theirs extends Functions> {
   }
 
   /**
-   * Calls a function of the other end. Rejects with the error that it threw (message, code, address,
-   * port and hostname), or with an Error if the channel is closed before the response.
+   * Calls a function of the other end. Rejects with the error that it threw (message, code,
+   * address, port and hostname), or with an Error if the channel is closed before the response.
    */
   call<Name extends keyof Theirs & string>(
     name: Name,
@@ -94,7 +94,7 @@ export class Channel<Theirs extends Functions> {
   }
 
   #send(message: Request | Response): void {
-    // If sending fails, the other process is ending, and `close` will be called.
+    // If sending fails, the other process is ending: `close` follows, or this process ends too.
     this.#port.send?.(message, undefined, undefined, () => {});
   }
 
@@ -121,7 +121,7 @@ function processEnded(): Error {
   return new Error('the other process has ended');
 }
 
-/** Messages are checked because Node's own ones use the same IPC channel. */
+/** Messages are checked because Node sends others on this channel, for example in watch mode. */
 function isRequest(message: unknown): message is Request {
   return typeof (message as Partial<Request> | null)?.name === 'string';
 }

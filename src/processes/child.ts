@@ -50,7 +50,7 @@ export function startChild(
 
 /**
  * Remembers the last connection that node:cluster handed over to `child`; returns a function that
- * closes it. Node keeps a connection open until the child confirms it, even if the child dies.
+ * closes it. Node hands over one at a time, and keeps it open if the child dies before confirming.
  */
 function watchHandover(child: ChildProcess): () => void {
   const send: (...all: never[]) => boolean = child.send.bind(child);

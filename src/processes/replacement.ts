@@ -6,7 +6,7 @@ import type { Child } from './child.ts';
 /** A process that lives for `soonMs` is replaced at once; otherwise the delay is doubled. */
 const REPLACEMENT = { soonMs: 1_000, firstDelayMs: 100, longestDelayMs: 5_000 };
 
-/** The functions of {@link keepReplacing}. */
+/** The options of {@link keepReplacing}. */
 export interface ReplacementOptions {
   /** Starts another process; resolves with undefined if that fails. */
   readonly start: () => Promise<Child | undefined>;
@@ -16,7 +16,7 @@ export interface ReplacementOptions {
   readonly signal: AbortSignal;
 }
 
-/** Replaces `first`, and each replacement, when it has ended. Resolves when `signal` aborts. */
+/** Replaces `first`, and each replacement, when it ends. Resolves after `signal` has aborted. */
 export async function keepReplacing(
   first: Child,
   { start, onEnd, signal }: ReplacementOptions,

@@ -57,9 +57,9 @@ export class Supervisor {
     try {
       this.#keys = keySource && (await loadKeys(keySource));
       if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
-      // A number, because `auto` might give a replacement another number of cores.
+      // Pass a fixed number: `auto` could yield another one when a replacement starts.
       cluster.setupPrimary({ args: [...args, `--processes=${processes}`] });
-      // Start one process first, so that only one creates the file and errors are reported once.
+      // Start one process first, so that one alone creates the database and errors appear once.
       const first = await this.#startServing();
       const others = await Promise.all(
         Array.from({ length: processes - 1 }, () => this.#startServing()),

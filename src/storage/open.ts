@@ -31,11 +31,11 @@ export async function openStorage(options: StorageOptions): Promise<Database> {
 
 /** A database that a command fills. */
 export interface Target extends Database, AsyncDisposable {
-  /** Removes the file if the open has created it; nothing but closing may follow. */
+  /** Removes the file if {@link openTarget} created it. Afterwards, only close the database. */
   discardNew(): Promise<void>;
 }
 
-/** Opens as {@link openStorage}, a file exclusively, to start or to continue this filling. */
+/** Opens as {@link openStorage}, but a file exclusively, to start or continue `filling`. */
 export async function openTarget(options: StorageOptions, filling: Filling): Promise<Target> {
   const { db } = options;
   const isNew = db.kind === 'file' && identityOf(db.name) === undefined;
@@ -44,8 +44,8 @@ export async function openTarget(options: StorageOptions, filling: Filling): Pro
     : openSqlite(db.name, { alone: true }));
   const discardNew = async () => {
     if (!isNew) return;
-    // Leave WAL mode while the file is locked: closing would remove the log of its successor, and
-    // without a log SQLite refuses to write to a file that was removed.
+    // Leave WAL mode while the file is locked: closing would delete the log of a new file at this
+    // path, and only without WAL does SQLite refuse to write to a file that has been removed.
     await database.transact('discard', [{ sql: 'PRAGMA journal_mode = DELETE' }]);
     await rm(await realpath(db.name));
   };
@@ -61,9 +61,9 @@ export async function openTarget(options: StorageOptions, filling: Filling): Pro
 }
 
 /**
- * Opens the database to read all of it: a file exclusively or, with `snapshot`, as it is now, while
- * others use it; a cluster while others may change it. Rejects with {@link DatabaseUnusable}, also
- * if there is none.
+ * Opens the database to read all of it. A file is locked or, with `snapshot`, shared, and then the
+ * reads do not see later writes. A cluster is shared, and its reads do. Rejects with
+ * {@link DatabaseUnusable}, also if there is no database.
  */
 export async function openSource(
   options: StorageOptions,
@@ -132,7 +132,7 @@ async function openCluster(
   }
 }
 
-/** Resolves with the text of the file, without a line feed at its end. */
+/** Resolves with the text of the file, without a line break at its end. */
 async function readPassword(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');

@@ -94,7 +94,7 @@ interface RecordKey {
   readonly owner: number;
 }
 
-/** Returns the batches that read single records with `sql`. */
+/** Returns the batcher that reads single records with `sql`. */
 function createReads(
   { owner: owned }: Resource,
   sql: string,
@@ -130,8 +130,8 @@ function recordIn(line: string | undefined, beginning: string): string | undefin
 }
 
 /**
- * Returns the SQL of a table. The parameter is a JSON array with one element per record: [owner,
- * ...fields] to create, [owner, id, ...fields] for the others, without `owner` where there is none.
+ * Returns the SQL of a table. The parameter is a JSON array with, per record, [owner, ...fields] to
+ * create, [owner, id, ...fields] to replace, else [owner, id]. Without owners, reads take bare ids.
  */
 function statementsOf(resource: Resource) {
   const { table, fields, owner } = resource;

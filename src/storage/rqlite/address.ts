@@ -2,7 +2,7 @@
 // rqlite://HOST:PORT,HOST:PORT?level=LEVEL&user=NAME.
 
 /**
- * rqlite's read consistency. `linearizable`: the leader first confirms that it still leads and
+ * rqlite's read consistency. `linearizable`: the leader first confirms that it still leads, and
  * applies every acknowledged write. `weak`: it does not, so reads may miss the latest writes for a
  * moment after a start or an election.
  */
