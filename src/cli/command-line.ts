@@ -47,8 +47,15 @@ export interface SubCommand {
   readonly parse: (input: Arguments, environment: NodeJS.ProcessEnv) => Command;
 }
 
-const DB: Flag = { ...OPTIONS.db, help: 'the database, a SQLite file (default: notes.db)' };
-const ANY_DB: Flag = { ...DB, value: 'DB', help: 'a SQLite file or a cluster (default: notes.db)' };
+const DB: Flag = {
+  ...OPTIONS.db,
+  help: 'the database, a SQLite file (default: NOTES_DB, else notes.db)',
+};
+const ANY_DB: Flag = {
+  ...DB,
+  value: 'DB',
+  help: 'a SQLite file or a cluster (default: NOTES_DB, else notes.db)',
+};
 const REQUIRED_DB = { value: 'DB', required: true } as const;
 
 /** The sub-commands, in the order of --help. */
@@ -73,7 +80,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     name: 'restore',
     words: 'BACKUP',
     flags: [DB, { flag: 'force', help: 'replace an existing database, which is kept' }],
-    help: 'create a database from a backup; --force replaces an existing one, which is kept',
+    help: 'create a database, which no service uses, from a backup; --force replaces and keeps an old one',
     example: 'restore notes-backup.db --db notes.db',
     parse: (...input) => parseBackup('restore', ...input),
   },
@@ -81,7 +88,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     name: 'export',
     words: '[FILE]',
     flags: [ANY_DB, OPTIONS.dbPasswordFile],
-    help: 'write all data as JSON lines; without FILE, or with -, to standard output',
+    help: 'write all data as JSON lines, to standard output without FILE; a service may be using it',
     example: 'export notes.jsonl --db notes.db',
     parse: (...input) => parseExport('export', ...input),
   },
@@ -89,7 +96,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     name: 'import',
     words: '[FILE]',
     flags: [ANY_DB, OPTIONS.dbPasswordFile],
-    help: 'read exported JSON lines; without FILE, or with -, from standard input',
+    help: 'read exported JSON lines, from standard input without FILE, into a database that no service uses',
     example: 'import notes.jsonl --db notes.db',
     parse: (...input) => parseExport('import', ...input),
   },

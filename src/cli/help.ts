@@ -32,8 +32,9 @@ Options:
 ${formatRows(options)}
 
 Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
-separated by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. Keys can be given in
-NOTES_API_KEYS as well, separated by commas. The log warns of other variables that begin with NOTES_.
+separated by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. The keys in NOTES_API_KEYS,
+separated by commas, count in addition to those of the file; clients send
+"authorization: Bearer KEY". The log warns of other variables that begin with NOTES_.
 
 A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
 (the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.

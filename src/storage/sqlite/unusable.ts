@@ -22,7 +22,7 @@ function reasonOf(path: string, error: unknown): string {
       return 'it is not a SQLite database';
     case 'SQLITE_BUSY':
     case 'SQLITE_LOCKED':
-      return 'another process holds a lock on it';
+      return 'another process is using it; stop that process first';
     case 'SQLITE_READONLY':
       return 'it is read-only';
     case 'SQLITE_CANTOPEN':

@@ -76,7 +76,8 @@ test('copy: a file that a service uses is refused', async (t) => {
   const [other, used, to] = [await filledFile(t, 1), newFile(t), newFile(t)];
   const { request, close } = await startService(t, { db: used });
   assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
-  const reason = /cannot open the database \S+: another process holds a lock on it$/;
+  const reason =
+    /cannot open the database \S+: another process is using it; stop that process first$/;
   await assert.rejects(copy(used, to), reason);
   assert.ok(!existsSync(to));
   await assert.rejects(copy(other, used), reason);

@@ -167,7 +167,10 @@ test('import: adds to what is there, and keeps the larger last ids', async (t) =
   const service = await startService(t, { db });
   for (const json of [NOTE, { title: 'own', body: 'b' }])
     await service.request('POST', '/notes', { json });
-  await assert.rejects(imported(db, WHOLE), /another process holds a lock on it$/);
+  await assert.rejects(
+    imported(db, WHOLE),
+    /another process is using it; stop that process first$/,
+  );
   await service.close();
   assert.match(String((await imported(db, WHOLE)).line), /^imported 2 records from /);
   const output = await exported(db);

@@ -88,7 +88,10 @@ test('restore: refused while a service uses the database', async (t) => {
   const [backup, db] = [await backupOf(t, 10), newFile(t)];
   const service = await startService(t, { db });
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
-  await assert.rejects(restore(backup, db), /another process holds a lock on it$/);
+  await assert.rejects(
+    restore(backup, db),
+    /another process is using it; stop that process first$/,
+  );
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
   await service.close();

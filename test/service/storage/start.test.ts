@@ -133,7 +133,7 @@ test('start: on a database that another program has locked', async (t) => {
     }
   }
   const release = await holdLocks(t, files);
-  for (const path of Object.keys(files)) await assertRefuses(path, /another process holds a lock/);
+  for (const path of Object.keys(files)) await assertRefuses(path, /another process is using it/);
   await release();
   for (const path of Object.keys(files)) await assertUsable(path);
 });
