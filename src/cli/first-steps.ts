@@ -1,4 +1,4 @@
-// What somebody who has started the service at a terminal wants to know next.
+// The hints that a terminal shows after the service has started.
 import { resolve } from 'node:path';
 import { visible } from '../log/pretty-line.ts';
 import type { Options } from './options.ts';

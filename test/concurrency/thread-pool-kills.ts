@@ -15,7 +15,7 @@ const IDLE_THREADS = 3;
 const MAX_THREADS = 10;
 
 /**
- * Asserts that so many killed threads cost no more than their requests, and that the pool recovers.
+ * Kills `kills` threads; asserts that only their requests fail, and that the pool recovers.
  */
 export async function assertSurvivesKills(t: TestContext, kills: number): Promise<void> {
   const warm = startPool(t);
