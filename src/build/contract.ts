@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
 
-const METHODS = ['get', 'post', 'put', 'delete'];
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
 
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */

@@ -3,9 +3,9 @@
 import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
-import { BLOCK_BITS } from '../storage/migrations.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
+import { BLOCK_BITS } from '../storage/steps.ts';
 import { storedResources } from './walk.ts';
 
 /** The most faults that one check reports. */

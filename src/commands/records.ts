@@ -47,7 +47,7 @@ export async function* recordLines(
   source: Source,
   resource: Resource,
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
-  const record = recordSql(resource, typeOf(resource));
+  const record = recordSql(resource, undefined, typeOf(resource));
   let after = 0;
   while (after < END) {
     const { last, count } = await nextPage(source, resource, after);

@@ -17,7 +17,7 @@ export interface SchemaError {
 /** A parameter of an operation. */
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   /** Whether parameters.ts parses the text before it is validated. */
   readonly isInteger: boolean;
   readonly default?: number | string;
@@ -37,7 +37,7 @@ export interface Body {
 /** An operation of the contract. */
 export interface Operation {
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly template: string;
   /** Path parameters first, in the order of the template. */
   readonly parameters: readonly Parameter[];

@@ -50,6 +50,15 @@ export const problemTypes = {
     meaning: 'The request did not arrive completely in time. None of it was used.',
     remedy: 'Send it again, over a faster connection if possible.',
   },
+  'precondition-failed': {
+    status: 412,
+    meaning:
+      'The record is not in the state that `if-match` or `if-none-match` requires. Nothing was ' +
+      'changed.',
+    remedy:
+      'Read the record again and decide whether the change is still right. The `etag` header ' +
+      'of this answer is its current entity tag.',
+  },
   'payload-too-large': {
     status: 413,
     meaning:

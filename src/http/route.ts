@@ -23,7 +23,7 @@ export interface Call {
 
 /** The handler of one method and path. `handle` may throw a {@link Problem}. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly template: string;
   readonly takesBody: boolean;
   readonly handle: (call: Call) => Reply | Promise<Reply>;

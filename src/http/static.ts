@@ -1,6 +1,7 @@
 // Serves files from memory, so that no request reaches the file system.
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { matchesWeakly, parseEntityTags } from './entity-tags.ts';
 import { parseWeights } from './media-type.ts';
 import type { Reply } from './reply.ts';
 
@@ -18,7 +19,8 @@ export type AssetServer = (request: IncomingHttpHeaders) => Reply;
 interface Variant {
   readonly coding: string;
   readonly bytes: Buffer;
-  readonly etag: string;
+  /** The entity tag without its quotes. */
+  readonly tag: string;
   readonly headers: readonly string[];
 }
 
@@ -39,7 +41,8 @@ export function serveAsset(asset: Asset, headers: readonly string[]): AssetServe
     const weightOf = ({ coding }: Variant) => weights.get(coding) ?? 0;
     const [best] = [...compressed].sort((one, other) => weightOf(other) - weightOf(one));
     const chosen = best && weightOf(best) > 0 ? best : plain;
-    if (matchesEtag(request['if-none-match'], chosen.etag)) {
+    const known = parseEntityTags(request['if-none-match'] ?? '') ?? [];
+    if (matchesWeakly(known, chosen.tag)) {
       return { status: 304, headers: chosen.headers };
     }
     return { status: 200, headers: chosen.headers, body: chosen.bytes };
@@ -54,15 +57,7 @@ function createVariant(
   headers: readonly string[],
 ): Variant {
   const isPlain = coding === 'identity';
-  const etag = isPlain ? `"${hash}"` : `"${hash}-${coding}"`;
-  const all = [...headers, 'etag', etag, 'vary', 'accept-encoding'];
-  return { coding, bytes, etag, headers: isPlain ? all : [...all, 'content-encoding', coding] };
-}
-
-/** If-None-Match compares weakly and takes a list or `*` (RFC 9110, section 13.1.2). */
-function matchesEtag(field: string | undefined, etag: string): boolean {
-  if (field === undefined) return false;
-  return field
-    .split(',')
-    .some((sent) => sent.trim() === '*' || sent.trim().replace(/^W\//, '') === etag);
+  const tag = isPlain ? hash : `${hash}-${coding}`;
+  const all = [...headers, 'etag', `"${tag}"`, 'vary', 'accept-encoding'];
+  return { coding, bytes, tag, headers: isPlain ? all : [...all, 'content-encoding', coding] };
 }

@@ -1,85 +1,11 @@
-// The schema of the stored data, as numbered steps that never change once released. Each start
-// brings a database of an older version up to date, one transaction per step.
-import { comments } from '../resources/comments.ts';
-import { notes } from '../resources/notes.ts';
-import { type Resource, typeOf } from '../resources/resource.ts';
-import { RESOURCES } from '../resources/resources.ts';
-import { tags } from '../resources/tags.ts';
+// Migrations: each start brings a database of an older version up to date, one transaction per step.
+import { newGeneration } from './change-numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from './database.ts';
-
-/**
- * A block is a range of 2^BLOCK_BITS ids. The counter table of a resource holds the number of
- * records in each block, so that a page at any offset is found without reading what precedes it. A
- * change needs a migration of all counters.
- */
-export const BLOCK_BITS = 10;
-
-/**
- * Returns the statements that create the counter table of a resource and the two triggers that
- * maintain it. Migrations use it, so its result for a released resource must never change.
- */
-export function blockCounter(resource: Resource): string[] {
-  const { table, blocks, owner } = resource;
-  const type = typeOf(resource);
-  const column = owner ? `${owner.column}, ` : '';
-  const newOwner = owner ? `new.${owner.column}, ` : '';
-  const isOfOwner = owner ? `${owner.column} = old.${owner.column} AND ` : '';
-  const block = `block = old.id >> ${BLOCK_BITS}`;
-  return [
-    owner
-      ? `CREATE TABLE ${blocks} (
-     ${owner.column} INTEGER NOT NULL,
-     block INTEGER NOT NULL,
-     count INTEGER NOT NULL,
-     PRIMARY KEY (${owner.column}, block)
-   ) STRICT, WITHOUT ROWID`
-      : `CREATE TABLE ${blocks} (block INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT`,
-    `CREATE TRIGGER ${type}_added AFTER INSERT ON ${table} BEGIN
-     INSERT INTO ${blocks} (${column}block, count) VALUES (${newOwner}new.id >> ${BLOCK_BITS}, 1)
-       ON CONFLICT (${column}block) DO UPDATE SET count = count + 1;
-   END`,
-    `CREATE TRIGGER ${type}_removed AFTER DELETE ON ${table} BEGIN
-     UPDATE ${blocks} SET count = count - 1 WHERE ${isOfOwner}${block};
-     DELETE FROM ${blocks} WHERE ${isOfOwner}${block} AND count = 0;
-   END`,
-  ];
-}
-
-const FIRST = [
-  'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
-  ...blockCounter(notes),
-
-  'CREATE TABLE tags (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT',
-  ...blockCounter(tags),
-
-  `CREATE TABLE comments (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     note_id INTEGER NOT NULL REFERENCES notes (id) ON DELETE CASCADE,
-     body TEXT NOT NULL
-   ) STRICT`,
-  'CREATE INDEX comments_of_note ON comments (note_id)',
-  ...blockCounter(comments),
-];
+import { STEPS, TABLE_COMMENTS } from './steps.ts';
 
 /** The SQL that creates the table of versions if it is missing. */
 export const VERSIONS_TABLE =
   'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT';
-
-/** The steps in order; step N brings a file from version N - 1 to version N. */
-const STEPS: readonly (readonly string[])[] = [FIRST];
-
-/**
- * Comments for readers of the schema, by the auxiliary table. They are added to a statement when it
- * is executed, so that a released step never changes.
- */
-const COMMENTS: ReadonlyMap<string | undefined, string> = new Map([
-  ['notes_server_versions', 'the versions of the schema that this database has had'],
-  ...RESOURCES.map(({ table, blocks, owner }): [string, string] => [
-    blocks,
-    `how many ${table} ${owner ? `of each ${typeOf(owner.resource)} ` : ''}have an id in each ` +
-      `block (id >> ${BLOCK_BITS}); triggers keep these counts`,
-  ]),
-]);
 
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
@@ -143,12 +69,15 @@ export async function storedSchema(
 
 function statementsOf(step: readonly string[], version: number): Statement[] {
   const insert = `INSERT INTO notes_server_versions (version) VALUES (${version})`;
-  return [VERSIONS_TABLE, insert, ...step].map((sql) => ({ sql: withComment(sql) }));
+  return [VERSIONS_TABLE, insert, ...step].map((sql) => ({
+    sql: withComment(sql),
+    ...(sql.includes('?1') ? { parameter: JSON.stringify(newGeneration()) } : {}),
+  }));
 }
 
 /** Adds the comment of the table that `sql` creates where SQLite keeps it. */
 function withComment(sql: string): string {
   const [start, table] = /^CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(/.exec(sql) ?? [''];
-  const comment = COMMENTS.get(table);
+  const comment = TABLE_COMMENTS.get(table);
   return comment ? `${start}/* ${comment} */ ${sql.slice(start.length).trimStart()}` : sql;
 }

@@ -3,21 +3,34 @@
 import type { Resource } from '../resources/resource.ts';
 import { BATCH_LIMITS } from './backlog-limit.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
+import { LAST_NUMBER, tagSql } from './change-numbers.ts';
+import { type Condition, NEVER, satisfiesSql } from './condition.ts';
 import type { Database, Row } from './database.ts';
-import { BLOCK_BITS } from './migrations.ts';
 import { ownerExistsSql, recordSql } from './record-text.ts';
+import { BLOCK_BITS } from './steps.ts';
 
-/** A page: the JSON array of its records, and the number of records in the whole list. */
+/** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
-  readonly items: string;
+  /** The entity tag of every list: the tag of the last change in the database. */
+  readonly tag: string;
+  /** The JSON array of the records; undefined if the tag was among the known ones. */
+  readonly items: string | undefined;
+  /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
 }
 
-interface PageRequest {
+/** The position of a page in a list. */
+export interface PageRequest {
+  /** The largest number of records. */
   readonly limit: number;
+  /** How many records precede the page. */
   readonly offset: number;
-  readonly owner: number | undefined;
-  readonly check: (() => void) | undefined;
+  /** The id of the record that owns the records of the list; a table without owners ignores it. */
+  readonly owner?: number | undefined;
+  /** The tags that the client knows. */
+  readonly known?: Condition;
+  /** Called right before the page is read; if it throws, the call rejects. */
+  readonly check?: (() => void) | undefined;
 }
 
 /** From this offset on, the block counters find a page faster than skipping records does. */
@@ -27,7 +40,7 @@ export const DEEP_OFFSET = 2_048;
 export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_576 };
 
 /** Pads a batch: a page without records. */
-const NO_PAGE: PageRequest = { limit: 0, offset: 0, owner: undefined, check: undefined };
+const NO_PAGE: PageRequest = { limit: 0, offset: 0 };
 
 /** One per reading connection of SQLite, so that a small page need not wait for a large one. */
 const CONCURRENT_BATCHES = 2;
@@ -58,7 +71,7 @@ function createReader(
       const size = 2 ** Math.ceil(Math.log2(requests.length));
       const padded = Array.from({ length: size }, (_, index) => requests[index] ?? NO_PAGE);
       const parameter = JSON.stringify(
-        padded.map(({ limit, offset, owner }) => [limit, offset, owner ?? 0]),
+        padded.map(({ limit, offset, owner = 0, known = NEVER }) => [limit, offset, owner, known]),
       );
       const rows = await database.read({ sql: statement(size), parameter });
       const found = new Map(
@@ -79,23 +92,28 @@ function createReader(
   return (request) => batcher.submit(request);
 }
 
-function pageOf({ items, total }: Row): Page {
-  return { items: String(items), total: Number(total) };
+function pageOf({ tag, items, total }: Row): Page {
+  return {
+    tag: String(tag),
+    items: items === null ? undefined : String(items),
+    total: Number(total),
+  };
 }
 
 /** Returns the average length of the records of a page. */
 function recordLength({ limit, offset }: PageRequest, page: Page | undefined): number {
-  return page ? page.items.length / Math.max(1, Math.min(limit, page.total - offset)) : 0;
+  return page?.items ? page.items.length / Math.max(1, Math.min(limit, page.total - offset)) : 0;
 }
 
 /** The members of a request, given the SQL of the request. */
 const limitOf = (request: string) => `${request} ->> 0`;
 const offsetOf = (request: string) => `${request} ->> 1`;
 const ownerOf = (request: string) => `${request} ->> 2`;
+const knownOf = (request: string) => `(${request} ->> 3)`;
 
 /**
  * Returns a function that returns the SQL for `count` pages. The parameter of the SQL is a JSON
- * array of `count` requests [limit, offset, owner]. Each row is a page; its column `request` holds
+ * array of `count` requests [limit, offset, owner, known tags]. Each row is a page; its column `request` holds
  * the index of the request.
  */
 function statements(resource: Resource, deep: boolean): (count: number) => string {
@@ -128,20 +146,32 @@ function statements(resource: Resource, deep: boolean): (count: number) => strin
       WHERE before + count > ${offsetOf(request)}
     )`;
 
+  /** SQLite evaluates the query only if the client does not know the state. */
+  const unlessKnown = (request: string, query: string) =>
+    `iif(${satisfiesSql(knownOf(request), '(SELECT tag FROM state)')}, NULL, (${query}))`;
+
   /** json_group_array keeps the order of the subquery; an ORDER BY argument would sort again. */
   const pageSql = (request: string, index: number) => `
     SELECT ${index} AS request,
       ${ownerExistsSql(resource, ownerOf(request))} AS owner_exists,
-      (${owner ? `${total} WHERE ${ofOwner(request)}` : 'SELECT total FROM everything'}) AS total,
-      (SELECT json_group_array(${recordSql(resource)})
-       FROM (${deep ? deepRecords(request, index) : nearRecords(request)}) AS ${table}) AS items`;
+      (SELECT tag FROM state) AS tag,
+      ${unlessKnown(request, owner ? `${total} WHERE ${ofOwner(request)}` : 'SELECT total FROM everything')} AS total,
+      ${unlessKnown(
+        request,
+        `
+        SELECT json_group_array(${recordSql(resource)})
+        FROM (${deep ? deepRecords(request, index) : nearRecords(request)}) AS ${table}`,
+      )} AS items`;
 
   const made = new Map<number, string>();
   return (count) => {
     const known = made.get(count);
     if (known) return known;
     const requests = Array.from({ length: count }, (_, index) => `(?1 -> ${index})`);
-    const tables = [`everything (total) AS MATERIALIZED (${total})`];
+    const tables = [
+      `state (tag) AS MATERIALIZED (SELECT ${tagSql(LAST_NUMBER)})`,
+      `everything (total) AS MATERIALIZED (${total})`,
+    ];
     // Computed once for all pages of a batch, because it reads every block.
     if (deep && !owner) tables.push(`running AS MATERIALIZED (${running('TRUE')})`);
     if (deep) tables.push(...requests.map(blockOf));

@@ -1,12 +1,19 @@
 // The JSON text of a record, as clients get it: SQLite makes it for a record that is read, and
 // `recordText` for one that was just written. Both produce the same bytes.
-import { columnsOf, type Field, type FieldValue, type Resource } from '../resources/resource.ts';
+import { columnsOf, type Field, type Resource } from '../resources/resource.ts';
+import type { Values } from './writer.ts';
 
-/** Returns the SQL of a record's JSON text; `type`, if given, becomes its first member. */
-export function recordSql(resource: Resource, type?: string): string {
-  const { table, fields } = resource;
+/**
+ * Returns the SQL of a record's JSON text, given the SQL of its columns. `type`, if given, becomes
+ * its first member.
+ */
+export function recordSql(
+  resource: Resource,
+  columnSql = (column: string) => `${resource.table}.${column}`,
+  type?: string,
+): string {
   const members = ['id', ...columnsOf(resource)].map(
-    (column) => `'${column}', ${valueSql(`${table}.${column}`, fields[column])}`,
+    (column) => `'${column}', ${valueSql(columnSql(column), resource.fields[column])}`,
   );
   return `json_object(${[...(type ? [`'type', '${type}'`] : []), ...members].join(', ')})`;
 }
@@ -20,7 +27,7 @@ export function recordText(
   { fields, owner }: Resource,
   id: number,
   ownerId: number | undefined,
-  values: readonly FieldValue[],
+  values: Values,
 ): string {
   let text = owner ? `{"id":${id},"${owner.column}":${ownerId}` : `{"id":${id}`;
   let index = 0;

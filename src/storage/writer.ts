@@ -1,42 +1,54 @@
-// All writes of the service. A batch becomes one transaction of runs; a run is one set-based
-// statement for consecutive writes of one kind. Writes keep their order.
+// All writes of the service. A batch becomes one transaction of runs; a run holds consecutive
+// writes of one kind, which its statements carry out as a set. Writes keep their order.
 import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../resources/resource.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row, Statement } from './database.ts';
 
-/** The values of one write: one element of the JSON array that its statement unpacks. */
-export type Values = readonly FieldValue[];
+/** A row as a statement unpacks it; null stands for a value that is not given. */
+export type Values = readonly (FieldValue | null)[];
+
+/** The rows that are written together. */
+export interface RowSet {
+  readonly rows: readonly Values[];
+}
 
 /**
- * A kind of write. `sql` takes a JSON array with the values of each write, and no write can make it
- * fail. `outcomes` returns the outcome of each write, given the rows of RETURNING in any order.
+ * A kind of write. Its statements share one parameter, in JSON: [now, rows, ...extra], `now` in ms
+ * since 1970. No write can make them fail.
  */
-export interface WriteKind<Outcome> {
-  readonly sql: string;
-  /** See {@link Statement}. */
-  readonly rows: string;
-  readonly outcomes: (writes: readonly Values[], rows: readonly Row[]) => Outcome[];
+export interface WriteKind<Content extends RowSet, Outcome> {
+  readonly statements: readonly Pick<Statement, 'sql' | 'rows'>[];
+  /** Returns what the statements need beside the rows of all writes. */
+  readonly extra?: (writes: readonly Content[]) => readonly unknown[];
+  /** Returns the outcome of each write, given the rows of each statement in any order. */
+  readonly outcomes: (
+    writes: readonly Content[],
+    ...rows: readonly (readonly Row[])[]
+  ) => Outcome[];
 }
 
 /** Submits a write; resolves once it is durable. Writes with the same key keep their order. */
-export type Write = <Outcome>(
-  kind: WriteKind<Outcome>,
-  key: number | undefined,
-  values: Values,
+export type Write = <Content extends RowSet, Outcome>(
+  kind: WriteKind<Content, Outcome>,
+  key: number | string | undefined,
+  write: Content,
 ) => Promise<Outcome>;
 
 interface Item {
-  readonly kind: WriteKind<unknown>;
-  readonly key: number | undefined;
-  readonly values: Values;
+  readonly kind: WriteKind<RowSet, unknown>;
+  readonly key: number | string | undefined;
+  readonly write: RowSet;
 }
 
 interface Run {
-  readonly kind: WriteKind<unknown>;
-  readonly keys: Set<number>;
-  readonly writes: Values[];
+  readonly kind: WriteKind<RowSet, unknown>;
+  readonly keys: Set<number | string>;
+  readonly writes: RowSet[];
 }
+
+/** What a row adds to the size of a batch beside its characters, because each row takes time. */
+const ROW_SIZE = 256;
 
 /** Returns the writer of `database`, which rejects as the batcher does. */
 export function createWriter(database: Database, meter?: BatchMeter): Write {
@@ -44,32 +56,41 @@ export function createWriter(database: Database, meter?: BatchMeter): Write {
     run: (items) => commit(database, items),
     ready: database.writable,
     meter,
-    size: ({ values }) => values.reduce<number>((sum, value) => sum + String(value).length, 0),
+    size: ({ write }) => write.rows.reduce((sum, row) => sum + sizeOf(row), 0),
   });
-  return <Outcome>(kind: WriteKind<Outcome>, key: number | undefined, values: Values) =>
-    batcher.submit({ kind, key, values }) as Promise<Outcome>;
+  return (kind, key, write) => batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
+}
+
+function sizeOf(row: Values): number {
+  return row.reduce<number>((sum, value) => sum + String(value).length, ROW_SIZE);
 }
 
 async function commit(database: Database, items: readonly Item[]): Promise<unknown[]> {
+  const now = Date.now();
   const runs = inRuns(items);
-  const results = await database.transact(randomUUID(), runs.map(toStatement));
-  return runs.flatMap(({ kind, writes }, index) => kind.outcomes(writes, results[index] ?? []));
+  const statements = runs.flatMap((run) => statementsOf(run, now));
+  const results = [...(await database.transact(randomUUID(), statements))];
+  return runs.flatMap(({ kind, writes }) =>
+    kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
+  );
 }
 
 function inRuns(items: readonly Item[]): Run[] {
   const runs: Run[] = [];
   let current: Run | undefined;
-  for (const { kind, key, values } of items) {
+  for (const { kind, key, write } of items) {
     if (current?.kind !== kind || (key !== undefined && current.keys.has(key))) {
       current = { kind, keys: new Set(), writes: [] };
       runs.push(current);
     }
     if (key !== undefined) current.keys.add(key);
-    current.writes.push(values);
+    current.writes.push(write);
   }
   return runs;
 }
 
-function toStatement({ kind, writes }: Run): Statement {
-  return { sql: kind.sql, rows: kind.rows, parameter: JSON.stringify(writes) };
+function statementsOf({ kind, writes }: Run, now: number): Statement[] {
+  const extra = kind.extra?.(writes) ?? [];
+  const parameter = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
+  return kind.statements.map((statement) => ({ ...statement, parameter }));
 }

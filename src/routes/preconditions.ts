@@ -1,0 +1,60 @@
+// Conditional requests for records and lists (RFC 9110, section 13).
+import {
+  type EntityTags,
+  matchesStrongly,
+  matchesWeakly,
+} from '../http/entity-tags.ts';
+import { Problem } from '../http/problem.ts';
+import type { Reply } from '../http/reply.ts';
+import { type Condition, isNoneOf, isOneOf, NEVER } from '../storage/condition.ts';
+
+/** The headers of a conditional request. */
+export interface Preconditions {
+  readonly 'if-match'?: EntityTags;
+  readonly 'if-none-match'?: EntityTags;
+}
+
+/** The form of the tags of this service; no other tag can match. */
+const TAG = /^[0-9a-f]{8}-\d{1,16}$/;
+
+/** Returns the headers of an answer with a record or a list, given its entity tag. */
+export function stateHeaders(tag: string): readonly string[] {
+  return ['etag', `"${tag}"`, 'cache-control', 'private, no-cache'];
+}
+
+/** Returns the condition under which a write is carried out. */
+export function writeCondition({
+  'if-match': match = '*',
+  'if-none-match': noneMatch = [],
+}: Preconditions): Condition {
+  if (noneMatch === '*') return NEVER;
+  const excluded = textsOf(noneMatch);
+  if (match === '*') return excluded.length > 0 ? isNoneOf(excluded) : null;
+  const allowed = textsOf(match.filter(({ isWeak }) => !isWeak));
+  return isOneOf(allowed.filter((text) => !excluded.includes(text)));
+}
+
+/** Returns the condition under which the client knows the current state of a list. */
+export function knownCondition({ 'if-none-match': noneMatch = [] }: Preconditions): Condition {
+  return noneMatch === '*' ? null : isOneOf(textsOf(noneMatch));
+}
+
+/** Returns the reply to a read if it must not have a body (304). Throws 412. */
+export function checkRead(
+  { 'if-match': match = '*', 'if-none-match': noneMatch = [] }: Preconditions,
+  tag: string,
+): Reply | undefined {
+  if (!matchesStrongly(match, tag)) throw preconditionFailed(tag);
+  if (matchesWeakly(noneMatch, tag)) return { status: 304, headers: stateHeaders(tag) };
+  return undefined;
+}
+
+/** Returns the 412 for a record with this entity tag. */
+export function preconditionFailed(tag: string): Problem {
+  const detail = 'The record is not in the state that if-match or if-none-match requires.';
+  return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`] });
+}
+
+function textsOf(tags: Exclude<EntityTags, '*'>): string[] {
+  return tags.map(({ text }) => text).filter((text) => TAG.test(text));
+}

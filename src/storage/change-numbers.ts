@@ -1,0 +1,38 @@
+// Every change has a number, and every database a generation. Together they are the tag of a
+// state: no two states of a record have the same tag, not even after a backup is restored.
+import { randomBytes } from 'node:crypto';
+import type { Statement } from './database.ts';
+
+/** The table that logs changes. Its AUTOINCREMENT key is the sequence of the numbers. */
+export const CHANGES = 'changes';
+
+/** The columns that every record has beside its fields. The times are in ms since 1970. */
+export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
+
+/** The SQL of the number of the last change. */
+export const LAST_NUMBER = `
+  (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${CHANGES}')`;
+
+/** Returns the SQL of the tag for the SQL of a number. */
+export function tagSql(number: string): string {
+  return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
+}
+
+/** Returns a generation: 8 lower-case hex digits. */
+export function newGeneration(): string {
+  return randomBytes(4).toString('hex');
+}
+
+/**
+ * Returns the statements that begin a new generation, in which no earlier tag matches. The numbers
+ * continue; the log of the changes, which nobody can refer to any more, becomes empty.
+ */
+export function renewGeneration(): Statement[] {
+  return [
+    { sql: `DELETE FROM ${CHANGES}` },
+    {
+      sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$'`,
+      parameter: JSON.stringify(newGeneration()),
+    },
+  ];
+}

@@ -1,0 +1,26 @@
+// Conditions on the tag of a record, which a write checks in its own statement.
+
+/**
+ * A condition as one value of a write; null if there is none. `,a,b,` admits the tags a and b,
+ * `!,a,b,` all others.
+ */
+export type Condition = string | null;
+
+/** No tag satisfies it. */
+export const NEVER: Condition = ',';
+
+/** Returns the condition that the tag is one of `tags`, which contain no commas. */
+export function isOneOf(tags: readonly string[]): string {
+  return `,${tags.map((tag) => `${tag},`).join('')}`;
+}
+
+/** Returns the condition that the tag is none of `tags`, which contain no commas. */
+export function isNoneOf(tags: readonly string[]): string {
+  return `!${isOneOf(tags)}`;
+}
+
+/** Returns the SQL that tests whether `tag` satisfies `condition`, both SQL. */
+export function satisfiesSql(condition: string, tag: string): string {
+  const isListed = `instr(${condition}, ',' || ${tag} || ',') > 0`;
+  return `(${condition} IS NULL OR (${isListed}) = (${condition} NOT LIKE '!%'))`;
+}

@@ -1,0 +1,234 @@
+// The kinds of writes on the records of a resource: their statements and their outcomes. A write
+// checks its condition in its own statement, so that no other write comes in between.
+import { columnsOf, type Resource } from '../resources/resource.ts';
+import { LAST_NUMBER, tagSql } from './change-numbers.ts';
+import { satisfiesSql } from './condition.ts';
+import type { Row } from './database.ts';
+import { ownerExistsSql, recordSql } from './record-text.ts';
+import type { RowSet, WriteKind } from './writer.ts';
+
+/** A record as it is stored. */
+export interface Stored {
+  /** Its JSON text. */
+  readonly text: string;
+  /** Its entity tag, without quotes. */
+  readonly tag: string;
+}
+
+/** The records of one creation, which have consecutive ids. */
+export interface Created {
+  /** The id and the entity tag of the first record. */
+  readonly id: number;
+  readonly tag: string;
+}
+
+/** A request that must not be carried out twice. */
+export interface Once {
+  readonly key: string;
+  /** Identifies the content of the request. */
+  readonly fingerprint: string;
+}
+
+/** The outcome of a creation with a key. */
+export interface CreatedOnce extends Created {
+  /** The fingerprint of the first request with this key. */
+  readonly fingerprint: string;
+  /** Whether an earlier request with this key has created the records. */
+  readonly isReplay: boolean;
+}
+
+/** The rows of a creation with a key. Each ends with the key. */
+export interface OnceRows extends RowSet {
+  readonly once: Once;
+}
+
+/** How long a key is known, and how many keys are: whichever is less. */
+const KEPT_MS = 86_400_000;
+const KEPT_KEYS = 100_000;
+
+/** The SQL of the rows of all writes, and of the keys: [key, fingerprint, first row, owner]. */
+const ROWS = `json_each(?1, '$[1]')`;
+const KEYS = `json_each(?1, '$[2]')`;
+const NOW = '?1 ->> 0';
+
+const ANSWERS = 'notes_server_answers';
+
+/** The SQL of a member of the current row. */
+const member = (index: number) => `value ->> ${index}`;
+
+/**
+ * Returns the kinds of writes on `resource`. A row is [owner, ...fields] to create, [owner, id,
+ * condition] to remove, and [owner, id, condition, ...fields] to replace and to patch. Without
+ * owners, the first member is left out.
+ */
+export function createKinds(resource: Resource) {
+  const isOwned = resource.owner !== undefined;
+  const idIn = ({ rows: [row] }: RowSet) => row?.[isOwned ? 1 : 0];
+  const find = (writes: readonly RowSet[], rows: readonly Row[] = []) => {
+    const byId = new Map<unknown, Row>(rows.map((row) => [row.id, row]));
+    return writes.map((write) => byId.get(idIn(write)));
+  };
+  const creation: WriteKind<RowSet, Created | undefined> = {
+    statements: [createStatement(resource)],
+    outcomes: (writes, rows) => firstCreated(writes, rows, isOwned),
+  };
+  const creationOnce: WriteKind<OnceRows, CreatedOnce | undefined> = {
+    statements: onceStatements(resource),
+    extra: (writes) => [keysOf(writes, isOwned)],
+    outcomes: (writes, _, answers, created) => answersTo(writes, answers, created),
+  };
+  const replacement: WriteKind<RowSet, string | undefined> = {
+    statements: [changeStatement(resource, false)],
+    outcomes: (writes, rows) => find(writes, rows).map((row) => row?.tag as string | undefined),
+  };
+  const patch: WriteKind<RowSet, Stored | undefined> = {
+    statements: [changeStatement(resource, true)],
+    outcomes: (writes, rows) => find(writes, rows) as ((Stored & Row) | undefined)[],
+  };
+  const removal: WriteKind<RowSet, boolean> = {
+    statements: [removeStatement(resource)],
+    outcomes: (writes, rows) => find(writes, rows).map((row) => row !== undefined),
+  };
+  return { creation, creationOnce, replacement, patch, removal };
+}
+
+/** Returns the SQL of the values that a new record gets: explicit, because RETURNING has no order. */
+function newRecord({ table }: Resource, position: string) {
+  const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
+  const number = `(${LAST_NUMBER} + ${position} + 1)`;
+  return { lastId, id: `(${lastId} + ${position} + 1)`, number, tag: tagSql(number) };
+}
+
+/** Returns the statement that creates the rows that satisfy `where`. */
+function createStatement(resource: Resource, where = ownerExistsSql(resource, member(0))) {
+  const { table, owner } = resource;
+  const columns = columnsOf(resource);
+  const values = columns.map((_, index) => member(index));
+  const { id, number, tag } = newRecord(resource, 'key');
+  return {
+    sql: `
+      INSERT INTO ${table} (id, ${columns.join(', ')}, number, created_at, updated_at)
+      SELECT ${id}, ${values.join(', ')}, ${number}, ${NOW}, ${NOW} FROM ${ROWS} WHERE ${where}
+      RETURNING id, ${tagSql('number')} AS tag${owner ? `, ${owner.column} AS owner` : ''}`,
+    rows: `
+      (SELECT json_group_array(
+         json_object('id', ${id}, 'tag', ${tag}${owner ? `, 'owner', ${member(0)}` : ''}))
+       FROM ${ROWS} WHERE ${where})`,
+  };
+}
+
+/** Returns the statements that forget old keys, answer the keys, and create what is new. */
+function onceStatements(resource: Resource) {
+  const [key, fingerprint, position, owner] = [0, 1, 2, 3].map(member);
+  const { lastId, id, tag } = newRecord(resource, `(${position})`);
+  const isKnown = `EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = ${key})`;
+  const isAnswered = `(${ownerExistsSql(resource, `${owner}`)} OR ${isKnown})`;
+  const ownKey = member(columnsOf(resource).length);
+  const isNew = `EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = ${ownKey} AND id > ${lastId})`;
+  return [
+    {
+      sql: `
+        DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
+          OR position <= (SELECT max(position) FROM ${ANSWERS})
+            + json_array_length(?1, '$[2]') - ${KEPT_KEYS}`,
+    },
+    {
+      // An update that changes nothing, because RETURNING leaves out what is not written.
+      sql: `
+        INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
+        SELECT ${key}, ${fingerprint}, ${id}, ${tag}, ${NOW} FROM ${KEYS} WHERE ${isAnswered}
+        ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING key, fingerprint, id, tag`,
+      rows: `
+        (SELECT json_group_array(json_object('key', ${key},
+           'fingerprint', coalesce(known.fingerprint, ${fingerprint}),
+           'id', coalesce(known.id, ${id}), 'tag', coalesce(known.tag, ${tag})))
+         FROM ${KEYS} LEFT JOIN ${ANSWERS} AS known ON known.key = ${key} WHERE ${isAnswered})`,
+    },
+    createStatement(resource, isNew),
+  ];
+}
+
+/** Returns the statement that replaces values; as a patch, it keeps those that are not given. */
+function changeStatement(resource: Resource, isPatch: boolean) {
+  const { table, fields, owner } = resource;
+  const first = owner ? 3 : 2;
+  const newValues = new Map(
+    Object.keys(fields).map((column, index) => {
+      const value = member(first + index);
+      return [column, isPatch ? `coalesce(${value}, ${table}.${column})` : value];
+    }),
+  );
+  const set = [...newValues].map(([column, value]) => `${column} = ${value}`);
+  const { number, tag } = newRecord(resource, 'key');
+  const columnSql = (column: string) => newValues.get(column) ?? `${table}.${column}`;
+  return {
+    sql: `
+      UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${NOW}
+      FROM ${ROWS} WHERE ${isTarget(resource)}
+      RETURNING ${table}.id, ${tagSql(`${table}.number`)} AS tag
+        ${isPatch ? `, ${recordSql(resource)} AS text` : ''}`,
+    rows: `
+      (SELECT json_group_array(json_object('id', ${table}.id, 'tag', ${tag}
+         ${isPatch ? `, 'text', ${recordSql(resource, columnSql)}` : ''}))
+       FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)})`,
+  };
+}
+
+function removeStatement(resource: Resource) {
+  const { table } = resource;
+  const targets = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)}`;
+  return {
+    sql: `DELETE FROM ${table} WHERE id IN (SELECT ${table}.id ${targets}) RETURNING id`,
+    rows: `(SELECT json_group_array(json_object('id', ${table}.id)) ${targets})`,
+  };
+}
+
+/** Returns the SQL condition that the current row is about this record, which satisfies it. */
+function isTarget({ table, owner }: Resource): string {
+  const idPosition = owner ? 1 : 0;
+  const isOwner = owner ? ` AND ${table}.${owner.column} = ${member(0)}` : '';
+  const condition = satisfiesSql(`(${member(idPosition + 1)})`, tagSql(`${table}.number`));
+  return `${table}.id = ${member(idPosition)}${isOwner} AND ${condition}`;
+}
+
+/** Returns the first record of each write, or undefined if its owner is missing. */
+function firstCreated(
+  writes: readonly RowSet[],
+  rows: readonly Row[] = [],
+  isOwned: boolean,
+): (Created | undefined)[] {
+  const created = [...rows].sort((one, other) => Number(one.id) - Number(other.id));
+  const owners = new Set<unknown>(rows.map(({ owner }) => owner));
+  let next = 0;
+  return writes.map(({ rows: written }) => {
+    if (isOwned && !owners.has(written[0]?.[0])) return undefined;
+    const first = created[next];
+    next += written.length;
+    return first && { id: Number(first.id), tag: String(first.tag) };
+  });
+}
+
+/** Returns the keys for the statements: [key, fingerprint, position of the first row, owner]. */
+function keysOf(writes: readonly OnceRows[], isOwned: boolean): unknown[] {
+  let next = 0;
+  return writes.map(({ once, rows }) => {
+    const position = next;
+    next += rows.length;
+    return [once.key, once.fingerprint, position, isOwned ? rows[0]?.[0] : null];
+  });
+}
+
+function answersTo(
+  writes: readonly OnceRows[],
+  answers: readonly Row[] = [],
+  created: readonly Row[] = [],
+): (CreatedOnce | undefined)[] {
+  const byKey = new Map(answers.map((answer) => [answer.key, answer]));
+  const newIds = new Set(created.map(({ id }) => id));
+  return writes.map(({ once }) => {
+    const answer = byKey.get(once.key);
+    return (
+      answer && ({ ...answer, isReplay: !newIds.has(answer.id ?? null) } as unknown as CreatedOnce)
+    );
+  });
+}
