@@ -5,7 +5,7 @@ import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { isAtRest, openToInspect, seize } from '../storage/sqlite/existing.ts';
-import { reservedNames } from '../storage/sqlite/files.ts';
+import { auxiliaryPaths } from '../storage/sqlite/files.ts';
 import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { openComplete, writeSnapshot } from './snapshot.ts';
@@ -104,7 +104,7 @@ async function refuseLogs(path: string): Promise<void> {
 /** Resolves with the logs of the database at `path` that exist, even without the database. */
 async function logsOf(path: string): Promise<string[]> {
   const found: string[] = [];
-  for (const name of reservedNames(path)) if (await isPresent(name)) found.push(name);
+  for (const name of auxiliaryPaths(path)) if (await isPresent(name)) found.push(name);
   return found;
 }
 

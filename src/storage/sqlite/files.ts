@@ -26,7 +26,7 @@ export function companionsOf(path: string): readonly [log: string, index: string
 }
 
 /** Returns the companions of the database at `path`, and the path of its rollback journal. */
-export function reservedNames(path: string): readonly string[] {
+export function auxiliaryPaths(path: string): readonly string[] {
   const [log, index] = companionsOf(path);
   return [log, index, log.replace(/wal$/, 'journal')];
 }
