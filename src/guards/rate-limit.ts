@@ -35,7 +35,7 @@ export interface RateLimiter {
 export class LocalRateLimiter implements RateLimiter {
   readonly #quota: number;
   readonly #intervalMs: number;
-  /** When each client's quota is complete again; in intervals, so that each request adds just 1. */
+  /** When each client's quota is complete again; in intervals, so a request adds exactly 1. */
   readonly #fullAt = new Map<string, number>();
   /** A live iterator over the clients: its next value is always the oldest one left. */
   readonly #oldest = this.#fullAt.keys();

@@ -64,7 +64,7 @@ export class Dispatcher {
   );
   readonly #replies = new ByteBudget(
     DISPATCH_LIMITS.repliesBytes,
-    'Too many large answers are waiting for slow clients.',
+    'Too many large answers wait for clients that read slowly.',
   );
   /** Resolves when the large body that arrived last may be parsed. */
   #lastParse: Promise<void> = Promise.resolve();
