@@ -65,12 +65,12 @@ const FIRST = [
 export const VERSIONS_TABLE =
   'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT';
 
-/** The steps in order; step N brings a file from version N - 1 to version N. */
+/** The steps in order; step N brings a database from version N - 1 to version N. */
 const STEPS: readonly (readonly string[])[] = [FIRST];
 
 /**
- * Comments for readers of the schema, by the auxiliary table. They are added to a statement when it
- * is executed, so that a released step never changes.
+ * Comments for readers of the schema, by name of the auxiliary table. They are added to a statement
+ * when it is executed, so that a released step never changes.
  */
 const COMMENTS: ReadonlyMap<string | undefined, string> = new Map([
   ['notes_server_versions', 'the versions of the schema that this database has had'],
@@ -86,7 +86,7 @@ export const SCHEMA_VERSION = STEPS.length;
 
 /**
  * Migrates the database; several processes may do so at once. Resolves with the names in its
- * schema. Rejects as {@link storedSchema}.
+ * schema. Rejects as {@link storedSchema} does.
  */
 export async function migrate(
   database: Database,
@@ -146,7 +146,7 @@ function statementsOf(step: readonly string[], version: number): Statement[] {
   return [VERSIONS_TABLE, insert, ...step].map((sql) => ({ sql: withComment(sql) }));
 }
 
-/** Adds the comment of the table that `sql` creates where SQLite keeps it. */
+/** Adds the comment of a new table inside its parentheses, where SQLite keeps it. */
 function withComment(sql: string): string {
   const [start, table] = /^CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(/.exec(sql) ?? [''];
   const comment = COMMENTS.get(table);

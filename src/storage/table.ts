@@ -22,9 +22,9 @@ export interface Table {
   /** Deletes a record and everything it owns; resolves with false if there is none. */
   remove(id: number, owner?: number): Promise<boolean>;
   /**
-   * Resolves with at most `limit` records by rising id, after skipping `offset`; undefined if the
-   * owner is missing. `check` is called right before the page is read; if it throws, the call
-   * rejects.
+   * Resolves with at most `limit` records in order of their ids, after skipping `offset`;
+   * undefined if the owner is missing. `check` is called right before the page is read; if it
+   * throws, the call rejects.
    */
   page(
     limit: number,
@@ -130,8 +130,9 @@ function recordIn(line: string | undefined, beginning: string): string | undefin
 }
 
 /**
- * Returns the SQL of a table. The parameter is a JSON array with, per record, [owner, ...fields] to
- * create, [owner, id, ...fields] to replace, else [owner, id]. Without owners, reads take bare ids.
+ * Returns the SQL of a table. The parameter is a JSON array with one element per record: create
+ * takes [owner, ...fields], replace [owner, id, ...fields], read and remove [owner, id]. A table
+ * without owners takes no `owner`, and reads take bare ids.
  */
 function statementsOf(resource: Resource) {
   const { table, fields, owner } = resource;
@@ -139,14 +140,14 @@ function statementsOf(resource: Resource) {
   const value = (index: number) => `value ->> ${index}`;
   const idPosition = owner ? 1 : 0;
   const [ownerValue, idValue] = [value(0), value(idPosition)];
-  const isOwner = owner ? ` AND ${table}.${owner.column} = ${ownerValue}` : '';
-  const isWanted = `${table}.id = ${idValue}${isOwner}`;
-  const isRead = owner ? isWanted : `${table}.id = value`;
+  const andOwner = owner ? ` AND ${table}.${owner.column} = ${ownerValue}` : '';
+  const hasKey = `${table}.id = ${idValue}${andOwner}`;
+  const hasReadKey = owner ? hasKey : `${table}.id = value`;
   const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
   const nextId = `${lastId} + key + 1`;
   const foundRows = `
     (SELECT json_group_array(json_object('id', ${table}.id))
-     FROM json_each(?1) JOIN ${table} ON ${isWanted})`;
+     FROM json_each(?1) JOIN ${table} ON ${hasKey})`;
   return {
     // Ids are explicit (the last one given plus the position), because RETURNING has no order.
     create: {
@@ -164,14 +165,14 @@ function statementsOf(resource: Resource) {
     read: `
       SELECT group_concat(
         CASE WHEN ${table}.id IS NULL THEN '' ELSE ${recordSql(resource)} END, char(10)) AS records
-      FROM json_each(?1) LEFT JOIN ${table} ON ${isRead}`,
+      FROM json_each(?1) LEFT JOIN ${table} ON ${hasReadKey}`,
 
     replace: {
       sql: `
         UPDATE ${table} SET ${Object.keys(fields)
           .map((column, index) => `${column} = ${value(idPosition + 1 + index)}`)
           .join(', ')}
-        FROM json_each(?1) WHERE ${isWanted}
+        FROM json_each(?1) WHERE ${hasKey}
         RETURNING ${table}.id`,
       rows: foundRows,
     },

@@ -1,5 +1,5 @@
 // All writes of the service. A batch becomes one transaction of runs; a run is one set-based
-// statement for consecutive writes of one kind. Writes keep their order.
+// statement for consecutive writes of one kind to different records. Writes keep their order.
 import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../resources/resource.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
@@ -19,7 +19,7 @@ export interface WriteKind<Outcome> {
   readonly outcomes: (writes: readonly Values[], rows: readonly Row[]) => Outcome[];
 }
 
-/** Submits a write; resolves once it is durable. Writes with the same key keep their order. */
+/** Submits a write to the record with the id `key`, if it exists; resolves once it is durable. */
 export type Write = <Outcome>(
   kind: WriteKind<Outcome>,
   key: number | undefined,
