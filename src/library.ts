@@ -19,7 +19,7 @@ export interface ServiceOptions {
   readonly bodyLimit?: number | undefined;
   /** How long idle connections stay open, in seconds. */
   readonly idleTimeout?: number | undefined;
-  /** Clients must send one of these keys or of those in `apiKeysFile`; without both, none. */
+  /** Clients must send one of these keys or of those in `apiKeysFile`. Default: no key required. */
   readonly apiKeys?: readonly string[] | undefined;
   readonly apiKeysFile?: string | undefined;
   readonly allowAnonymous?: boolean | undefined;
@@ -61,6 +61,7 @@ export function createApp(settings: ServiceOptions): Service {
   const options = parseOptions(toArguments({ port, logLevel, ...others }), {
     NOTES_API_KEYS: apiKeys.join(),
   });
+  // Only --help and --version give a string, and the library accepts neither.
   if (typeof options === 'string')
     throw new UsageError(`unknown option ${JSON.stringify(options)}`);
   // The parser drops empty keys, and a service without keys lets everyone write.
@@ -91,7 +92,7 @@ export function createApp(settings: ServiceOptions): Service {
   }
 }
 
-/** Rejects unknown options, and what a caller in JavaScript may omit or mistype. */
+/** Rejects unknown options, and errors that only a caller without TypeScript can make. */
 function checkSettings(settings: Partial<ServiceOptions> | undefined): void {
   const { db, apiKeys = [], ...others } = settings ?? {};
   const unknown = Object.keys(others).find((name) => !FLAGS.has(name));

@@ -16,8 +16,8 @@ import type { Screen } from './commands/progress.ts';
 import { restore } from './commands/restore.ts';
 import { freeSocketPath } from './http/socket-path.ts';
 import { LineLog, type Log } from './log/log.ts';
-import { prettyLine, visible } from './log/pretty-line.ts';
-import { join } from './processes/siblings.ts';
+import { escapeControls, prettyLine } from './log/pretty-line.ts';
+import { joinSupervisor } from './processes/siblings.ts';
 import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
@@ -41,7 +41,7 @@ export async function main(): Promise<void> {
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     if (error instanceof ReaderGone) return;
-    const line = visible(describe(error).replace(/\s*[\r\n]\s*/g, ' '));
+    const line = escapeControls(describe(error).replace(/\s*[\r\n]\s*/g, ' '));
     // Clear a progress bar first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
@@ -102,10 +102,7 @@ async function check(file: string): Promise<void> {
   if (faults.length > 0) process.exitCode = EXIT_FAILURE;
 }
 
-/**
- * Returns the screen for progress: standard error, because results go to standard output; none if
- * the results are data on the same terminal.
- */
+/** Returns where to show progress: nowhere if exported data goes to the same terminal. */
 function screen(printsData = false): Screen {
   if (printsData && process.stdout.isTTY) return { isTerminal: false, write() {} };
   return { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) };
@@ -145,7 +142,7 @@ function serveAsMember(options: Options): void {
   endOnFault(log);
   let app: App | undefined;
   let listening: Promise<unknown> = Promise.resolve();
-  const siblings = join(process, {
+  const siblings = joinSupervisor(process, {
     listen(port) {
       app = new App({ ...options, port }, log, siblings);
       const url = app.listen();

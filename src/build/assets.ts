@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
-/** A larger share of the original does not justify a compressed variant. */
+/** Compressed variants above this share of the original size are not written. */
 const MAX_COMPRESSED_SHARE = 0.9;
 
 /** Writes `bytes` to `path`, and compressed variants to `path` with `.br` and `.gz`. */

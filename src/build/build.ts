@@ -3,7 +3,7 @@ import { compileContract } from './contract.ts';
 import { bundleDocs } from './docs.ts';
 import { renderGuides } from './guides.ts';
 
-/** Builds everything but TypeScript into dist/. Call it in dist/src/build/build.js. */
+/** Writes these files to dist/. Works only when compiled: its paths are relative to dist/. */
 export async function build(): Promise<void> {
   const source = new URL('../../../src/', import.meta.url);
   const output = new URL('../', import.meta.url);

@@ -48,7 +48,7 @@ class Validators {
     for (const ajv of Object.values(this.#ajvs)) {
       ajv.addVocabulary(DOCUMENT_KEYWORDS);
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
-      // For code generators. The bounds say which integers are accepted.
+      // This format is for code generators; the bounds say which integers are accepted.
       ajv.addFormat('int64', true);
       ajv.addSchema(document, CONTRACT_ID);
     }
@@ -133,8 +133,8 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
     .map((name) => [name, schemaAt(document, `${pointer}/properties/${name}`).default] as const)
     .filter(([, value]) => value !== undefined);
   return literal({
-    first: validators.expression('first', pointer),
-    all: validators.expression('all', pointer),
+    validate: validators.expression('first', pointer),
+    validateFully: validators.expression('all', pointer),
     defaults: JSON.stringify(Object.fromEntries(defaults)),
   });
 }
@@ -155,7 +155,7 @@ function parametersOf(document: JsonObject, list: Json | undefined, at: string):
   });
 }
 
-/** Returns the schema at `pointer`; a default may stand beside the reference to its rules. */
+/** Returns the schema at `pointer`, after following references, with the members beside them. */
 function schemaAt(document: JsonObject, pointer: string): JsonObject {
   return { ...resolve(document, pointer)[0], ...find(document, pointer) };
 }

@@ -1,6 +1,6 @@
 // The hints that a terminal shows after the service has started.
 import { resolve } from 'node:path';
-import { visible } from '../log/pretty-line.ts';
+import { escapeControls } from '../log/pretty-line.ts';
 import type { Options } from './options.ts';
 
 /** Returns four lines: the documentation, the data, a first request, and how to stop. */
@@ -26,7 +26,7 @@ export function firstSteps(options: Options, address: string): string {
     `try   curl ${at}${key}${note} ${base}/notes`,
     'stop  Ctrl-C',
   ]
-    .map((line) => `  ${visible(line)}\n`)
+    .map((line) => `  ${escapeControls(line)}\n`)
     .join('');
 }
 

@@ -4,18 +4,18 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { type Database, DatabaseUnusable } from '../storage/database.ts';
+import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openSource, openTarget, type StorageOptions } from '../storage/open.ts';
-import { markBegun, markFinished, type Source, unfinishedIn } from '../storage/unfinished.ts';
+import { markUnfinished, removeMark, unfinishedIn } from '../storage/unfinished.ts';
 import { createProgress, type Screen } from './progress.ts';
 import {
   type Counts,
   countsOf,
-  END,
   formatCounts,
   IS_ON_PAGE,
   insertSql,
   lastIdsOf,
+  MAX_ID,
   nextPage,
   setLastIds,
   storedResources,
@@ -68,10 +68,9 @@ export async function copyDatabase(
 ): Promise<Counts> {
   const counts = await countsOf(source, resources);
   const total = totalOf(counts);
-  const copyPages = () =>
-    comparePages(source, target, resources, true, (done) => onProgress('copy', done, total));
-  const differ = () =>
-    comparePages(source, target, resources, false, (done) => onProgress('check', done, total));
+  const differences = (phase: 'copy' | 'check') =>
+    findDifferences(source, target, resources, (done) => onProgress(phase, done, total));
+  const differ = async () => !(await differences('check').next()).done;
   if ((await unfinishedIn(target)) !== 'copy') {
     const targetIds = await lastIdsOf(target);
     if (Object.keys(targetIds).length > 0) {
@@ -80,13 +79,19 @@ export async function copyDatabase(
       if (isOther) throw holdsOthers();
       return counts;
     }
-    await target.transact(randomUUID(), [markBegun('copy')]);
+    await target.transact(randomUUID(), [markUnfinished('copy')]);
   }
-  await copyPages();
+  for await (const { resource, page, wanted, found } of differences('copy')) {
+    const remove = `DELETE FROM ${resource.table} WHERE ${IS_ON_PAGE}`;
+    await target.transact(randomUUID(), [
+      ...(found === '[]' ? [] : [{ sql: remove, parameter: page }]),
+      { sql: insertSql(resource), parameter: wanted },
+    ]);
+  }
   const lastIds = await lastIdsOf(source);
   if (await differ())
-    throw new DatabaseUnusable('one of the two databases changed meanwhile: run it again');
-  await target.transact(randomUUID(), [...setLastIds(lastIds), markFinished('copy')]);
+    throw new DatabaseUnusable('one of the two databases changed meanwhile: run the copy again');
+  await target.transact(randomUUID(), [...setLastIds(lastIds), removeMark('copy')]);
   return counts;
 }
 
@@ -94,41 +99,38 @@ function holdsOthers(): DatabaseUnusable {
   return new DatabaseUnusable('it already holds other records');
 }
 
-/**
- * Resolves with true at the first page that differs, or, with `repairs`, replaces each page that
- * differs and resolves with false.
- */
-async function comparePages(
+/** A page whose records in the target (`found`) are not those in the source (`wanted`). */
+interface Difference {
+  readonly resource: Resource;
+  readonly page: string;
+  readonly wanted: string;
+  readonly found: string;
+}
+
+/** Yields the pages that differ; reports how many records it has compared. */
+async function* findDifferences(
   source: Source,
-  target: Database,
+  target: Source,
   resources: readonly Resource[],
-  repairs: boolean,
   onDone: (done: number) => void,
-): Promise<boolean> {
+): AsyncGenerator<Difference> {
   let done = 0;
   onDone(done);
   for (const resource of resources) {
     let after = 0;
-    while (after < END) {
+    while (after < MAX_ID) {
       const { last, count } = await nextPage(source, resource, after);
       const page = JSON.stringify([after, last]);
-      const [wanted = '[]', found] = await Promise.all(
-        [source, target].map((each) => recordsOn(each, resource, page)),
-      );
-      if (wanted !== found) {
-        if (!repairs) return true;
-        const remove = `DELETE FROM ${resource.table} WHERE ${IS_ON_PAGE}`;
-        await target.transact(randomUUID(), [
-          ...(found === '[]' ? [] : [{ sql: remove, parameter: page }]),
-          { sql: insertSql(resource), parameter: wanted },
-        ]);
-      }
+      const [wanted, found] = await Promise.all([
+        recordsOn(source, resource, page),
+        recordsOn(target, resource, page),
+      ]);
+      if (wanted !== found) yield { resource, page, wanted, found };
       done += count;
       onDone(done);
       after = last;
     }
   }
-  return false;
 }
 
 /** Resolves with the records of a page as a JSON array of [id, ...columns]. */

@@ -1,9 +1,8 @@
 // The command `export`: writes all records as JSON lines, to a file or to the output.
 import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '../resources/resource.ts';
-import { DatabaseUnusable } from '../storage/database.ts';
+import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
-import type { Source } from '../storage/unfinished.ts';
 import { endLine, headLine } from './export-format.ts';
 import { createProgress, type Screen } from './progress.ts';
 import { recordLines } from './records.ts';
@@ -11,18 +10,18 @@ import { countsOf, formatCounts, lastIdsOf, storedResources, totalOf } from './w
 import { writeWhole } from './whole-file.ts';
 
 /** Writes a text; resolves when the next one can be written. */
-export type Write = (text: string) => Promise<unknown>;
+export type WriteText = (text: string) => Promise<unknown>;
 
 /**
  * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
- * a file, writes to `output` and resolves with undefined. Others may use the database: of a file, a
- * snapshot is exported. Rejects with {@link DatabaseUnusable}, and leaves no file behind; rejects
- * as `output` does.
+ * a file, writes to `output` and resolves with undefined. Others may use the database meanwhile; a
+ * database file is read in one transaction. Rejects with {@link DatabaseUnusable}, and leaves no
+ * file behind; rejects as `output` does.
  */
 export async function exportLines(
   from: StorageOptions,
   file: string | undefined,
-  output: Write,
+  output: WriteText,
   screen: Screen,
 ): Promise<string | undefined> {
   await using source = await openSource(from, { snapshot: true });
@@ -37,7 +36,7 @@ export async function exportLines(
   return `exported ${written} to ${file}`;
 }
 
-async function writeLines(source: Source, write: Write, screen: Screen): Promise<string> {
+async function writeLines(source: Source, write: WriteText, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'exported');
   const resources = await storedResources(source);
   const summary = await summaryOf(source, resources);
@@ -54,7 +53,7 @@ async function writeLines(source: Source, write: Write, screen: Screen): Promise
   }
   // A cluster is not read in one transaction: others may have written to it meanwhile.
   if (done !== total || !isDeepStrictEqual(await summaryOf(source, resources), summary)) {
-    throw new DatabaseUnusable('records were added or deleted meanwhile: run it again');
+    throw new DatabaseUnusable('records were added or deleted meanwhile: run the export again');
   }
   await write(endLine(total));
   return formatCounts(summary.counts);

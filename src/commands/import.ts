@@ -18,8 +18,8 @@ const FINGERPRINT_BYTES = 6;
 /**
  * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
  * resolves with a message that says how many are new. Skips records that already exist unchanged.
- * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A database that
- * this import has created is removed then; otherwise, records added before that stay, and another run
+ * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A failed import
+ * removes a database that it created; otherwise, the records added so far stay, and another run
  * with the same export continues. If the database is not empty and `file` is a regular file, checks
  * the whole file first, except for missing owners.
  */
@@ -44,7 +44,7 @@ export async function importLines(
       );
     }
     const added = await addAll(reader, target, screen).catch(async (error) => {
-      // Another import may have created it, and have filled it, since the open.
+      // If it was not empty, another import created and filled it while this one opened it.
       if (isEmpty) await target.discardNew();
       throw error;
     });

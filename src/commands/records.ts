@@ -1,15 +1,15 @@
 // Reads records from a database as JSON lines, and adds records with their ids to a database.
 import { randomUUID } from 'node:crypto';
 import { columnsOf, type FieldValue, type Resource, typeOf } from '../resources/resource.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Source } from '../storage/database.ts';
 import { recordSql } from '../storage/record-text.ts';
-import { markFinished, markImport, refuseOtherImport, type Source } from '../storage/unfinished.ts';
+import { markImport, refuseOtherImport, removeMark } from '../storage/unfinished.ts';
 import {
-  END,
   IS_ON_PAGE,
   insertSql,
   type LastIds,
   lastIdsOf,
+  MAX_ID,
   nextPage,
   setLastIds,
 } from './walk.ts';
@@ -49,7 +49,7 @@ export async function* recordLines(
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
   const record = recordSql(resource, undefined, typeOf(resource));
   let after = 0;
-  while (after < END) {
+  while (after < MAX_ID) {
     const { last, count } = await nextPage(source, resource, after);
     const [row] = await source.read({
       sql: `
@@ -69,7 +69,7 @@ export interface Import {
    * rejects with {@link RecordRefused}, if an id is taken or an owner is missing.
    */
   add(resource: Resource, records: readonly RecordValues[]): Promise<number>;
-  /** Makes sure that no id up to `lastIds` is given again, and ends the import. */
+  /** Makes sure that no id up to `lastIds` is assigned again, and ends the import. */
   finish(lastIds: LastIds): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export function importInto(target: Database, fingerprint: number): Import {
       const given = await lastIdsOf(target);
       const tables = Object.keys({ ...given, ...lastIds });
       const last = tables.map((table) => [table, Math.max(given[table] ?? 0, lastIds[table] ?? 0)]);
-      const statements = [...setLastIds(Object.fromEntries(last)), markFinished('import')];
+      const statements = [...setLastIds(Object.fromEntries(last)), removeMark('import')];
       await target.transact(randomUUID(), statements);
     },
   };

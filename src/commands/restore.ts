@@ -4,16 +4,16 @@ import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { isAtRest, openToInspect, seize } from '../storage/sqlite/existing.ts';
-import { reservedNames } from '../storage/sqlite/files.ts';
+import { isAtRest, lockToReplace, openToInspect } from '../storage/sqlite/existing.ts';
+import { auxiliaryPaths } from '../storage/sqlite/files.ts';
 import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { openComplete, writeSnapshot } from './snapshot.ts';
 import { isPresent, publishWhole } from './whole-file.ts';
 
 /**
- * Puts the backup `from` in the place of the database file `db`; of an existing file only with
- * `force`. Resolves with a line that says where the old file is. Rejects with
+ * Creates the database file `db` from the backup `from`; with `force`, replaces an existing file.
+ * Resolves with a line that says where the old file is. Rejects with
  * {@link DatabaseUnusable}, and changes nothing, if the backup is unreadable or damaged, if anybody
  * uses `db` or creates it meanwhile, if `db` is not a file, or if it is missing but its log exists.
  */
@@ -72,12 +72,12 @@ async function replaceWith(
 ): Promise<string> {
   const found = await stat(target).catch(() => undefined);
   if (!found?.isFile()) throw new DatabaseUnusable(`${target} is not a file`);
-  const release = await seize(target);
+  const release = await lockToReplace(target);
   try {
     const kept = await freePath(target);
     const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
     await publishWhole(target, { source: backup, like: target }, write, async (unfinished) => {
-      // The logs first: SQLite would apply them to the new file.
+      // Move the logs first: SQLite would apply them to the new file.
       for (const log of await logsOf(target))
         await rename(log, `${kept}${log.slice(target.length)}`);
       await link(target, kept);
@@ -104,7 +104,7 @@ async function refuseLogs(path: string): Promise<void> {
 /** Resolves with the logs of the database at `path` that exist, even without the database. */
 async function logsOf(path: string): Promise<string[]> {
   const found: string[] = [];
-  for (const name of reservedNames(path)) if (await isPresent(name)) found.push(name);
+  for (const name of auxiliaryPaths(path)) if (await isPresent(name)) found.push(name);
   return found;
 }
 

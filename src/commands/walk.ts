@@ -1,9 +1,8 @@
 // Lets commands process whole databases: counts, pages in ascending order of id, and last ids.
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { DatabaseUnusable, type Statement } from '../storage/database.ts';
+import { DatabaseUnusable, type Source, type Statement } from '../storage/database.ts';
 import { SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
-import type { Source } from '../storage/unfinished.ts';
 import { formatNumber } from './progress.ts';
 
 /** The number of records in each table, in the order of the resources. */
@@ -15,16 +14,16 @@ export type LastIds = Readonly<Record<string, number>>;
 /** The limits of a page; its last record may exceed `bytes`. */
 export const PAGE = { records: 2_048, bytes: 1_048_576 };
 
-/** The largest id, and so the end of the last page. */
-export const END = Number.MAX_SAFE_INTEGER;
+/** The largest id that this program assigns, and so the end of the last page. */
+export const MAX_ID = Number.MAX_SAFE_INTEGER;
 
-/** The largest id that is imported. The 2^52 - 1 ids up to {@link END} remain for new records. */
+/** The largest id that is imported. 2^52 - 1 ids up to {@link MAX_ID} remain for new records. */
 export const MAX_IMPORTED_ID = 2 ** 52;
 
 /** The SQL condition of a page. Its parameter is [the id before the page, its last id] in JSON. */
 export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
 
-/** Resolves with the resources that the database has: before a migration, not yet all. */
+/** Resolves with the resources that the database has; one that must be migrated may lack some. */
 export async function storedResources({ read }: Source): Promise<readonly Resource[]> {
   const { version, names } = await storedSchema(read);
   // In the current version, a missing table is a fault that the caller will report.
@@ -34,17 +33,17 @@ export async function storedResources({ read }: Source): Promise<readonly Resour
 
 /**
  * Counts the records of each resource. Rejects with {@link DatabaseUnusable} if an id is beyond
- * {@link END}, because JSON may not represent it exactly.
+ * {@link MAX_ID}, because JSON may not represent it exactly.
  */
 export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {
   const counts = await Promise.all(
     resources.map(async ({ table }) => {
       const [row] = await read({
-        sql: `SELECT count(*) AS count, coalesce(max(id), 0) > ${END} AS beyond FROM ${table}`,
+        sql: `SELECT count(*) AS count, coalesce(max(id), 0) > ${MAX_ID} AS beyond FROM ${table}`,
       });
       if (row?.beyond === 1)
         throw new DatabaseUnusable(
-          `${table} has an id beyond ${END}, which this program never assigns`,
+          `${table} has an id beyond ${MAX_ID}, which this program never assigns`,
         );
       return [table, Number(row?.count)] as const;
     }),
@@ -68,7 +67,7 @@ export function formatCounts(counts: Counts): string {
 
 /**
  * Resolves with the last id and the record count of the page that begins after the id `after`;
- * with {@link END} and 0 if no records follow.
+ * with {@link MAX_ID} and 0 if no records follow.
  */
 export async function nextPage(
   { read }: Source,
@@ -87,7 +86,7 @@ export async function nextPage(
       WHERE before < (?1 ->> 2)`,
     parameter: JSON.stringify([after, PAGE.records, PAGE.bytes]),
   });
-  return { last: Number(row?.last ?? END), count: Number(row?.count) };
+  return { last: Number(row?.last ?? MAX_ID), count: Number(row?.count) };
 }
 
 /** Returns the SQL that inserts records, given as a JSON array of [id, ...columns]. */

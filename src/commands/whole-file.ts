@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { reservedNames } from '../storage/sqlite/files.ts';
+import { auxiliaryPaths } from '../storage/sqlite/files.ts';
 
 const PRIVATE_MODE = 0o600;
 const OWNER_BITS = 0o700;
@@ -61,7 +61,7 @@ export async function publishWhole(
   try {
     const folder = await realpath(dirname(target));
     const path = join(folder, basename(target));
-    if (source !== undefined && reservedNames(source).includes(path)) {
+    if (source !== undefined && auxiliaryPaths(source).includes(path)) {
       throw new Error(`SQLite reserves this name for ${source}`);
     }
     await removeLeftovers(path, source);

@@ -1,5 +1,5 @@
 // Validates each request against its operation in the contract, so that handlers see only valid
-// input. One 422 reports all violations.
+// input. A 422 reports all violations at once, up to a limit.
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
@@ -42,7 +42,7 @@ export function endpoint<Parameters = unknown, Content = unknown>(
     handle(call) {
       const violations: Violation[] = [];
       const parameters = checkParameters(operation, call, violations);
-      if (body && !body.first(call.body)) violations.push(...findViolations(body, call.body));
+      if (body && !body.validate(call.body)) violations.push(...findViolations(body, call.body));
       if (violations.length > 0) throw validationFailed(violations);
       const content = body ? { ...body.defaults, ...(call.body as object) } : undefined;
       return handle({ parameters: parameters as Parameters, body: content as Content, call });
@@ -58,11 +58,11 @@ function checkParameters(
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
-  let segment = 0;
+  let position = 0;
   for (const parameter of parameters) {
     const sent =
       parameter.in === 'path'
-        ? [call.path[segment++] ?? '']
+        ? [call.pathValues[position++] ?? '']
         : (query?.getAll(parameter.name) ?? []);
     values[parameter.name] = checkParameter(parameter, sent, violations);
   }

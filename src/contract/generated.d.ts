@@ -26,10 +26,10 @@ export interface Parameter {
 
 /** The body of an operation. */
 export interface Body {
-  /** Stops at the first violation; validates every request. */
-  readonly first: Validate;
-  /** Collects all violations of a request that `first` has refused. */
-  readonly all: Validate;
+  /** Stops at the first violation. */
+  readonly validate: Validate;
+  /** Collects all violations; for values that `validate` has refused. */
+  readonly validateFully: Validate;
   /** The defaults of optional members. */
   readonly defaults: Readonly<Record<string, unknown>>;
 }

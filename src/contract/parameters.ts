@@ -1,8 +1,8 @@
 // Parses the integers in paths and queries: ASCII digits, perhaps after a minus sign.
 
 /**
- * Parses digits with an optional minus sign; returns undefined for other text. An integer beyond
- * 2^53 - 1 in magnitude becomes 0, which is not an id either.
+ * Parses digits with an optional minus sign; returns undefined for other text. Returns 0, which is
+ * no id, for an integer beyond 2^53 - 1 in magnitude, because rounding could yield another id.
  */
 export function parsePathInteger(text: string): number | undefined {
   if (!/^-?[0-9]+$/.test(text)) return undefined;

@@ -17,14 +17,14 @@ export function describeViolations(violations: readonly Violation[]): string {
   return `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
 }
 
-/** Returns the violations of `value`, which `body.first` has just refused. */
+/** Returns the violations of `value`, which `body.validate` has just refused. */
 export function findViolations(body: Body, value: unknown): Violation[] {
-  const errors = body.all(shorten(value)) ? [] : body.all.errors;
+  const errors = body.validateFully(shorten(value)) ? [] : body.validateFully.errors;
   // The violation may be in the part that was cut off.
-  return onePerFault((errors?.length ? errors : (body.first.errors ?? [])).map(toViolation));
+  return onePerFault((errors?.length ? errors : (body.validate.errors ?? [])).map(toViolation));
 }
 
-/** Leaves out what an empty text or a value of a wrong type violates as well. */
+/** Drops the other violations of a member that is empty or of the wrong type. */
 function onePerFault(violations: readonly Violation[]): Violation[] {
   const isDecisive = ({ code }: Violation) => code === 'type' || code === 'minLength';
   const settled = new Set(violations.filter(isDecisive).map(({ pointer }) => pointer));

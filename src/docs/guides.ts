@@ -23,15 +23,15 @@ export const GUIDES: readonly Guide[] = [
   },
   { name: 'metrics', title: 'Metrics', description: 'What /metrics reports, and how to read it.' },
   { name: 'deployment', title: 'Deployment', description: 'As a systemd service or container.' },
-  { name: 'processes', title: 'Processes', description: 'When to move on; several processes.' },
+  { name: 'processes', title: 'Processes', description: 'When to run several processes.' },
   { name: 'cluster', title: 'Cluster', description: 'Data on several machines, with rqlite.' },
   { name: 'threads', title: 'Threads', description: 'Six demonstrations of threads at work.' },
   { name: 'testing-clients', title: 'Testing clients', description: 'The service in your tests.' },
-  { name: 'benchmarks', title: 'Benchmarks', description: 'How fast it is, and by which method.' },
+  { name: 'benchmarks', title: 'Benchmarks', description: 'The speed, compared with others.' },
   { name: 'releasing', title: 'Releasing', description: 'Tests, dependencies, release steps.' },
 ];
 
-/** Returns links to all guides as HTML. `root` is as in PageParts, `current` the guide shown. */
+/** Returns links to all guides as HTML. `root` is as in PageParts; `current` is the guide shown. */
 export function renderGuideList(root: string, current?: Guide): string {
   const items = GUIDES.map((guide) => {
     const here = guide === current ? ' aria-current="page"' : '';

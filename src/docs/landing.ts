@@ -23,7 +23,7 @@ stored. Six demonstrations run threads that coordinate through shared memory.</p
 <summary>The same in JavaScript and Python</summary>
 ${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}
 </details>
-<p class="soft">${requiresKey ? 'This service requires a key: replace <code>KEY</code> by yours.\n' : ''}The complete contract with all limits is <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<p class="soft">${requiresKey ? 'This service requires a key: replace <code>KEY</code> with yours.\n' : ''}The complete contract with all limits is <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
 <div id="swagger-ui"${requiresKey ? ' data-requires-key' : ''}>

@@ -5,7 +5,7 @@ import { escapeHtml } from './page.ts';
 /** All problem types, in the order of their status. */
 export const PROBLEM_SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
-/** Returns links to all problem types as HTML. `root` is as in a page, `current` is its problem. */
+/** Returns links to all types as HTML. `root` is as in PageParts; `current` is the type shown. */
 export function renderProblemList(root: string, current?: ProblemSlug): string {
   const items = PROBLEM_SLUGS.map((slug) => {
     const here = slug === current ? ' aria-current="page"' : '';

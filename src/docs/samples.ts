@@ -30,9 +30,10 @@ function writeCurl({ method, url, headers, body }: SampleRequest): string {
 }
 
 function writeJavaScript({ method, url, headers, body }: SampleRequest): string {
+  const members = writeMembers(headers);
   const options = [
     ...(method === 'GET' ? [] : [`method: '${method}'`]),
-    ...membersOf(headers).map((members) => `headers: { ${members} }`),
+    ...(members === '' ? [] : [`headers: { ${members} }`]),
     ...(body === undefined ? [] : [`body: ${javaScriptBody(body)}`]),
   ];
   const list = options.map((option) => `  ${option},\n`).join('');
@@ -41,9 +42,10 @@ console.log(response.status, await response.text());`;
 }
 
 function writePython({ method, url, headers, body }: SampleRequest): string {
+  const members = writeMembers(headers);
   const options = [
     ...(method === 'GET' ? [] : [`method='${method}'`]),
-    ...membersOf(headers).map((members) => `headers={${members}}`),
+    ...(members === '' ? [] : [`headers={${members}}`]),
     ...(body === undefined ? [] : [`data=${pythonText(body)}.encode()`]),
   ];
   const list = [`'${url}'`, ...options].map((option) => `    ${option},\n`).join('');
@@ -55,10 +57,10 @@ with urlopen(request) as response:
     print(response.status, response.read().decode())`;
 }
 
-/** Returns the members of an object in the syntax that both languages share; none if it is empty. */
-function membersOf(headers: SampleRequest['headers']): string[] {
+/** Returns headers in the syntax that objects in JavaScript and dictionaries in Python share. */
+function writeMembers(headers: SampleRequest['headers']): string {
   const members = Object.entries(headers).map(([name, value]) => `'${name}': '${value}'`);
-  return members.length > 0 ? [members.join(', ')] : [];
+  return members.join(', ');
 }
 
 /** Returns JSON as an object to stringify, and any other text as a string. */

@@ -15,7 +15,7 @@ const IPV4_MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const UNKNOWN = 'unknown';
 
 /** Returns the IPv4 address or the IPv6 /64 network of a client, as {@link addressOf} finds it. */
-export function clientAddress(sender: Sender, trustProxy: boolean): string {
+export function clientNetwork(sender: Sender, trustProxy: boolean): string {
   return networkOf(addressOf(sender, trustProxy));
 }
 

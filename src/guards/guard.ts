@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Admission, Guard } from '../http/route.ts';
-import { clientAddress } from './client-address.ts';
+import { clientNetwork } from './client-address.ts';
 import type { Holder, Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
@@ -27,8 +27,9 @@ export interface GuardOptions {
 /** The paths of one segment that neither require a key nor count towards a rate limit. */
 const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 
-/** What requires no key: the paths `OPEN` (one segment), and `OPEN_BELOW` with all paths below. */
+/** The paths of one segment that require no key. */
 const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
+/** The first segments of paths that require no key. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
 /** The names of the limiters, which answers show. */
@@ -43,8 +44,8 @@ export function createGuard(options: GuardOptions): Guard {
   const { keys, rateLimit, trustProxy, corsOrigins, baseUrl, loopback, createLimiter } = options;
   const { origin, hostname } = new URL(baseUrl);
   const hosts = new Set([hostname]);
-  const readers = new Set(corsOrigins);
-  const writers = new Set([...corsOrigins, origin]);
+  const readOrigins = new Set(corsOrigins);
+  const writeOrigins = new Set([...corsOrigins, origin]);
   const limiter = rateLimit === undefined ? undefined : createLimiter(DEFAULT, rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
@@ -54,7 +55,7 @@ export function createGuard(options: GuardOptions): Guard {
     if (holder === 'none') {
       return unauthorized('This service asks for a key: send "authorization: Bearer KEY".');
     }
-    const address = clientAddress(message, trustProxy);
+    const address = clientNetwork(message, trustProxy);
     const quota = await (holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.peek(address));
     // Beyond the limit a right key is refused too, so that the answer does not confirm a guess.
     if (!quota.allowed) {
@@ -75,24 +76,24 @@ export function createGuard(options: GuardOptions): Guard {
     if (holder instanceof Problem) return { headers: cors, refusal: holder };
     const key = holder?.number;
     if (!isLimited || !limiter || rateLimit === undefined) return { headers: cors, key };
-    const quota = await limiter.take(holder?.key ?? clientAddress(message, trustProxy));
+    const quota = await limiter.take(holder?.digest ?? clientNetwork(message, trustProxy));
     const headers = quotaHeaders(DEFAULT, rateLimit, quota);
     return quota.allowed
       ? { headers: [...cors, ...headers], key }
       : { headers: cors, key, refusal: tooMany('Too many requests.', quota, headers) };
   }
 
-  return function guard(message, path) {
+  return function guard(message, segments) {
     if (loopback) checkHost(message, hosts);
-    const cors = readers.size > 0 ? corsHeaders(message, readers) : [];
-    if (isForeignWrite(message, writers)) {
+    const cors = readOrigins.size > 0 ? corsHeaders(message, readOrigins) : [];
+    if (isForeignWrite(message, writeOrigins)) {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
-    const preflight = preflightReply(message, readers);
+    const preflight = preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
-    const [first = ''] = path;
-    const isSingle = path.length === 1;
+    const [first = ''] = segments;
+    const isSingle = segments.length === 1;
     const needsKey = keys !== undefined && !(isSingle && OPEN.has(first)) && !OPEN_BELOW.has(first);
     const isLimited = limiter !== undefined && !(isSingle && UNLIMITED.has(first));
     return needsKey || isLimited ? admit(message, cors, needsKey, isLimited) : { headers: cors };

@@ -10,16 +10,16 @@ const MAX_KEYS = 512;
 /** Visible ASCII without commas, which fits into a header and into a list. */
 const KEY = /^[!-+\--~]+$/;
 
-/** Why a file cannot be read, by the code of Node. */
+/** Why a file cannot be read, by error code. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
 };
 
-/** The holder of a key: its digest, and its number in the order of the source, from 1. */
+/** The holder of a key: its digest (base64), and its number in the order of the source, from 1. */
 export interface Holder {
-  readonly key: string;
+  readonly digest: string;
   readonly number: number;
 }
 
@@ -41,8 +41,8 @@ export class Keys {
   }
 
   /**
-   * Returns the holder of the key in `authorization: Bearer` (RFC 6750), else in `x-api-key`; or
-   * whether none, or a wrong one, was sent.
+   * Returns the holder of the key in `authorization: Bearer` (RFC 6750) or else in `x-api-key`;
+   * `none` if there is no key there, `wrong` if the key is unknown.
    */
   holderOf(headers: IncomingHttpHeaders): Holder | 'none' | 'wrong' {
     const sent = sentKey(headers);
@@ -53,7 +53,7 @@ export class Keys {
     this.#digests.forEach((each, index) => {
       if (timingSafeEqual(each, sentDigest)) number = index + 1;
     });
-    return number > 0 ? { key: sentDigest.toString('base64'), number } : 'wrong';
+    return number > 0 ? { digest: sentDigest.toString('base64'), number } : 'wrong';
   }
 
   /**

@@ -35,9 +35,9 @@ export interface RateLimiter {
 export class LocalRateLimiter implements RateLimiter {
   readonly #quota: number;
   readonly #intervalMs: number;
-  /** When each client's quota is complete again, in intervals, because integers add up exactly. */
+  /** When each client's quota is complete again; in intervals, so a request adds exactly 1. */
   readonly #fullAt = new Map<string, number>();
-  /** One live iterator over the clients: its next value is always the oldest one left. */
+  /** A live iterator over the clients: its next value is always the oldest one left. */
   readonly #oldest = this.#fullAt.keys();
 
   constructor(quota: number) {

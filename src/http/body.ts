@@ -7,7 +7,7 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
-/** Chunks are joined whenever there are this many: each keeps a whole network read in memory. */
+/** This many chunks are joined into one: each keeps the buffer of a network read in memory. */
 const MAX_CHUNKS = 256;
 
 /** Whether the request has a body (RFC 9112, section 6.3). */

@@ -73,7 +73,7 @@ export class Connections {
     socket.pause();
     previous.once('close', () => {
       const current = this.#latest.get(socket);
-      // Otherwise a later request waits for this one.
+      // Stay paused if a later request waits for this one.
       if (!current || current === latest) {
         this.#waiting.delete(socket);
         socket.resume();

@@ -60,7 +60,7 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #bodies = new ByteBudget(
     DISPATCH_LIMITS.bodiesBytes,
-    'Too many large bodies come in at one time.',
+    'Too many large bodies are arriving.',
   );
   readonly #replies = new ByteBudget(
     DISPATCH_LIMITS.repliesBytes,
@@ -138,7 +138,7 @@ export class Dispatcher {
     return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
   }
 
-  /** Resolves with the result for an error; later, if the problem is held back. */
+  /** Resolves with the result for an error, after a delay if the problem is held back. */
   async #fail(error: unknown, response: ServerResponse): Promise<Result> {
     // Yield once, so that a parse error later in the same packet takes precedence.
     await undefined;
@@ -202,11 +202,11 @@ export class Dispatcher {
     body: unknown,
   ): Call {
     return {
-      path: match.values,
+      pathValues: match.values,
       query: target.query,
       body,
       headers: message.headers,
-      ensureWanted: () => {
+      ensureSendable: () => {
         if (response.destroyed) throw clientGone();
         this.#replies.ensureRoom();
       },

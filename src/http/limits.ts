@@ -1,4 +1,4 @@
-// The times and sizes that bound what clients can use.
+// The limits on times, sizes and numbers that protect the service from its clients.
 
 /** The limits of the server and its connections. */
 export const HTTP_LIMITS = {

@@ -9,10 +9,8 @@ import { Problem } from './problem.ts';
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
- * Throws 505 for an HTTP version other than 1.0 and 1.1, 431 for too many headers, 400 for an
- * invalid or repeated host (in HTTP/1.1, also for a missing one), 501 for a transfer coding other
- * than chunked (400 if it is empty or in HTTP/1.0), and 417 for an expectation other than
- * 100-continue, except in HTTP/1.0, where expectations are ignored (RFC 9110 and RFC 9112).
+ * Checks, in this order, the HTTP version (505), the number of headers (431), the host (400), the
+ * transfer coding (400 or 501) and the expectation (417), as RFC 9110 and RFC 9112 require.
  */
 export function checkMessage(message: IncomingMessage): void {
   const { httpVersion, rawHeaders } = message;
@@ -62,6 +60,7 @@ function checkTransferCoding({ httpVersion, headers }: IncomingMessage): void {
   }
 }
 
+/** HTTP/1.0 ignores expectations (RFC 9110, section 10.1.1). */
 function checkExpectation({ httpVersion, headers }: IncomingMessage): void {
   if (headers.expect && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
     const detail = 'The only supported expectation is 100-continue.';

@@ -6,17 +6,17 @@ import type { Reply } from './reply.ts';
 /** A request as a handler sees it: strictly parsed, but not validated. */
 export interface Call {
   /** The values of the path parameters, percent-decoded, in the order of the template. */
-  readonly path: readonly string[];
+  readonly pathValues: readonly string[];
   /** The query without its question mark, as it was sent. */
   readonly query: string;
   /** The JSON value of the body; undefined where the route takes none. */
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
   /**
-   * Throws ClientGone if the client has disconnected, and service-unavailable while there is no
-   * memory for another large reply.
+   * Throws if a large reply could not be sent now: ClientGone if the client has disconnected, and
+   * service-unavailable if there is no memory for it.
    */
-  readonly ensureWanted: () => void;
+  readonly ensureSendable: () => void;
   /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */
   readonly signal: () => AbortSignal;
 }
@@ -49,7 +49,7 @@ export interface Admission {
 /** Decides about a request with these path segments. May throw a {@link Problem}. */
 export type Guard = (
   message: IncomingMessage,
-  path: readonly string[],
+  segments: readonly string[],
 ) => Admission | Promise<Admission>;
 
 /** How a request ended, for the log and the metrics. */

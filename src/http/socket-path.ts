@@ -33,7 +33,7 @@ function reasonOf(error: unknown): string {
     : 'permission denied in the folder';
 }
 
-/** Whether a process listens; one that is busy (EAGAIN) or forbidden (EACCES) counts as well. */
+/** Whether a process listens, even one that is busy (EAGAIN) or denies access (EACCES). */
 async function hasListener(path: string): Promise<boolean> {
   const socket = connect(path);
   try {

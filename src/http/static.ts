@@ -12,7 +12,7 @@ export interface Asset {
   readonly gzip?: Buffer | undefined;
 }
 
-/** Returns the reply to a request for an asset, given the headers of the request. */
+/** Serves one asset: returns the reply to a request, given the headers of the request. */
 export type AssetServer = (request: IncomingHttpHeaders) => Reply;
 
 /** One encoding of an asset, with its headers. */
@@ -26,9 +26,9 @@ interface Variant {
 
 /**
  * Returns the server of `asset`. It adds `headers` (flat: name, value, name, value) to each reply
- * and sends 304 if the client has the current version.
+ * and replies 304 if the client has the current version.
  */
-export function serveAsset(asset: Asset, headers: readonly string[]): AssetServer {
+export function createAssetServer(asset: Asset, headers: readonly string[]): AssetServer {
   const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
   const plain = createVariant('identity', asset.bytes, hash, headers);
   const compressed = [

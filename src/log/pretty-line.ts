@@ -26,10 +26,10 @@ export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
     const words = [
       paint(DIM, clockTime(String(time))),
       paint(COLOURS[String(level)] ?? DIM, String(level).toUpperCase().padEnd(5)),
-      visible(what),
-      ...members.map(([name, value]) => paint(DIM, `${name}=${visible(format(value))}`)),
+      escapeControls(what),
+      ...members.map(([name, value]) => paint(DIM, `${name}=${escapeControls(format(value))}`)),
     ];
-    const details = error === undefined ? [] : format(error).split('\n').map(visible);
+    const details = error === undefined ? [] : format(error).split('\n').map(escapeControls);
     return [words.join(' '), ...details].join('\n    ');
   };
 
@@ -50,7 +50,7 @@ function format(value: unknown): string {
 }
 
 /** Escapes the control characters of `text`, which a terminal would obey. */
-export function visible(text: string): string {
+export function escapeControls(text: string): string {
   return text.replace(
     /\p{Cc}/gu,
     (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,

@@ -3,7 +3,7 @@ import { type Problem, problemTypes } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
 
-/** Logs the outcome of a request of `client`, which is a text that identifies it. */
+/** Logs the outcome of a request. `client` is the name of its client in the log. */
 export function logOutcome(
   log: Log,
   outcome: Outcome,
@@ -25,7 +25,7 @@ export function logOutcome(
   });
 }
 
-/** Logs the error response to input of `client` that is not a valid request. */
+/** Logs the error response to input that is not a valid request. */
 export function logRefusal(
   log: Log,
   requestId: string,

@@ -17,7 +17,7 @@ export class BatchMetrics {
   readonly #sizes = createHistogram('notes_batch_items', 'Items in a batch.', SIZE_BUCKETS);
   readonly #durations = createHistogram(
     'notes_batch_duration_seconds',
-    'Duration of a batch; of writes, until they are on disk.',
+    'Duration of a batch; for writes, until they are on disk.',
     DURATION_BUCKETS,
   );
   readonly #queues: Readonly<Record<BatchKind, (() => number)[]>> = {

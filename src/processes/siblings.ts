@@ -28,8 +28,8 @@ export const NO_SIBLINGS: Siblings = {
   shareMetrics: (own) => async () => [await own()],
 };
 
-/** Joins the service of the supervisor at the other end of `port`, which may call `functions`. */
-export function join(
+/** Connects to the supervisor at the other end of `port`, which may call `functions`. */
+export function joinSupervisor(
   port: Port,
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
 ): Siblings {
@@ -37,7 +37,7 @@ export function join(
   let metrics: () => Promise<Snapshot> = async () => [];
   const supervisor = new Channel<SupervisorFunctions>(port, {
     ...functions,
-    leaseWanted: () => lease.wanted(),
+    leaseWanted: () => lease.releaseWhenIdle(),
     ping: () => database?.ping(),
     metrics: () => metrics(),
   } satisfies Record<keyof MemberFunctions, unknown>);

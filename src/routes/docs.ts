@@ -9,7 +9,7 @@ import { renderLanding } from '../docs/landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { type Asset, type AssetServer, serveAsset } from '../http/static.ts';
+import { type Asset, type AssetServer, createAssetServer } from '../http/static.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
@@ -37,11 +37,11 @@ export interface Documentation {
 export async function loadDocumentation(): Promise<Documentation> {
   const files = DOCS_FILES.map(async ({ name, type }) => {
     const headers = ['content-type', type, ...SECURITY_HEADERS, ...REVALIDATE];
-    return [name, serveAsset(await readAsset(new URL(name, FILES)), headers)] as const;
+    return [name, createAssetServer(await readAsset(new URL(name, FILES)), headers)] as const;
   });
   const guides = GUIDES.map(async ({ name }) => {
     const page = await readAsset(new URL(`${name}.html`, GUIDE_PAGES));
-    return [name, serveAsset(page, [...PAGE_HEADERS, ...REVALIDATE])] as const;
+    return [name, createAssetServer(page, [...PAGE_HEADERS, ...REVALIDATE])] as const;
   });
   const [contract, fileEntries, guideEntries] = await Promise.all([
     readFile(CONTRACT, 'utf8'),
@@ -66,13 +66,13 @@ export function docsRoutes(
   requiresKey: boolean,
 ): Route[] {
   const html = compress(renderDocsPage(contract, bases, requiresKey));
-  const page = serveAsset(html, [...PAGE_HEADERS, ...REVALIDATE]);
+  const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
   const json = ['content-type', 'application/json', ...REVALIDATE];
-  const description = serveAsset(compress(contract), json);
+  const serveContract = createAssetServer(compress(contract), json);
 
   return [
     endpoint('GET', '/', () => ({ status: 307, headers: ['location', `${basePath(bases)}/docs`] })),
-    endpoint('GET', '/docs', ({ call }) => page(call.headers)),
+    endpoint('GET', '/docs', ({ call }) => servePage(call.headers)),
     endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
       const serve = files.get(parameters.asset);
       if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
@@ -83,7 +83,7 @@ export function docsRoutes(
       if (!serve) throw new Problem('not-found', 'There is no such guide.');
       return serve(call.headers);
     }),
-    endpoint('GET', '/openapi.json', ({ call }) => description(call.headers)),
+    endpoint('GET', '/openapi.json', ({ call }) => serveContract(call.headers)),
   ];
 }
 

@@ -58,7 +58,7 @@ export function problemRoutes(contract: string): Route[] {
     endpoint<{ slug: string }>('GET', '/problems/{slug}', ({ parameters, call }) => {
       const page = pages.get(parameters.slug);
       if (page) return choose(page, call);
-      // A browser prefers HTML by name; other clients get a problem, as they do everywhere.
+      // Browsers name text/html in `accept`; other clients get a problem, as they do everywhere.
       const { html, json } = weightsOf(call);
       if (html > json) return unknown;
       throw new Problem('not-found', 'There is no such problem type.', { headers: VARY });

@@ -52,8 +52,8 @@ class Records {
   async list({ parameters, call }: Input<PageQuery & Ids, unknown>): Promise<Reply> {
     const { limit, offset } = parameters;
     const ownerId = this.#ownerId(parameters);
-    const page = await this.#table.page(limit, offset, ownerId, call.ensureWanted);
-    if (!page) throw this.#ownerNotFound(call.path);
+    const page = await this.#table.page(limit, offset, ownerId, call.ensureSendable);
+    if (!page) throw this.#ownerNotFound(call.pathValues);
     const { items, total } = page;
     return jsonReply(
       200,
@@ -65,14 +65,14 @@ class Records {
     const values = valuesOf(this.#resource, body);
     const ownerId = this.#ownerId(parameters);
     const id = await this.#table.create(values, ownerId);
-    if (id === undefined) throw this.#ownerNotFound(call.path);
+    if (id === undefined) throw this.#ownerNotFound(call.pathValues);
     const location = `${this.#basePath}${fillTemplate(this.#resource.path, parameters)}/${id}`;
     return jsonReply(201, recordText(this.#resource, id, ownerId, values), ['location', location]);
   }
 
   async read({ parameters, call }: Input<Ids, unknown>): Promise<Reply> {
     const record = await this.#table.read(this.#id(parameters), this.#ownerId(parameters));
-    if (record === undefined) throw await this.#notFound(parameters, call.path);
+    if (record === undefined) throw await this.#notFound(parameters, call.pathValues);
     return jsonReply(200, record);
   }
 
@@ -81,13 +81,13 @@ class Records {
     const ownerId = this.#ownerId(parameters);
     const values = valuesOf(this.#resource, body);
     const isReplaced = await this.#table.replace(id, values, ownerId);
-    if (!isReplaced) throw await this.#notFound(parameters, call.path);
+    if (!isReplaced) throw await this.#notFound(parameters, call.pathValues);
     return jsonReply(200, recordText(this.#resource, id, ownerId, values));
   }
 
   async remove({ parameters, call }: Input<Ids, unknown>): Promise<Reply> {
     const isRemoved = await this.#table.remove(this.#id(parameters), this.#ownerId(parameters));
-    if (!isRemoved) throw await this.#notFound(parameters, call.path);
+    if (!isRemoved) throw await this.#notFound(parameters, call.pathValues);
     return { status: 204 };
   }
 
@@ -118,7 +118,7 @@ function notFound(label: string, sent: string | undefined): Problem {
   return new Problem('not-found', `${label} with ID ${sent} was not found.`);
 }
 
-/** Replaces the parameters of a path template by their values. */
+/** Replaces the parameters of a path template with their values. */
 function fillTemplate(template: string, ids: Ids): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]));
 }

@@ -24,7 +24,7 @@ const WINDOW_BATCHES = 8;
 /** Decides which items may join one queue. */
 export class BacklogLimit {
   readonly #limits: typeof BATCH_LIMITS;
-  /** Moving sums over recent batches; `ms` leaves out idle time, and overlaps count once. */
+  /** Moving sums over recent batches; `ms` is busy time, where overlapping batches count once. */
   readonly #recent = { items: 1, batches: 1, ms: 0 };
   #lastDoneMs = 0;
   #tokens: number;

@@ -79,8 +79,8 @@ export class Batcher<Item, Outcome> {
 
   /**
    * Runs an item and resolves with its outcome. If a batch fails, its items run again one by one,
-   * so that each rejects only with its own error. Rejects with {@link QueueFull} at once, and with
-   * {@link DatabaseUnavailable} if a batch fails with it while the item is in the queue.
+   * so that each rejects only with its own error. Rejects with {@link QueueFull} if the queue is
+   * full, and with {@link DatabaseUnavailable} if any batch fails with it while the item waits.
    */
   submit(item: Item): Promise<Outcome> {
     const itemSize = this.#options.size(item);
@@ -116,7 +116,7 @@ export class Batcher<Item, Outcome> {
         this.#fail(batch, error);
       }
       // On a single core, let the answers go out first: their clients send the next requests, which
-      // join a larger batch. Two ticks guarantee one complete loop iteration.
+      // join a larger batch. Two immediates guarantee one complete loop iteration.
       if (!isParallel && batch.length > 1) await nextTurn().then(() => nextTurn());
     }
     this.#loops -= 1;

@@ -19,6 +19,9 @@ export interface Statement {
   readonly rows?: string;
 }
 
+/** A database to read from. */
+export type Source = Pick<Database, 'read'>;
+
 /**
  * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later
  * can help, and with {@link DatabaseDamaged} when it reads damaged data.
@@ -31,7 +34,7 @@ export interface Database {
    * the rows of each. `batchId` lets an engine that lost the answer send the batch again.
    */
   transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
-  /** Resolves when a transaction can begin at once. Only a shared write lease needs it. */
+  /** Resolves when a transaction can begin at once. Missing unless processes share a lease. */
   writable?(): Promise<void>;
   /** Resolves when every connection has answered a query that reads the database. */
   ping(): Promise<void>;

@@ -1,12 +1,12 @@
 // Where data is kept: in a SQLite file, in memory, or on a cluster.
-import { type NamedCluster, parseCluster } from './rqlite/address.ts';
+import { type ParsedCluster, parseCluster } from './rqlite/address.ts';
 
 /** Where data is kept; `name` is the text that was parsed. */
 export type Location =
   | { readonly kind: 'memory'; readonly name: string }
   /** The name is the path of the file. */
   | { readonly kind: 'file'; readonly name: string }
-  | ({ readonly kind: 'cluster'; readonly name: string } & NamedCluster);
+  | ({ readonly kind: 'cluster'; readonly name: string } & ParsedCluster);
 
 /** Parses `:memory:`, `rqlite://...` or a file path; undefined for anything else. */
 export function parseLocation(name: string): Location | undefined {

@@ -12,7 +12,7 @@ export const SCHEMA_VERSION = STEPS.length;
 
 /**
  * Migrates the database; several processes may do so at once. Resolves with the names in its
- * schema. Rejects as {@link storedSchema}.
+ * schema. Rejects as {@link storedSchema} does.
  */
 export async function migrate(
   database: Database,
@@ -75,7 +75,7 @@ function statementsOf(step: readonly string[], version: number): Statement[] {
   }));
 }
 
-/** Adds the comment of the table that `sql` creates where SQLite keeps it. */
+/** Adds the comment of a new table inside its parentheses, where SQLite keeps it. */
 function withComment(sql: string): string {
   const [start, table] = /^CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(/.exec(sql) ?? [''];
   const comment = TABLE_COMMENTS.get(table);

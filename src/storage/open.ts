@@ -1,16 +1,16 @@
 // Opens the database that an option names: a file, memory, or a cluster.
 import { readFile, realpath, rm } from 'node:fs/promises';
 import { RESOURCES } from '../resources/resources.ts';
-import { type Database, DatabaseUnusable } from './database.ts';
+import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location } from './location.ts';
 import { migrate } from './migrations.ts';
-import type { NamedCluster } from './rqlite/address.ts';
+import type { ParsedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared } from './sqlite/existing.ts';
 import { identityOf } from './sqlite/files.ts';
 import { unusable } from './sqlite/unusable.ts';
-import { type Filling, refuseUnfinished, type Source } from './unfinished.ts';
+import { type BulkLoad, refuseUnfinished } from './unfinished.ts';
 
 /** Where data is kept. */
 export interface StorageOptions {
@@ -35,8 +35,8 @@ export interface Target extends Database, AsyncDisposable {
   discardNew(): Promise<void>;
 }
 
-/** Opens as {@link openStorage}, but a file exclusively, to start or continue `filling`. */
-export async function openTarget(options: StorageOptions, filling: Filling): Promise<Target> {
+/** Like {@link openStorage}, but locks a file, to start or continue a bulk load. */
+export async function openTarget(options: StorageOptions, load: BulkLoad): Promise<Target> {
   const { db } = options;
   const isNew = db.kind === 'file' && identityOf(db.name) === undefined;
   const database = await (db.kind === 'cluster'
@@ -44,8 +44,8 @@ export async function openTarget(options: StorageOptions, filling: Filling): Pro
     : openSqlite(db.name, { alone: true }));
   const discardNew = async () => {
     if (!isNew) return;
-    // Leave WAL mode while the file is locked: closing would delete the log of a new file at this
-    // path, and only without WAL does SQLite refuse to write to a file that has been removed.
+    // Leave WAL mode while the file is locked. In WAL mode, closing would delete the log of a new
+    // file at this path, and another process could go on writing to the removed file.
     await database.transact('discard', [{ sql: 'PRAGMA journal_mode = DELETE' }]);
     await rm(await realpath(db.name));
   };
@@ -56,13 +56,13 @@ export async function openTarget(options: StorageOptions, filling: Filling): Pro
     });
   return prepare({ ...database, discardNew }, options, [
     createOrDiscard,
-    (target) => refuseUnfinished(target, filling),
+    (target) => refuseUnfinished(target, load),
   ]);
 }
 
 /**
- * Opens the database to read all of it. A file is locked or, with `snapshot`, shared, and then the
- * reads do not see later writes. A cluster is shared, and its reads do. Rejects with
+ * Opens the database to read all of it. A file is locked or, with `snapshot`, read in one
+ * transaction; a cluster is neither, so its reads see later writes. Rejects with
  * {@link DatabaseUnusable}, also if there is no database.
  */
 export async function openSource(
@@ -78,7 +78,7 @@ export async function openSource(
 
 /** Migrates the database. Rejects if a resource still has no table. */
 async function createTables(database: Database): Promise<void> {
-  // A second time, because another process may have migrated it while this one read its schema.
+  // Try twice, because another process may have migrated it while this one read its schema.
   const missing = (await firstMissing(database)) && (await firstMissing(database));
   if (missing) {
     throw new DatabaseUnusable(
@@ -92,7 +92,7 @@ async function firstMissing(database: Database): Promise<string | undefined> {
   return RESOURCES.find(({ table }) => !names.has(table))?.table;
 }
 
-/** Takes `steps` before the database is used, and closes it if one fails. */
+/** Runs the steps that precede any use of the database, and closes it if one fails. */
 async function prepare<Opened extends Closable>(
   database: Opened,
   { db }: StorageOptions,
@@ -118,7 +118,7 @@ async function openFileToRead(path: string, snapshot: boolean): Promise<Source &
 }
 
 async function openCluster(
-  cluster: NamedCluster,
+  cluster: ParsedCluster,
   options: StorageOptions,
   parts = {},
 ): Promise<Database> {

@@ -36,7 +36,7 @@ export interface PageRequest {
 /** From this offset on, the block counters find a page faster than skipping records does. */
 export const DEEP_OFFSET = 2_048;
 
-/** The largest batch, which is in memory as a whole; characters are estimated. */
+/** The limits of a batch, all of which is in memory at once; characters are estimated. */
 export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_576 };
 
 /** Pads a batch: a page without records. */
@@ -52,13 +52,13 @@ type ReadPage = (request: PageRequest) => Promise<Page | undefined>;
  * Returns a function that reads pages of `resource` from `database`; `meter` observes the batches.
  */
 export function createPages(resource: Resource, database: Database, meter?: BatchMeter): ReadPage {
-  const near = createReader(statements(resource, false), database, meter);
-  const deep = createReader(statements(resource, true), database, meter);
+  const near = createReader(createSqlBuilder(resource, false), database, meter);
+  const deep = createReader(createSqlBuilder(resource, true), database, meter);
   return (request) => (request.offset < DEEP_OFFSET ? near(request) : deep(request));
 }
 
 function createReader(
-  statement: (count: number) => string,
+  buildSql: (count: number) => string,
   database: Database,
   meter: BatchMeter | undefined,
 ): ReadPage {
@@ -73,7 +73,7 @@ function createReader(
       const parameter = JSON.stringify(
         padded.map(({ limit, offset, owner = 0, known = NEVER }) => [limit, offset, owner, known]),
       );
-      const rows = await database.read({ sql: statement(size), parameter });
+      const rows = await database.read({ sql: buildSql(size), parameter });
       const found = new Map(
         rows.filter((row) => row.owner_exists).map((row) => [row.request, pageOf(row)]),
       );
@@ -112,11 +112,11 @@ const ownerOf = (request: string) => `${request} ->> 2`;
 const knownOf = (request: string) => `(${request} ->> 3)`;
 
 /**
- * Returns a function that returns the SQL for `count` pages. The parameter of the SQL is a JSON
+ * Returns a function that builds the SQL for `count` pages. The parameter of the SQL is a JSON
  * array of `count` requests [limit, offset, owner, known tags]. Each row is a page; its column `request` holds
  * the index of the request.
  */
-function statements(resource: Resource, deep: boolean): (count: number) => string {
+function createSqlBuilder(resource: Resource, deep: boolean): (count: number) => string {
   const { table, blocks, owner } = resource;
   const ofOwner = (request: string) => (owner ? `${owner.column} = ${ownerOf(request)}` : 'TRUE');
   const total = `SELECT coalesce(sum(count), 0) AS total FROM ${blocks}`;

@@ -1,37 +1,34 @@
 // Marks a database while an import or a copy fills it, so that no service starts on incomplete
 // data. The mark is a table.
-import type { Database, Statement } from './database.ts';
-
-/** A database to read from. */
-export type Source = Pick<Database, 'read'>;
+import type { Source, Statement } from './database.ts';
 
 /** A command that fills a database in several transactions. */
-export type Filling = 'copy' | 'import';
+export type BulkLoad = 'copy' | 'import';
 
-const FILLINGS: readonly Filling[] = ['copy', 'import'];
+const BULK_LOADS: readonly BulkLoad[] = ['copy', 'import'];
 const MARKS = `sqlite_schema
-  WHERE name IN (${FILLINGS.map((filling) => `'${tableOf(filling)}'`).join(', ')})`;
+  WHERE name IN (${BULK_LOADS.map((load) => `'${tableOf(load)}'`).join(', ')})`;
 
-/** The SQL query that returns whether a filling is unfinished. */
+/** The SQL query that returns whether a bulk load is unfinished. */
 export const UNFINISHED = `SELECT count(*) > 0 FROM ${MARKS}`;
 
-/** Resolves with the filling that is unfinished, if any. */
-export async function unfinishedIn({ read }: Source): Promise<Filling | undefined> {
+/** Resolves with the bulk load that is unfinished, if any. */
+export async function unfinishedIn({ read }: Source): Promise<BulkLoad | undefined> {
   const [row] = await read({ sql: `SELECT name FROM ${MARKS}` });
-  return FILLINGS.find((filling) => tableOf(filling) === row?.name);
+  return BULK_LOADS.find((load) => tableOf(load) === row?.name);
 }
 
-/** Rejects if a filling other than `allowed` is unfinished. */
-export async function refuseUnfinished(database: Source, allowed?: Filling): Promise<void> {
+/** Rejects if a bulk load other than `allowed` is unfinished. */
+export async function refuseUnfinished(database: Source, allowed?: BulkLoad): Promise<void> {
   const found = await unfinishedIn(database);
   if (found && found !== allowed)
     throw new Error(`it holds an unfinished ${found}: run the ${found} again`);
 }
 
 /** Returns the statement that marks the database; it has no effect if this mark exists. */
-export function markBegun(filling: Filling): Statement {
-  const comment = `/* this database holds an unfinished ${filling}: run the ${filling} again */`;
-  const table = tableOf(filling);
+export function markUnfinished(load: BulkLoad): Statement {
+  const comment = `/* this database holds an unfinished ${load}: run the ${load} again */`;
+  const table = tableOf(load);
   return { sql: `CREATE TABLE IF NOT EXISTS ${table} (${comment} begun INTEGER) STRICT` };
 }
 
@@ -39,7 +36,7 @@ export function markBegun(filling: Filling): Statement {
 export function markImport(fingerprint: number): Statement[] {
   const table = tableOf('import');
   const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;
-  return [markBegun('import'), { sql: insert, parameter: String(fingerprint) }];
+  return [markUnfinished('import'), { sql: insert, parameter: String(fingerprint) }];
 }
 
 /** Rejects if an import with another fingerprint is unfinished. */
@@ -51,10 +48,10 @@ export async function refuseOtherImport(database: Source, fingerprint: number): 
 }
 
 /** Returns the statement that removes the mark. */
-export function markFinished(filling: Filling): Statement {
-  return { sql: `DROP TABLE IF EXISTS ${tableOf(filling)}` };
+export function removeMark(load: BulkLoad): Statement {
+  return { sql: `DROP TABLE IF EXISTS ${tableOf(load)}` };
 }
 
-function tableOf(filling: Filling): string {
-  return `notes_server_${filling}`;
+function tableOf(load: BulkLoad): string {
+  return `notes_server_${load}`;
 }

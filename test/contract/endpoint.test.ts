@@ -41,7 +41,7 @@ test('endpoint: a value in the request takes precedence over the default', async
 
 test('endpoint: parameters by name, integers as numbers', async () => {
   const input = await inputFor('GET', '/notes/{note_id}/comments', {
-    path: ['07'],
+    pathValues: ['07'],
     query: 'offset=3&x=1',
   });
   assert.deepEqual(input?.parameters, { note_id: 7, limit: 20, offset: 3 });

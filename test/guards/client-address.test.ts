@@ -4,7 +4,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { clientAddress } from '../../src/guards/client-address.ts';
+import { clientNetwork } from '../../src/guards/client-address.ts';
 import { heapMegabytes } from '../support/heap.ts';
 
 function clientOf(
@@ -16,7 +16,7 @@ function clientOf(
   Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
   const message = new IncomingMessage(socket);
   if (forwarded !== undefined) message.headers['x-forwarded-for'] = forwarded;
-  return clientAddress(message, trustProxy);
+  return clientNetwork(message, trustProxy);
 }
 
 const NETWORKS: readonly (readonly [address: string, client: string])[] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import type { Reply } from '../../src/http/reply.ts';
-import { serveAsset } from '../../src/http/static.ts';
+import { createAssetServer } from '../../src/http/static.ts';
 
 const HEADERS = ['content-type', 'text/css', 'cache-control', 'no-cache'];
 const bytes = Buffer.from('body { color: red }'.repeat(50));
@@ -22,7 +22,7 @@ function decoded(reply: Reply): Buffer {
 }
 
 test('assets: sent with their headers and an ETag', () => {
-  const reply = serveAsset({ bytes }, HEADERS)({});
+  const reply = createAssetServer({ bytes }, HEADERS)({});
   assert.equal(reply.status, 200);
   assert.equal(reply.body, bytes);
   assert.equal(header(reply, 'content-type'), 'text/css');
@@ -32,7 +32,7 @@ test('assets: sent with their headers and an ETag', () => {
 });
 
 test('assets: the best coding that the client accepts', () => {
-  const serve = serveAsset(compressed, HEADERS);
+  const serve = createAssetServer(compressed, HEADERS);
   const cases: [string | undefined, string | undefined][] = [
     [undefined, undefined],
     ['', undefined],
@@ -58,7 +58,7 @@ test('assets: the best coding that the client accepts', () => {
   }
   assert.equal(
     header(
-      serveAsset({ bytes, gzip: compressed.gzip }, [])({ 'accept-encoding': 'br, gzip' }),
+      createAssetServer({ bytes, gzip: compressed.gzip }, [])({ 'accept-encoding': 'br, gzip' }),
       'content-encoding',
     ),
     'gzip',
@@ -73,14 +73,14 @@ test('assets: each coding and content has its own ETag', () => {
         brotli: brotliCompressSync(content),
         gzip: gzipSync(content),
       };
-      return header(serveAsset(asset, HEADERS)({ 'accept-encoding': coding }), 'etag');
+      return header(createAssetServer(asset, HEADERS)({ 'accept-encoding': coding }), 'etag');
     });
   assert.equal(new Set([...etags(bytes), ...etags(Buffer.from('other'))]).size, 6);
   assert.deepEqual(etags(bytes), etags(Buffer.from(bytes)));
 });
 
 test('assets: 304 without a body for a matching ETag', () => {
-  const serve = serveAsset(compressed, HEADERS);
+  const serve = createAssetServer(compressed, HEADERS);
   for (const coding of ['identity', 'br', 'gzip']) {
     const first = serve({ 'accept-encoding': coding });
     const etag = header(first, 'etag') ?? '';
@@ -96,7 +96,7 @@ test('assets: 304 without a body for a matching ETag', () => {
 });
 
 test('assets: 200 for another ETag', () => {
-  const serve = serveAsset(compressed, HEADERS);
+  const serve = createAssetServer(compressed, HEADERS);
   const etag = header(serve({}), 'etag') ?? '';
   for (const sent of ['', '"other"', etag.slice(1, -1), `w/${etag}`, `${etag}x`, '"*"', 'W/*']) {
     const reply = serve({ 'if-none-match': sent });

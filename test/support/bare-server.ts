@@ -24,11 +24,11 @@ export interface BareServer {
  * The call of a request without parameters, query, body and headers, whose client stays connected.
  */
 export const EMPTY_CALL: Call = {
-  path: [],
+  pathValues: [],
   query: '',
   body: undefined,
   headers: {},
-  ensureWanted: () => {},
+  ensureSendable: () => {},
   signal: () => new AbortController().signal,
 };
 

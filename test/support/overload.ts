@@ -47,7 +47,7 @@ export async function overfillWithBodies(service: Service, length: number): Prom
   const refusal = await Promise.race(pending);
   assert.equal(
     assertProblem(refusal, 'service-unavailable').detail,
-    'Too many large bodies come in at one time.',
+    'Too many large bodies are arriving.',
   );
   assert.equal(refusal.headers['retry-after'], '1');
   assert.equal((await service.request('GET', '/health')).status, 200);

@@ -9,7 +9,7 @@
 export type ReadLevel = 'linearizable' | 'weak';
 
 /** A parsed address. */
-export interface NamedCluster {
+export interface ParsedCluster {
   /** The origins of the nodes. */
   readonly nodes: readonly string[];
   readonly level: ReadLevel;
@@ -20,7 +20,7 @@ const ADDRESS = /^rqlite(s?):\/\/([^/?#@]+)\/?(?:\?([^#]*))?$/;
 const LEVELS: readonly ReadLevel[] = ['linearizable', 'weak'];
 
 /** Parses an address; undefined if it is malformed. The scheme `rqlites` selects TLS. */
-export function parseCluster(text: string): NamedCluster | undefined {
+export function parseCluster(text: string): ParsedCluster | undefined {
   const [, secure = '', hosts = '', query] = ADDRESS.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
   const level = LEVELS.find((each) => each === (parameters.get('level') ?? 'linearizable'));

@@ -5,7 +5,7 @@ import { SCHEMA_VERSION, VERSIONS_TABLE } from '../migrations.ts';
 import { UNFINISHED } from '../unfinished.ts';
 import type { Step } from './cluster.ts';
 
-/** Exceeds the batches that can follow while one is resent. A count, not an age: clocks differ. */
+/** More batches than can follow one that is being resent. Not an age, because clocks differ. */
 const KEPT_BATCHES = 20_000;
 
 /** The SQL that creates the tables that every batch needs. */
@@ -35,7 +35,7 @@ const DELETE_OLD_BATCHES = `
   DELETE FROM notes_server_done
   WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${KEPT_BATCHES}`;
 
-/** Whether a statement of the batch returns rows, as in the service, but not in commands. */
+/** Whether a statement returns rows: those of the service do, those of commands do not. */
 export function needsRows(statements: readonly Statement[]): boolean {
   return statements.some(({ rows }) => rows !== undefined);
 }

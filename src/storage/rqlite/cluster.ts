@@ -20,7 +20,7 @@ export interface ClusterAddress {
 
 /** How long to wait for a cluster. */
 export const CLUSTER_LIMITS = {
-  /** For the answer of one node, and of any node. Add the time of the body at `bytesPerMs`. */
+  /** The time for one node, and for any node, to answer. A body adds its length / `bytesPerMs`. */
   nodeMs: 2_000,
   clusterMs: 10_000,
   bytesPerMs: 256,
@@ -72,7 +72,7 @@ export class Cluster {
 
   /**
    * Sends statements until a node has processed them; resolves with their results. Rejects with
-   * {@link DatabaseUnavailable} if no node answers in time; they may have been carried out then.
+   * {@link DatabaseUnavailable} if no node answers in time; one may still have carried them out.
    */
   async send(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
     const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = this.#limits;

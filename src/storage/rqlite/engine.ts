@@ -23,9 +23,9 @@ import {
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
 /**
- * rqlite 8.43.4 does not roll back a failed statement that it takes for one with RETURNING, hence
- * `noparse`; nor, in `request`, after a statement that SQLite cannot compile, so only statements on
- * existing tables go there.
+ * rqlite 8.43.4 fails to roll back in two cases: after a failed statement that its parser takes for
+ * one with RETURNING (hence `noparse`), and, in `request`, after a statement that SQLite cannot
+ * compile (so only statements on existing tables go there).
  */
 const EXECUTE = '/db/execute?transaction&redirect&noparse';
 const EXECUTE_AND_QUERY = '/db/request?transaction&associative&redirect&noparse';
@@ -35,9 +35,9 @@ const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pra
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /**
- * Opens the database of the cluster at `address`. Rejects, without changing it, with
- * DatabaseUnavailable if no node can serve, and as {@link storedSchema} does; with `toRead`, also
- * if it is empty.
+ * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable if no node can
+ * serve, and with DatabaseUnusable, without changing it, if its nodes lack -fk, as
+ * {@link storedSchema} does, and, with `toRead`, if it is empty.
  */
 export async function openRqlite(
   address: ClusterAddress,

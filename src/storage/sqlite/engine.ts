@@ -17,7 +17,7 @@ import { unusable } from './unusable.ts';
 
 const READERS = 2;
 
-/** Earlier versions can lose a committed transaction when the log is reset (its release notes). */
+/** Earlier versions can lose a committed transaction when the log is reset (release notes). */
 const MIN_SQLITE = '3.51.3';
 
 /** Tells programs such as file(1) whose database a file is: "ntsv" in ASCII. */
@@ -66,7 +66,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   const stored = await storedSchema((statement) => writer.run(statement));
   const [application] = await writer.run({ sql: 'PRAGMA application_id' });
   const id = application?.application_id;
-  // A user may have set another id for our tables; without tables it is all that tells the owner.
+  // Checked only without tables, because a user may have set another id on a database of ours.
   if (stored.version === 0 && id !== 0 && id !== APPLICATION_ID)
     throw new DatabaseUnusable('it belongs to another program');
   const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });

@@ -17,11 +17,18 @@ export function isAtRest(path: string): boolean {
 
 /**
  * Opens a file of this program read-only; others may use it. With `atRest`, takes no locks and
- * creates no log or index, because a read-only connection could not remove them. Rejects with
- * {@link DatabaseUnusable} if the file is missing, empty, of another program or of a newer version.
+ * creates no log or index, because a read-only connection could not remove them. `verify` is as in
+ * {@link openConnection}. Rejects with {@link DatabaseUnusable} if the file is missing, empty, of
+ * another program or of a newer version.
  */
-export function openToInspect(path: string, atRest: boolean): Promise<Connection> {
-  return openReadOnly(path, atRest);
+export function openToInspect(
+  path: string,
+  atRest: boolean,
+  verify?: () => void,
+): Promise<Connection> {
+  const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
+  const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
+  return openExisting(path, address, mode, READER_PRAGMAS, verify);
 }
 
 /**
@@ -45,7 +52,7 @@ export async function openShared(path: string): Promise<Connection> {
 }
 
 function openUnlocked(path: string): Promise<Connection> {
-  return openReadOnly(path, true, createChangeCheck(path));
+  return openToInspect(path, true, createChangeCheck(path));
 }
 
 /** Whether there is a file at `path` that this user may not write. */
@@ -66,14 +73,9 @@ function createChangeCheck(path: string): () => void {
   };
   const before = stateOf();
   return () => {
-    if (stateOf() !== before) throw new DatabaseUnusable(`${path} has changed: run it again`);
+    if (stateOf() !== before)
+      throw new DatabaseUnusable(`${path} has changed: run the command again`);
   };
-}
-
-function openReadOnly(path: string, atRest: boolean, verify?: () => void): Promise<Connection> {
-  const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
-  const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
-  return openExisting(path, address, mode, READER_PRAGMAS, verify);
 }
 
 /**
@@ -90,7 +92,7 @@ export function openAlone(path: string): Promise<Connection> {
  * called. Rejects with {@link DatabaseUnusable} if somebody uses it. Does not lock a file that
  * SQLite finds to be damaged or no database.
  */
-export async function seize(path: string): Promise<() => Promise<void>> {
+export async function lockToReplace(path: string): Promise<() => Promise<void>> {
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch((error) => {
     throw unusable(path, error);
   });

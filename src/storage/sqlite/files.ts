@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises';
 import { DatabaseUnavailable } from '../database.ts';
 
 /**
- * Returns a check that throws {@link DatabaseUnavailable} if `path` or a companion is no longer the
- * file that it is at this call: SQLite would not notice, and writes to a deleted file are lost.
+ * Returns a check that throws {@link DatabaseUnavailable} if `path` or a companion has been moved,
+ * deleted or replaced since this call: SQLite would not notice, and lose writes to a deleted file.
  */
 export function createIdentityCheck(path: string): () => void {
   if (path === ':memory:') return () => {};
@@ -26,7 +26,7 @@ export function companionsOf(path: string): readonly [log: string, index: string
 }
 
 /** Returns the companions of the database at `path`, and the path of its rollback journal. */
-export function reservedNames(path: string): readonly string[] {
+export function auxiliaryPaths(path: string): readonly string[] {
   const [log, index] = companionsOf(path);
   return [log, index, log.replace(/wal$/, 'journal')];
 }
@@ -44,7 +44,7 @@ async function sizeOf(file: string): Promise<number> {
   );
 }
 
-/** Returns a text that identifies the file to which `path` resolves; undefined if it cannot. */
+/** Returns a text that identifies the file to which `path` resolves; undefined if none is found. */
 export function identityOf(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path);

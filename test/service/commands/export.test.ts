@@ -113,7 +113,7 @@ test('export: fails if a cluster changes meanwhile', async (t) => {
       assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
   };
   const changed = exportLines(storageAt(db), undefined, write, QUIET);
-  await assert.rejects(changed, /records were added or deleted meanwhile: run it again$/);
+  await assert.rejects(changed, /records were added or deleted meanwhile: run the export again$/);
   assert.doesNotMatch(parts.join(''), /"end"/);
 });
 

@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seize } from '../../../src/storage/sqlite/existing.ts';
+import { lockToReplace } from '../../../src/storage/sqlite/existing.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
 import { contentsOf, newFile, writeForeignFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
@@ -102,7 +102,7 @@ test('restore: a service started meanwhile refuses the replaced file', {
   skip: existsSync('/proc/self/fd') ? false : 'it looks into /proc',
 }, async (t) => {
   const [other, db] = [await backupOf(t, 10), await filledFile(t, 1)];
-  const release = await seize(db);
+  const release = await lockToReplace(db);
   const command = startCommand(t, ['--port', '0', '--db', db]);
   const files = `/proc/${command.process.pid}/fd`;
   // It has opened the file and waits for it.

@@ -57,10 +57,10 @@ test('slow readers: further large answers are 503, small ones are not', async (t
 
 test('clients that leave: a handler can tell', async (t) => {
   const routes = [
-    textRoute('GET', '/quick', (call) => String(call.ensureWanted())),
+    textRoute('GET', '/quick', (call) => String(call.ensureSendable())),
     textRoute('GET', '/endless', async (call) => {
       for (;;) {
-        call.ensureWanted();
+        call.ensureSendable();
         await nextTurn();
       }
     }),
@@ -86,7 +86,7 @@ test('clients that leave: their large answers take no room', async (t) => {
     textRoute('GET', '/gone', async (call) => {
       for (;;) {
         try {
-          call.ensureWanted();
+          call.ensureSendable();
         } catch {
           return LARGE;
         }
@@ -131,9 +131,9 @@ test('clients that leave: no page is read for them', async (t) => {
   const list =
     routes.find(({ method, template }) => method === 'GET' && template === '/notes') ??
     assert.fail();
-  const ensureWanted = () => {
+  const ensureSendable = () => {
     throw new ClientGone('gone');
   };
-  await assert.rejects(async () => list.handle({ ...EMPTY_CALL, ensureWanted }), ClientGone);
+  await assert.rejects(async () => list.handle({ ...EMPTY_CALL, ensureSendable }), ClientGone);
   assert.equal((await list.handle(EMPTY_CALL)).status, 200);
 });
