@@ -10,6 +10,7 @@ type JsonObject = { [member: string]: Json };
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
+const JSON_LINES = 'application/x-ndjson';
 
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
 const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
@@ -126,16 +127,31 @@ function writeOperation(
 
 function writeBody(document: JsonObject, validators: Validators, at: string): string {
   const [body, bodyPointer] = resolve(document, at);
-  const media = (body.content as Record<string, JsonObject>)['application/json'];
-  if (!media) throw new Error(`${bodyPointer} has no application/json`);
-  const [schema, pointer] = resolve(document, `${bodyPointer}/content/application~1json/schema`);
+  const types = Object.keys(body.content as JsonObject);
+  if (!types.includes('application/json'))
+    throw new Error(`${bodyPointer} has no application/json`);
+  const schemaOf = (type: string) =>
+    resolve(document, `${bodyPointer}/content/${escapePointer(type)}/schema`);
+  const [schema, pointer] = schemaOf('application/json');
   const defaults = Object.keys(schema.properties ?? {})
     .map((name) => [name, schemaAt(document, `${pointer}/properties/${name}`).default] as const)
     .filter(([, value]) => value !== undefined);
+  const schemas = (at: string) => ({
+    validate: validators.expression('first', at),
+    validateFully: validators.expression('all', at),
+  });
+  const [lines, linesPointer] = types.includes(JSON_LINES) ? schemaOf(JSON_LINES) : [];
   return literal({
-    validate: validators.expression('first', pointer),
-    validateFully: validators.expression('all', pointer),
+    ...schemas(pointer),
+    types: JSON.stringify(types),
     defaults: JSON.stringify(Object.fromEntries(defaults)),
+    lines:
+      linesPointer &&
+      literal({
+        ...schemas(linesPointer),
+        maxItems: JSON.stringify(lines?.maxItems),
+        defaults: '{}',
+      }),
   });
 }
 

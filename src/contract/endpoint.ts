@@ -1,5 +1,6 @@
 // Validates each request against its operation in the contract, so that handlers see only valid
 // input. A 422 reports all violations at once, up to a limit.
+import { type EntityTags, readEntityTags } from '../http/entity-tags.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
@@ -19,6 +20,8 @@ export type Handler<Parameters, Content> = (
   input: Input<Parameters, Content>,
 ) => Reply | Promise<Reply>;
 
+const ENTITY_TAG_HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match']);
+
 /** How many violations a 422 lists: a small request must not cause a large answer. */
 const MAX_ERRORS = 20;
 
@@ -34,20 +37,29 @@ export function endpoint<Parameters = unknown, Content = unknown>(
   const operation = operations.find((each) => each.method === method && each.template === template);
   if (!operation) throw new Error(`the contract has no ${method} ${template}`);
   const { body } = operation;
+  const maxLines = body?.lines?.maxItems ?? 0;
 
   return {
     method,
     template,
-    takesBody: body !== undefined,
+    accepts: body && { types: body.types, maxLines },
     handle(call) {
       const violations: Violation[] = [];
       const parameters = checkParameters(operation, call, violations);
-      if (body && !body.validate(call.body)) violations.push(...findViolations(body, call.body));
+      const schema = call.format === 'lines' ? body?.lines : body;
+      if (schema && !schema.validate(call.body))
+        violations.push(...findViolations(schema, call.body));
       if (violations.length > 0) throw validationFailed(violations);
-      const content = body ? { ...body.defaults, ...(call.body as object) } : undefined;
+      const content = body && withDefaults(call.body, body.defaults);
       return handle({ parameters: parameters as Parameters, body: content as Content, call });
     },
   };
+}
+
+function withDefaults(value: unknown, defaults: object): unknown {
+  return Array.isArray(value)
+    ? value.map((each) => ({ ...defaults, ...each }))
+    : { ...defaults, ...(value as object) };
 }
 
 /** Returns the values of all parameters; adds their violations to `violations`. */
@@ -60,13 +72,28 @@ function checkParameters(
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
   let position = 0;
   for (const parameter of parameters) {
+    const { name } = parameter;
+    if (parameter.in === 'header') {
+      values[name] = readHeader(parameter, call.headers);
+      continue;
+    }
     const sent =
-      parameter.in === 'path'
-        ? [call.pathValues[position++] ?? '']
-        : (query?.getAll(parameter.name) ?? []);
-    values[parameter.name] = checkParameter(parameter, sent, violations);
+      parameter.in === 'path' ? [call.pathValues[position++] ?? ''] : (query?.getAll(name) ?? []);
+    values[name] = checkParameter(parameter, sent, violations);
   }
   return values;
+}
+
+/** Returns the value of a header; undefined without it. Throws 400 if it is malformed. */
+function readHeader(
+  { name, validate }: Parameter,
+  headers: Call['headers'],
+): EntityTags | string | undefined {
+  const sent = headers[name];
+  if (sent === undefined) return undefined;
+  if (ENTITY_TAG_HEADERS.has(name)) return readEntityTags(name, String(sent));
+  if (validate(sent)) return String(sent);
+  throw new Problem('bad-request', `The header ${name} is malformed.`);
 }
 
 function checkParameter(

@@ -24,14 +24,22 @@ export interface Parameter {
   readonly validate: Validate;
 }
 
-/** The body of an operation. */
-export interface Body {
+/** The validators of a body. */
+export interface BodySchema {
   /** Stops at the first violation. */
   readonly validate: Validate;
   /** Collects all violations; for values that `validate` has refused. */
   readonly validateFully: Validate;
-  /** The defaults of optional members. */
+  /** The defaults of optional members, also of those in the elements of an array. */
   readonly defaults: Readonly<Record<string, unknown>>;
+}
+
+/** The body of an operation. */
+export interface Body extends BodySchema {
+  /** The media types that it may have. */
+  readonly types: readonly string[];
+  /** The array of the values of a body of JSON lines, and how many there may be. */
+  readonly lines?: BodySchema & { readonly maxItems: number };
 }
 
 /** An operation of the contract. */

@@ -1,6 +1,6 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
 import type { Violation } from '../http/problem.ts';
-import type { Body, SchemaError } from './generated.js';
+import type { BodySchema, SchemaError } from './generated.js';
 
 /** How many members of an array are checked for all violations; it may have half a million. */
 const MAX_MEMBERS = 100;
@@ -18,7 +18,7 @@ export function describeViolations(violations: readonly Violation[]): string {
 }
 
 /** Returns the violations of `value`, which `body.validate` has just refused. */
-export function findViolations(body: Body, value: unknown): Violation[] {
+export function findViolations(body: BodySchema, value: unknown): Violation[] {
   const errors = body.validateFully(shorten(value)) ? [] : body.validateFully.errors;
   // The violation may be in the part that was cut off.
   return onePerFault((errors?.length ? errors : (body.validate.errors ?? [])).map(toViolation));
@@ -69,6 +69,8 @@ export function describeRule({ keyword, params, message = 'is not valid' }: Sche
       return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`;
     case 'maxLength':
       return `must have at most ${limit} characters`;
+    case 'minItems':
+      return `must have at least ${limit} item${limit === 1 ? '' : 's'}`;
     case 'maxItems':
       return `must have at most ${limit} items`;
     case 'enum':

@@ -2,12 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
+import { acceptPatch, type BodyFormats, formatOf, parseBody } from './body-format.ts';
 import { ByteBudget } from './byte-budget.ts';
-import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
 import { checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
-import { checkMediaType, checkMessage } from './request-checks.ts';
+import { checkMessage } from './request-checks.ts';
 import type { Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { parseTarget, type Target } from './target.ts';
@@ -35,6 +35,11 @@ interface Exchange {
   template: string | undefined;
 }
 
+/** A body as a handler sees it. */
+type RequestBody = Pick<Call, 'format' | 'bytes' | 'body'>;
+
+const NO_BODY: RequestBody = { format: 'json', bytes: Buffer.alloc(0), body: undefined };
+
 /** What to send and to log; no reply if the client has disconnected. */
 interface Result {
   readonly reply?: Reply;
@@ -52,7 +57,7 @@ const LOGGED_DETAIL: ReadonlySet<ProblemSlug> = new Set([
 /** The reply to `OPTIONS *`. */
 const SERVER_OPTIONS: Reply = {
   status: 204,
-  headers: ['allow', 'GET, HEAD, POST, PUT, DELETE, OPTIONS'],
+  headers: ['allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
 };
 
 /** Answers well-formed requests and reports their outcomes. */
@@ -130,12 +135,14 @@ export class Dispatcher {
     if (!match) throw new Problem('not-found', 'There is nothing at this path.'); // 404
     const { template, allow } = match.pathItem;
     exchange.template = template;
-    if (message.method === 'OPTIONS') return { status: 204, headers: ['allow', allow] };
+    if (message.method === 'OPTIONS') return optionsReply(match);
     const route = routeOf(match, message); // 405
-    const body = this.#mustRead(exchange, route) // 413, 415
-      ? await this.#readInput(exchange, route) // 413, 400
-      : undefined;
-    return route.handle(this.#callOf(exchange, match, target, body)); // 422, 404 and the rest
+    checkDeclaredLength(message, this.#options.bodyLimitBytes); // 413
+    let input = NO_BODY;
+    if (route.accepts)
+      input = await this.#readInput(exchange, route.accepts); // 415, 413, 400
+    else if (mustReceive(exchange, route)) await this.#readBytes(exchange); // 413
+    return route.handle(this.#callOf(exchange, match, target, input)); // 400, 422, 404 and the rest
   }
 
   /** Resolves with the result for an error, after a delay if the problem is held back. */
@@ -153,25 +160,18 @@ export class Dispatcher {
     return reply.status < 500 || cause === undefined ? { reply, reason } : { reply, error: cause };
   }
 
-  /**
-   * Whether to read the body before the handler is called. A write whose route ignores the body
-   * still waits for it, unless the client awaits a 100 (Continue). Throws 413 or 415.
-   */
-  #mustRead({ message, awaitsContinue }: Exchange, route: Route): boolean {
-    checkDeclaredLength(message, this.#options.bodyLimitBytes);
-    if (route.takesBody) checkMediaType(message);
-    return route.takesBody || (route.method !== 'GET' && hasBody(message) && !awaitsContinue);
+  /** Reads and parses the body. Rejects with 415, 413 or 400. */
+  async #readInput(exchange: Exchange, accepts: BodyFormats): Promise<RequestBody> {
+    const format = formatOf(exchange.message, accepts);
+    const bytes = await this.#readBytes(exchange);
+    if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#queueParse();
+    return { format, bytes, body: parseBody(bytes, format, accepts) };
   }
 
-  async #readInput(
-    { message, response, awaitsContinue }: Exchange,
-    route: Route,
-  ): Promise<unknown> {
+  #readBytes({ message, response, awaitsContinue }: Exchange): Promise<Buffer> {
     const onReceived = this.#bodyCounter(message, response);
     if (awaitsContinue) response.writeContinue();
-    const bytes = await readBody(message, this.#options.bodyLimitBytes, onReceived);
-    if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#queueParse();
-    return route.takesBody ? parseJson(bytes) : undefined;
+    return readBody(message, this.#options.bodyLimitBytes, onReceived);
   }
 
   /** Returns a function that counts the bytes of a large body. Both throw beyond the budget. */
@@ -199,12 +199,12 @@ export class Dispatcher {
     { message, response }: Exchange,
     match: Match<Route>,
     target: Target,
-    body: unknown,
+    input: RequestBody,
   ): Call {
     return {
       pathValues: match.values,
       query: target.query,
-      body,
+      ...input,
       headers: message.headers,
       ensureSendable: () => {
         if (response.destroyed) throw clientGone();
@@ -243,6 +243,17 @@ export class Dispatcher {
     const isBounded = declared !== undefined && Number(declared) <= this.#options.bodyLimitBytes;
     return awaitsContinue || !isBounded;
   }
+}
+
+function optionsReply({ pathItem: { allow, methods } }: Match<Route>): Reply {
+  const patches = methods.get('PATCH')?.accepts;
+  const headers = patches ? ['accept-patch', acceptPatch(patches)] : [];
+  return { status: 204, headers: ['allow', allow, ...headers] };
+}
+
+/** Whether a write waits for a body that it ignores: unless the client awaits a 100 (Continue). */
+function mustReceive({ message, awaitsContinue }: Exchange, { method }: Route): boolean {
+  return method !== 'GET' && hasBody(message) && !awaitsContinue;
 }
 
 function routeOf({ pathItem }: Match<Route>, { method = '' }: IncomingMessage): Route {

@@ -27,12 +27,8 @@ export function parseEntityTags(field: string): EntityTags | undefined {
   return tags.length > 0 ? tags : undefined;
 }
 
-/** Returns the tags of the header `name`; undefined without it. Throws 400 if it is malformed. */
-export function readEntityTags(
-  name: 'if-match' | 'if-none-match',
-  field: string | undefined,
-): EntityTags | undefined {
-  if (field === undefined) return undefined;
+/** Returns the tags in the field of the header `name`. Throws 400 if it is malformed. */
+export function readEntityTags(name: string, field: string): EntityTags {
   const tags = parseEntityTags(field);
   if (tags) return tags;
   throw new Problem('bad-request', `The header ${name} must be * or a list of quoted entity tags.`);

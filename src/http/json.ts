@@ -12,21 +12,22 @@ const BYTE_ORDER_MARK = '\ufeff';
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
  * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
- * too. Throws bad-request if the bytes are not UTF-8, not JSON, or nested too deeply.
+ * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, or nested too
+ * deeply.
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   if (bytes.length === 0)
-    throw new Problem('bad-request', 'The body is empty; a JSON text is expected.');
-  if (!isUtf8(bytes)) throw new Problem('bad-request', 'The body is not valid UTF-8.');
+    throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
+  if (!isUtf8(bytes)) throw new Problem('bad-request', `${subject} is not valid UTF-8.`);
   const text = bytes.toString('utf8');
-  const checked = needsCheck(text) ? checkTokens(text) : text;
+  const checked = needsCheck(text) ? checkTokens(text, subject) : text;
   try {
     return JSON.parse(checked);
   } catch (cause) {
     // The parser's message quotes the body, so it is not sent.
     const detail = text.startsWith(BYTE_ORDER_MARK)
-      ? 'The body is not valid JSON; remove the byte order mark at its start.'
-      : 'The body is not valid JSON.';
+      ? `${subject} is not valid JSON; remove the byte order mark at its start.`
+      : `${subject} is not valid JSON.`;
     throw new Problem('bad-request', detail, { cause });
   }
 }
@@ -40,7 +41,7 @@ function needsCheck(text: string): boolean {
  * Limits the nesting and replaces integers in the form of floats with null. It replaces only whole
  * tokens: a valid text remains valid, and an invalid text remains invalid.
  */
-function checkTokens(text: string): string {
+function checkTokens(text: string, subject: string): string {
   const token = /["[\]{}]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
   let checked = '';
   let copied = 0;
@@ -52,7 +53,7 @@ function checkTokens(text: string): string {
     } else if (found === '[' || found === '{') {
       depth += 1;
       if (depth > MAX_NESTING_LEVELS)
-        throw new Problem('bad-request', 'The body is nested too deeply.');
+        throw new Problem('bad-request', `${subject} is nested too deeply.`);
     } else if (found === ']' || found === '}') {
       depth -= 1;
     } else if (isForbiddenFloat(found)) {

@@ -29,14 +29,6 @@ export function parseMediaType(text: string): MediaType | undefined {
   return { essence: essence[1].toLowerCase(), parameters };
 }
 
-/** Whether `contentType` means JSON in UTF-8: `application/json` or `application/*+json`. */
-export function isJson(contentType: string): boolean {
-  const parsed = parseMediaType(contentType);
-  if (!parsed) return false;
-  const charset = parsed.parameters.get('charset')?.toLowerCase() ?? 'utf-8';
-  return /^application\/(?:json|[^/]+\+json)$/.test(parsed.essence) && /^utf-?8$/.test(charset);
-}
-
 /**
  * Parses an `accept` or `accept-encoding` field. Returns the weight of each item by its name in
  * lower case: 1 if the field has none, 0 if the item is not acceptable.

@@ -2,7 +2,6 @@
 // the Problem that answers the request.
 import type { IncomingMessage } from 'node:http';
 import { HTTP_LIMITS } from './limits.ts';
-import { isJson } from './media-type.ts';
 import { Problem } from './problem.ts';
 
 /** An optional host (IPv6 in brackets) and an optional port (RFC 9110, section 7.2). */
@@ -25,20 +24,6 @@ export function checkMessage(message: IncomingMessage): void {
   checkHostHeader(message);
   checkTransferCoding(message);
   checkExpectation(message);
-}
-
-/** Throws 415 if the headers declare a body that is not JSON in UTF-8 or has a content coding. */
-export function checkMediaType({ headers }: IncomingMessage): void {
-  const type = headers['content-type'];
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  if (type !== undefined && !isJson(type)) {
-    throw unsupported(
-      'The body must be JSON in UTF-8: send content-type: application/json ' +
-        '(with curl: --json DATA, or -H "content-type: application/json" beside --data).',
-    );
-  }
-  if (encoding !== 'identity')
-    throw unsupported('The body must be sent without a content-encoding.');
 }
 
 function checkHostHeader({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
@@ -66,12 +51,6 @@ function checkExpectation({ httpVersion, headers }: IncomingMessage): void {
     const detail = 'The only supported expectation is 100-continue.';
     throw new Problem('expectation-failed', detail);
   }
-}
-
-function unsupported(detail: string): Problem {
-  return new Problem('unsupported-media-type', detail, {
-    headers: ['accept', 'application/json', 'accept-encoding', 'identity'],
-  });
 }
 
 /** Counts the host headers; `message.headers` keeps only the first. */

@@ -1,5 +1,6 @@
 // The types that the steps of handling a request share.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyFormat, BodyFormats } from './body-format.ts';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
@@ -9,8 +10,11 @@ export interface Call {
   readonly pathValues: readonly string[];
   /** The query without its question mark, as it was sent. */
   readonly query: string;
-  /** The JSON value of the body; undefined where the route takes none. */
+  /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
   readonly body: unknown;
+  readonly format: BodyFormat;
+  /** The body as it was sent; empty where the route takes none. */
+  readonly bytes: Buffer;
   readonly headers: IncomingHttpHeaders;
   /**
    * Throws if a large reply could not be sent now: ClientGone if the client has disconnected, and
@@ -25,7 +29,8 @@ export interface Call {
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly template: string;
-  readonly takesBody: boolean;
+  /** Undefined if the route ignores bodies. */
+  readonly accepts?: BodyFormats | undefined;
   readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 

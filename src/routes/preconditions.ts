@@ -1,9 +1,5 @@
 // Conditional requests for records and lists (RFC 9110, section 13).
-import {
-  type EntityTags,
-  matchesStrongly,
-  matchesWeakly,
-} from '../http/entity-tags.ts';
+import { type EntityTags, matchesStrongly, matchesWeakly } from '../http/entity-tags.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import { type Condition, isNoneOf, isOneOf, NEVER } from '../storage/condition.ts';

@@ -58,7 +58,8 @@ export function createWriter(database: Database, meter?: BatchMeter): Write {
     meter,
     size: ({ write }) => write.rows.reduce((sum, row) => sum + sizeOf(row), 0),
   });
-  return (kind, key, write) => batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
+  return (kind, key, write) =>
+    batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
 
 function sizeOf(row: Values): number {
