@@ -59,7 +59,8 @@ export const problemTypes = {
   },
   'unsupported-media-type': {
     status: 415,
-    meaning: 'The body is not declared as JSON in UTF-8, or it has a content coding.',
+    meaning:
+      'The body is declared as something other than JSON in UTF-8, or it has a content coding.',
     remedy:
       'Send `content-type: application/json` in UTF-8, without a `content-encoding`. With curl: ' +
       '`--json`, or `-H "content-type: application/json"` beside `--data`.',
@@ -80,7 +81,8 @@ export const problemTypes = {
   },
   'too-many-requests': {
     status: 429,
-    meaning: 'This client has sent more requests than its rate limit allows.',
+    meaning:
+      'This client has sent more requests than its rate limit allows, or its address too many wrong keys.',
     remedy: 'Wait for the number of seconds in the `retry-after` header, then send more slowly.',
   },
   'request-header-fields-too-large': {

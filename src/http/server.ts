@@ -132,7 +132,7 @@ export class HttpServer {
     // Node removes its own listeners from this socket; without any, a reset would end the process.
     socket.on('error', () => socket.destroy());
     if (socket instanceof Socket) socket.setTimeout(this.#limits.stalledMs, () => socket.destroy());
-    const problem = new Problem('method-not-allowed', 'This service is no proxy.', {
+    const problem = new Problem('method-not-allowed', 'This service is not a proxy.', {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
     const previous = this.#connections.latest(socket)?.response;

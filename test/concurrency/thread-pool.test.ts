@@ -110,7 +110,7 @@ describe('threads: a large request waits for both threads', () => {
   test('threads: after its time-out a small request gets the thread', async (t) => {
     const { clock, pool, large, small } = await arrange(t);
     clock.tick(pool.limits.queueMs - 1_000);
-    await assertUnavailable(large.answer, /no threads in time/);
+    await assertUnavailable(large.answer, /No threads became free in time/);
     assert.equal(pool.counts().idle, 0);
     await until(() => small.gate.arrived() === 1);
     await small.finish();
@@ -168,7 +168,7 @@ test('threads: a request that waits too long is refused', async (t) => {
   await until(() => pool.counts().alive === 1);
   assert.equal(refused, false);
   clock.tick(1);
-  await assertUnavailable(waiting, /no threads in time/);
+  await assertUnavailable(waiting, /No threads became free in time/);
   await held.finish();
   await assertServes(pool);
 });

@@ -96,7 +96,7 @@ test('threads: 503 when too many wait, or too long', async (t) => {
     assert.deepEqual([status, headers['retry-after']], [503, '1']);
   assert.deepEqual(
     refused.map(({ json }) => json.detail),
-    ['Too many demonstrations wait for threads.', 'There were no threads in time.'],
+    ['Too many demonstrations wait for threads.', 'No threads became free in time.'],
   );
   release();
   assert.deepEqual((await working).json, RIGHT);
