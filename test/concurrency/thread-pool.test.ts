@@ -98,7 +98,7 @@ describe('threads: a large request waits for both threads', () => {
     assert.equal(pool.most(), 2);
   });
 
-  test('threads: after its abort a small request gets the idle thread', async (t) => {
+  test('threads: if it is aborted, a small request gets the idle thread', async (t) => {
     const { controller, large, small, pool, arrived } = await arrange(t);
     controller.abort(new Error('gone'));
     await assert.rejects(large.answer, /gone/);
@@ -107,7 +107,7 @@ describe('threads: a large request waits for both threads', () => {
     assert.deepEqual([arrived(), pool.started.length], [[0, 1, 0], 3]);
   });
 
-  test('threads: after its time-out a small request gets the thread', async (t) => {
+  test('threads: if it times out, a small request gets the idle thread', async (t) => {
     const { clock, pool, large, small } = await arrange(t);
     clock.tick(pool.limits.queueMs - 1_000);
     await assertUnavailable(large.answer, /No threads became free in time/);
