@@ -108,7 +108,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
       { ...REQUIRED_DB, flag: 'to', help: 'the empty database to fill; a file is created' },
       OPTIONS.dbPasswordFile,
     ],
-    help: 'copy a database into an empty one and compare; continues an interrupted copy',
+    help: 'copy a database into an empty one, or continue an interrupted copy, and compare both',
     example: 'copy --from notes.db --to rqlite://10.0.0.1:4001,10.0.0.2:4001',
     parse: parseCopy,
   },

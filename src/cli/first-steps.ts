@@ -11,10 +11,10 @@ export function firstSteps(options: Options, address: string): string {
   const docs =
     socket === undefined || baseUrl !== undefined
       ? `${baseUrl ?? address}/docs`
-      : `${base}/docs, through a proxy (its address is --base-url)`;
+      : `${base}/docs, through a proxy (set --base-url to its address)`;
   const data = {
     file: `${resolve(db.name)}`,
-    memory: 'in memory, lost at the stop',
+    memory: 'in memory, lost when the service stops',
     cluster: db.name,
   }[db.kind];
   const hasKeys = options.apiKeys.length > 0 || options.apiKeysFile !== undefined;

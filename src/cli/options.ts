@@ -121,7 +121,7 @@ export const OPTIONS = {
     flag: 'idle-timeout',
     value: 'SECONDS',
     default: `${HTTP_LIMITS.keepAliveTimeoutMs / 1_000}`,
-    help: 'how long idle connections stay open; behind a proxy, longer than there',
+    help: 'how long idle connections stay open; behind a proxy, longer than it keeps them',
     parse: integer(1, MAX_IDLE_TIMEOUT_S),
   },
   allowAnonymous: {
@@ -149,7 +149,7 @@ export const OPTIONS = {
   problemBase: {
     flag: 'problem-base',
     value: 'URL',
-    help: 'start of problem types (default: BASE-URL/problems)',
+    help: 'URL with which problem types begin (default: BASE-URL/problems)',
     parse: parseUrl,
   },
   dbPasswordFile: {
@@ -162,7 +162,7 @@ export const OPTIONS = {
     flag: 'max-threads',
     value: 'N',
     default: '64',
-    help: 'threads that demonstrations may have at one time, from 16',
+    help: 'threads that demonstrations may use at one time, at least 16',
     parse: integer(MIN_THREADS, MAX_THREADS),
   },
   noMetrics: { flag: 'no-metrics', help: 'disable metrics and /metrics', ...SWITCH },
@@ -306,7 +306,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const apiKeys = keysIn(environment.NOTES_API_KEYS ?? '');
   if (processes > 1 && db.kind === 'memory') {
     throw new UsageError(
-      '--processes needs a file: the processes could not share a database in memory',
+      '--processes needs a file or a cluster: processes cannot share a database in memory',
     );
   }
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;

@@ -142,7 +142,7 @@ export class ThreadPool {
           this.#distribute();
         },
       };
-      const onTimeout = () => waiter.refuse(new NoThreads('There were no threads in time.'));
+      const onTimeout = () => waiter.refuse(new NoThreads('No threads became free in time.'));
       const timer = setTimeout(onTimeout, this.#limits.queueMs);
       const onAbort = () => waiter.refuse(signal?.reason);
       signal?.addEventListener('abort', onAbort);

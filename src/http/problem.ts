@@ -68,7 +68,8 @@ export const problemTypes = {
   },
   'unsupported-media-type': {
     status: 415,
-    meaning: 'The body is not declared as JSON in UTF-8, or it has a content coding.',
+    meaning:
+      'The body is declared as something other than JSON in UTF-8, or it has a content coding.',
     remedy:
       'Send `content-type: application/json` in UTF-8, without a `content-encoding`. With curl: ' +
       '`--json`, or `-H "content-type: application/json"` beside `--data`.',
@@ -84,13 +85,16 @@ export const problemTypes = {
       'The request is well-formed, but a path parameter, a query parameter or the body ' +
       'violates the contract.',
     remedy:
-      'The member `errors` has an entry for each violated rule: its location, the rule, and ' +
-      'what it requires. Correct these and send the request again.',
+      'The member `errors` has an entry for each violated rule, up to 20: its location, the ' +
+      'rule, and what it requires. Correct these and send the request again.',
   },
   'too-many-requests': {
     status: 429,
-    meaning: 'This client has sent more requests than its rate limit allows.',
-    remedy: 'Wait for the number of seconds in the `retry-after` header, then send more slowly.',
+    meaning:
+      'This client has sent more requests than its rate limit allows, or too many wrong keys.',
+    remedy:
+      'Wait for the number of seconds in the `retry-after` header. Then send more slowly, and ' +
+      'only valid keys.',
   },
   'request-header-fields-too-large': {
     status: 431,

@@ -67,7 +67,7 @@ export const quietly = () => {};
 
 /** Registers the tests of copies to and from `engine`, with `count` notes. */
 export function testCopies(engine: Engine, count: number): void {
-  test(`copy: all arrives with the last ids, and goes back (${engine.name})`, async (t) => {
+  test(`copy: records and last ids arrive, and can be copied back (${engine.name})`, async (t) => {
     const source = await openDatabase(t);
     await fill(source, count);
     const target = await engine.open(t);
@@ -91,7 +91,7 @@ export function testCopies(engine: Engine, count: number): void {
     assert.deepEqual(await contentOf(back), await contentOf(target));
   });
 
-  test(`copy: one that broke off is finished by the next (${engine.name})`, async (t) => {
+  test(`copy: an interrupted one is finished by the next (${engine.name})`, async (t) => {
     const source = await openDatabase(t);
     await fill(source, count);
     const target = await engine.open(t);

@@ -1,4 +1,4 @@
-// Copies between engines: everything arrives as it was, an interrupted copy is finished by the next
+// Copies between engines: everything arrives unchanged, an interrupted copy is finished by the next
 // one, and nothing else is changed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

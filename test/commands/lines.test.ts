@@ -32,7 +32,7 @@ test('lines: the same wherever the stream is cut', async () => {
   );
 });
 
-test('lines: no more than the limit is read of one', async () => {
+test('lines: a line is read up to the limit at most', async () => {
   const line = Buffer.alloc(10, 'x');
   assert.deepEqual(await linesIn(piecesOf(line, [3]), 10), ['xxxxxxxxxx']);
   let read = 0;

@@ -1,5 +1,5 @@
-// Checks of the primitives that are known to be able to fail: each names mutants of the module,
-// which it must find. A mutant is the compiled module with one piece of it changed.
+// Checks of the primitives. Each names mutants of the module that it must detect, which proves that
+// the check can fail. A mutant is the compiled module with one piece of it changed.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';

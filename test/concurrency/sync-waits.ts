@@ -1,5 +1,5 @@
-// Shows what lets a waiting thread continue: what the other side does with the same cells, and
-// nothing else. A wake-up without a reason is not enough, and what was done before the wait counts.
+// Shows that a waiting thread continues only if the other side changes the same cells, before or
+// during the wait. A spurious wake-up is not enough.
 import assert from 'node:assert/strict';
 import { type Check, type Mutant, mutant, upTo } from './check.ts';
 import type { Call, Sync } from './test-thread.ts';

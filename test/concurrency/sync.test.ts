@@ -94,7 +94,7 @@ test('barrier: a time-out breaks it; one party never waits', () => {
   for (let round = 0; round < 3; round += 1) alone.arrive(0);
 });
 
-test('queue: tells its depth, times out when full or empty', () => {
+test('queue: reports its depth, times out when full or empty', () => {
   const cells = queueCells(2);
   const queue = openQueue(cells);
   assertWaitsInVain(cells, queue.take);

@@ -1,6 +1,6 @@
 // Threads for the tests of the primitives. V8 tells how many threads sleep in Atomics.wait on a
-// cell, without those that have been notified but do not run yet. So the tests see exactly which
-// threads sleep and never wait for a time.
+// cell, not counting those that have been notified but do not run yet. So the tests see exactly
+// which threads sleep and never wait for a time.
 import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';

@@ -124,7 +124,7 @@ for (const [name, tasks, message] of BROKEN) {
   });
 }
 
-test('threads: a thread that never is ready is ended', async (t) => {
+test('threads: a thread that is never ready is ended', async (t) => {
   const clock = stopTime(t);
   const pool = startPool(t, { tasks: moduleOf('for (;;);'), startMs: 1_000, idle: 3 });
   const { answer } = enqueue(pool, 1);

@@ -152,7 +152,7 @@ test('idle threads: one that starts when the idle time ends goes too', async (t)
   assert.equal(pool.started.length, 2);
 });
 
-test('idle threads: threads of an aborted request beyond them end', async (t) => {
+test('idle threads: surplus threads of an aborted request end', async (t) => {
   const clock = stopTime(t);
   const pool = startPool(t, { ...LIMITS, starting: 3, idle: 1 });
   const controller = new AbortController();
@@ -181,7 +181,7 @@ test('idle threads: count towards the bound of threads', async (t) => {
   assert.equal(pool.most(), 2);
 });
 
-test('idle threads: given up when one cannot start, until a request', async (t) => {
+test('idle threads: after a failed start none starts until a request', async (t) => {
   const { pool, clock } = await usedPool(t);
   clock.tick(LIMITS.refillMs);
   await until(() => pool.started.length === 2);

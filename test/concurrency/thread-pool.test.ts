@@ -98,7 +98,7 @@ describe('threads: a large request waits for both threads', () => {
     assert.equal(pool.most(), 2);
   });
 
-  test('threads: after its abort a small request gets the idle thread', async (t) => {
+  test('threads: if it is aborted, a small request gets the idle thread', async (t) => {
     const { controller, large, small, pool, arrived } = await arrange(t);
     controller.abort(new Error('gone'));
     await assert.rejects(large.answer, /gone/);
@@ -107,10 +107,10 @@ describe('threads: a large request waits for both threads', () => {
     assert.deepEqual([arrived(), pool.started.length], [[0, 1, 0], 3]);
   });
 
-  test('threads: after its time-out a small request gets the thread', async (t) => {
+  test('threads: if it times out, a small request gets the idle thread', async (t) => {
     const { clock, pool, large, small } = await arrange(t);
     clock.tick(pool.limits.queueMs - 1_000);
-    await assertUnavailable(large.answer, /no threads in time/);
+    await assertUnavailable(large.answer, /No threads became free in time/);
     assert.equal(pool.counts().idle, 0);
     await until(() => small.gate.arrived() === 1);
     await small.finish();
@@ -168,7 +168,7 @@ test('threads: a request that waits too long is refused', async (t) => {
   await until(() => pool.counts().alive === 1);
   assert.equal(refused, false);
   clock.tick(1);
-  await assertUnavailable(waiting, /no threads in time/);
+  await assertUnavailable(waiting, /No threads became free in time/);
   await held.finish();
   await assertServes(pool);
 });

@@ -1,5 +1,5 @@
-// What a request allocates on the JavaScript heap, measured without garbage collection. Bytes are
-// the same on every machine, which seconds are not.
+// What a request allocates on the JavaScript heap, measured without garbage collection. Unlike
+// seconds, bytes are the same on every machine.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

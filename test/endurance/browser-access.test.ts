@@ -87,7 +87,7 @@ describe('docs page, in its states', { skip }, () => {
     await opened.page.locator('.opblock').first().waitFor();
   });
 
-  test('docs page: axe finds nothing as it is loaded', async () => {
+  test('docs page: axe finds nothing after loading', async () => {
     await assertAccessible(opened.page, 'as loaded');
   });
 

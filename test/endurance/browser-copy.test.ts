@@ -42,7 +42,7 @@ test('docs page: the keyboard reaches the button that copies', { skip }, async (
   assert.deepEqual(faults, []);
 });
 
-test('docs page: the call names the host as the reader reached it', { skip }, async (t) => {
+test('docs page: the call has the host by which the reader came', { skip }, async (t) => {
   const here = service.url.replace('127.0.0.1', 'localhost');
   const { page, faults } = await open(t, `${here}/docs`, undefined, withoutOperations);
   await page.getByRole('button', { name: 'Copy the command' }).waitFor();
@@ -62,7 +62,7 @@ test('docs page: copies from a selection without a clipboard', { skip }, async (
   assert.deepEqual(faults, []);
 });
 
-test('docs page: selects the call where nothing may be copied', { skip }, async (t) => {
+test('docs page: selects the call if copying is not allowed', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs`, undefined, async (opened) => {
     await withoutOperations(opened);
     await opened.addInitScript(`${NO_CLIPBOARD} document.execCommand = () => false;`);

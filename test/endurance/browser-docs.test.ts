@@ -39,7 +39,7 @@ test('docs page: groups are those of the contract', { skip }, async (t) => {
   assert.deepEqual(faults, []);
 });
 
-test('docs page: every operation succeeds as it is filled in', { skip }, async (t) => {
+test('docs page: every operation succeeds with its prefilled values', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs`);
   await page.locator('.opblock').first().waitFor();
   // Other operations need what is created first and deleted last.
@@ -133,7 +133,7 @@ test('docs page: code samples send what the page would', { skip }, async (t) => 
   assert.deepEqual(faults, []);
 });
 
-test('docs page: the form for keys is there only where keys are required', { skip }, async (t) => {
+test('docs page: the form for keys appears only if keys are required', { skip }, async (t) => {
   const keyed = await startService(t, { apiKeys: ['KEY'] });
   for (const [{ url }, count] of [
     [service, 0],
@@ -166,7 +166,7 @@ test('docs page: has two typefaces', { skip }, async (t) => {
   assert.deepEqual(typefaces.sort(), ['system-ui', 'ui-monospace']);
 });
 
-test('docs page: dark where the reader prefers it, and follows', { skip }, async (t) => {
+test('docs page: dark if the reader prefers it, and follows changes', { skip }, async (t) => {
   for (const path of ['/docs', '/problems/validation-failed']) {
     const { page, faults } = await open(t, `${service.url}${path}`, { colorScheme: 'dark' });
     await page.locator('h1').waitFor();

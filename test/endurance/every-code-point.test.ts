@@ -1,4 +1,4 @@
-// Every code point of Unicode, through every way that a record takes.
+// Every code point of Unicode, through every operation on records.
 import { test } from 'node:test';
 import { COLLECTIONS, maxLengthOf } from '../support/collections.ts';
 import { assertKept, codePoints } from '../support/texts.ts';

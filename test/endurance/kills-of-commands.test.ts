@@ -75,7 +75,7 @@ async function assertHalf(t: TestContext, db: string, reason: RegExp): Promise<v
   assertRefused(await runCommand(t, ['--port', '0', '--db', db]), 1, reason);
 }
 
-test('backup: of three at once to one place, one is made', async (t) => {
+test('backup: of three at once to one target, one succeeds', async (t) => {
   const [from, target] = [await filledFile(t, NOTES), newFile(t)];
   const run = () => runCommand(t, ['backup', target, '--db', from]);
   const endings = await Promise.all([run(), run(), run()]);
@@ -87,7 +87,7 @@ test('backup: of three at once to one place, one is made', async (t) => {
   assert.deepEqual(await checkFile(target), []);
 });
 
-test('restore: the database is as before after a kill', async (t) => {
+test('restore: a killed one changes nothing', async (t) => {
   const [backup, db] = [await filledFile(t, NOTES), await filledFile(t, 1)];
   const args = ['restore', backup, '--db', db, '--force'];
   const first = startCommand(t, args);

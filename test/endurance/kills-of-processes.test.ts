@@ -1,5 +1,5 @@
-// Kills of single processes of several under load: the others serve on, another process takes the
-// place of the killed one, and every write that any of them acknowledged is kept.
+// Kills one of several processes at a time under load: the others go on serving, another process
+// takes the place of the killed one, and every write that any of them acknowledged is kept.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -22,7 +22,7 @@ function isHealthy(url: string): Promise<boolean> {
   );
 }
 
-test(`processes: acknowledged writes survive ${KILLS} kills of single ones`, async (t) => {
+test(`processes: acknowledged writes survive ${KILLS} kills of one at a time`, async (t) => {
   const path = newFile(t);
   const service = await startProcesses(t, PROCESSES, ['--db', path, '--log-level', 'silent']);
   const ledger = createLedger(() => {});

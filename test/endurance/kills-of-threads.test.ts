@@ -2,5 +2,5 @@
 import { test } from 'node:test';
 import { assertSurvivesKills } from '../concurrency/thread-pool-kills.ts';
 
-test('thread pool: 200 killed threads cost their requests only', (t) =>
+test('thread pool: 200 killed threads cost only their own requests', (t) =>
   assertSurvivesKills(t, 200));

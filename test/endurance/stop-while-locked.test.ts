@@ -1,4 +1,4 @@
-// A stop while another program has the database locked, which SQLite waits for in vain.
+// A stop while another program keeps the database locked for longer than SQLite waits.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -45,12 +45,12 @@ async function onSmallDisk(test: TestContext): Promise<Cramped | undefined> {
   };
 }
 
-test('full disk: writes are 503, reads go on, all works with room', async (t) => {
+test('full disk: writes are 503, reads go on, all works once there is room', async (t) => {
   const cramped = await onSmallDisk(t);
   return cramped ? runOutOfRoom(cramped) : skipLoudly(t, NO_MOUNT);
 });
 
-test('full disk: a start is refused in one line, and works with room', async (t) => {
+test('full disk: a start is refused in one line, and works once there is room', async (t) => {
   const folder = smallDisk(t);
   if (!folder) return skipLoudly(t, NO_MOUNT);
   const db = join(folder, 'notes.db');

@@ -164,7 +164,7 @@ const LONG = requestText(
 );
 const WIDE = textOf('/counter/increment', LARGE);
 
-test('threads: clients that go away give them back', async (t) => {
+test('threads: clients that disconnect release them', async (t) => {
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
   const { command, pid, url, port, base } = await start(t, PATIENT, ['--max-threads', '16']);
   const idle = () => threadsOf(pid) === base;
@@ -195,7 +195,7 @@ test('threads: clients that go away give them back', async (t) => {
   assert.equal((await stop(command)).status, 0);
 });
 
-test('threads: SIGTERM lets work finish and refuses who waits', async (t) => {
+test('threads: SIGTERM lets work finish and refuses waiting requests', async (t) => {
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
   const { command, port, base } = await start(t, PATIENT, ['--max-threads', '16']);
   const sockets = await Promise.all(Array.from({ length: 40 }, () => openSocket({ port })));

@@ -75,13 +75,13 @@ test('origins: writes of other sites are refused, reads are not', () => {
   }
 });
 
-test('origins: writes of the own site, a person or no browser pass', () => {
+test('origins: writes from the same site, a person or no browser pass', () => {
   const own = ['https://notes.example'];
   for (const headers of OWN)
     assertForeign(false, ['POST'], { host: '127.0.0.1:3000', ...headers }, own);
 });
 
-test('origins: without a host there is no own site', () => {
+test('origins: without a host every site is another one', () => {
   assertForeign(false, ['POST'], {});
   assertForeign(true, ['POST'], { origin: 'http://undefined' });
   assertForeign(true, ['POST'], { host: '', origin: 'foo:bar' });

@@ -14,7 +14,7 @@ test('rate limit: exact where the clock has few decimals', () => {
   assertQuota(20_000, 2.5e11);
 });
 
-test('rate limit: tells what remains and when to come back', () => {
+test('rate limit: reports what remains and when to retry', () => {
   const limiter = new LocalRateLimiter(3);
   assert.deepEqual(view(limiter.peek('a', 0)), { allowed: true, remaining: 2, resetS: 20 });
   const taken = [0, 0, 0].map((now) => view(limiter.take('a', now)));
@@ -46,7 +46,7 @@ test('rate limit: clients do not take from each other', () => {
   assert.equal(limiter.peek('c', 0).allowed, true);
 });
 
-test('rate limit: a look counts nothing and predicts a take', () => {
+test('rate limit: a peek counts nothing and predicts a take', () => {
   const limiter = new LocalRateLimiter(5);
   for (let round = 0; round < 6; round += 1) {
     const peeks = [1, 2, 3].map(() => limiter.peek('a', 7));

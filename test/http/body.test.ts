@@ -9,7 +9,7 @@ const READ_BYTES = 65_536;
 const CHUNKS = 3_000;
 const GROWTH_BYTES = 100_000_000;
 
-test('bodies: small chunks do not hold on to the reads they came in', async () => {
+test('bodies: small chunks do not retain the buffers they came in', async () => {
   const message = new EventEmitter() as IncomingMessage;
   const body = readBody(message, CHUNKS, () => {});
   collectGarbage();

@@ -30,7 +30,7 @@ test('histogram: buckets are cumulative, with inclusive upper bounds', () => {
   });
 });
 
-test('histogram: each series counts by itself, from zero', () => {
+test('histogram: each series counts separately, from zero', () => {
   const { addSeries, snapshot } = createHistogram('h', 'help', [1]);
   assert.deepEqual(samplesOf(snapshot()), {});
   addSeries({ a: 'x' });

@@ -166,7 +166,7 @@ test('lease: a notice that arrives with the grant counts', async () => {
   await until(() => calls.includes('release'));
 });
 
-test('lease: a granted one can be used first, else it is released', async () => {
+test('lease: once granted it can be used before it is released', async () => {
   const { calls, lease, grant } = clientLease();
   const came = lease.acquire();
   grant(true);

@@ -225,7 +225,7 @@ test('batcher: a queue that stays long is not a burst', async () => {
   assert.equal((await Promise.all(taken)).length, 6);
 });
 
-test('batcher: a slow queue is too long sooner', async () => {
+test('batcher: a slow queue admits fewer items', async () => {
   const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 1 });
   const first = submit('a');
   const { succeed } = await batch(1);

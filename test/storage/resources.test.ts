@@ -180,7 +180,7 @@ for (const engine of ENGINES) {
   test(`resources: all survive export, import and copy (${engine.name})`, (t) =>
     assertSurvive(RESOURCES, (each, on) => on.open(each), t, engine));
 
-  test(`resources: so do booleans, integers and owners (${engine.name})`, (t) =>
+  test(`resources: booleans, integers and owners survive them too (${engine.name})`, (t) =>
     assertSurvive(MADE_HERE, openWithTasks, t, engine));
 
   test(`resources: booleans and defaults in records and lists (${engine.name})`, async (t) => {

@@ -203,7 +203,7 @@ test('rqlite: a write without its rows is uncertain, not repeated', async (t) =>
   assert.deepEqual(await titles(notes), ['a', 'c']);
 });
 
-test('rqlite: uncertain without an answer; what waited is not done', async (t) => {
+test('rqlite: uncertain without an answer; waiting writes are not done', async (t) => {
   limitCluster(t, { clusterMs: 500 });
   const { notes, standIn } = await openTables(t);
   standIn.elect(undefined);

@@ -385,7 +385,7 @@ export function testTables(engine: Engine): void {
     assert.deepEqual(found, ['{"id":1,"note_id":1,"body":"c"}', undefined]);
   });
 
-  test('pages: large ones share fewer batches; without a client, none', async (t) => {
+  test('pages: large ones share fewer batches; none is read without a client', async (t) => {
     const { notes, heard } = await startTables(t, engine);
     const gone = new Error('gone');
     const check = () => {

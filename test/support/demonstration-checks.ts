@@ -42,10 +42,10 @@ export async function testDemonstrations(sizes: Demonstrations): Promise<void> {
   test('counter: reaches the expected number', async () => {
     for (const each of sizes.counters) await assertCounter(service, ...each);
   });
-  test('semaphore: each task runs once, as many at once as may', async () => {
+  test('semaphore: each task runs once, as many at once as allowed', async () => {
     for (const each of sizes.semaphores) await assertSemaphore(service, ...each);
   });
-  test('event: the text comes back to the code point', async () => {
+  test('event: the text comes back exactly', async () => {
     for (const each of sizes.events) await assertEvent(service, each);
   });
   test('pool: each item is hashed, failing items affect no other', async () => {

@@ -54,7 +54,7 @@ test('keys: every operation but health and documentation needs one', async () =>
   }
 });
 
-test('keys: without a right one nothing is stored', async (t) => {
+test('keys: without a valid one nothing is stored', async (t) => {
   const service = await startService(t, KEYED);
   const basic = { authorization: 'Basic secret-one' };
   for (const headers of [{}, WRONG, { 'x-api-key': 'secret' }, basic])
@@ -65,7 +65,7 @@ test('keys: without a right one nothing is stored', async (t) => {
   assert.equal(json.total, 2);
 });
 
-test('keys: without one a path does not tell whether it exists', async () => {
+test('keys: without one no answer reveals whether a path exists', async () => {
   for (const [method, path] of [
     ['GET', '/nowhere'],
     ['GET', '/notes/1'],
@@ -183,7 +183,7 @@ test('keys: without a file SIGHUP ends the process', async (t) => {
   assert.equal((await stop(command, 'SIGHUP')).signal, 'SIGHUP');
 });
 
-test('keys: a missing file rejects the start, without a database', async (t) => {
+test('keys: a missing file prevents the start and creates no database', async (t) => {
   const folder = temporaryFolder(t);
   const options = { apiKeysFile: join(folder, 'keys'), db: join(folder, 'notes.db') };
   await assert.rejects(

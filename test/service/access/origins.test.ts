@@ -37,12 +37,12 @@ test('origins: a write of another site is 403 and changes nothing', async (t) =>
   assert.deepEqual((await service.request('GET', '/notes')).json.items, [{ id: 1, ...NOTE }]);
 });
 
-test('origins: a write of the own site or of no browser is stored', async () => {
+test('origins: a write from the same site or no browser is stored', async () => {
   for (const headers of [{}, { origin: service.url }, { 'sec-fetch-site': 'none' }])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 201);
 });
 
-test('origins: the base URL names the own site and a host', async (t) => {
+test('origins: the base URL is the same site, and its host is accepted', async (t) => {
   const service = await startService(t, { baseUrl: 'https://notes.example/api' });
   const post = async (headers: Record<string, string>) =>
     (await service.request('POST', '/notes', { json: NOTE, headers })).status;
@@ -77,7 +77,7 @@ test('hosts: an absolute target overrides the host header', async () => {
     assert.equal((await exchangeLast(service, `GET ${target}`)).status, status, target);
 });
 
-test('hosts: a request without a host has no own site', async () => {
+test('hosts: a request without a host is never from the same site', async () => {
   const body = JSON.stringify(NOTE);
   for (const [head, status] of [
     ['POST /notes HTTP/1.0', 201],

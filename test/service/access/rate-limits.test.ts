@@ -24,7 +24,7 @@ test('rate limits: off by default, and not mentioned then', async (t) => {
   assert.deepEqual([headers.ratelimit, headers['ratelimit-policy']], [undefined, undefined]);
 });
 
-test('rate limits: answers tell what is left, then 429 except health', async (t) => {
+test('rate limits: answers say what is left, then 429, except health', async (t) => {
   const service = await startService(t, { rateLimit: 6 });
   const send = (method: string, path: string) =>
     service.request(method, path, method === 'POST' ? { json: NOTE } : {});

@@ -1,5 +1,5 @@
-// The client scripts that the README shows, as their users run them: with and without a key,
-// refused for a while, and behind a proxy whose service is not there.
+// The client scripts that the guide to testing clients lists, as their users run them: with and
+// without a key, refused for a while, and behind a proxy whose service is not there.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -132,7 +132,7 @@ describe('clients', { concurrency: true }, () => {
         });
         await assert.rejects(runClient(client, proxy), ({ code, stdout, stderr }) => {
           assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
-          const reason = `the answer has status ${status} and is none of the service`;
+          const reason = `the answer has status ${status} and is not from the service`;
           assert.equal(stderr, `${client.script}: ${reason}\n`);
           return true;
         });

@@ -1,21 +1,19 @@
 #!/usr/bin/env node
-// A client of the kind that is written in an hour, on the fetch of Node (18 or later) or a browser.
-// Take from it what you need. It asks the service at NOTES_URL, with the key in NOTES_KEY if there
-// is one.
+// A small client with the fetch of Node 18 or later, or of a browser. Copy what you need. It uses
+// the service at NOTES_URL, with the key in NOTES_KEY if there is one.
 const url = process.env.NOTES_URL ?? 'http://127.0.0.1:3000';
 const key = process.env.NOTES_KEY;
 const ATTEMPTS = 6;
 
 /**
- * What the service says when something is wrong. `slug` is the end of its type, by which programs
- * tell problems apart. Of an answer that is not the service's, but a proxy's on the way, only the
- * status is known.
+ * An error that the service reports. `slug` is the last segment of its type; programs distinguish
+ * problems by it. If a proxy has answered instead of the service, only the status is known.
  */
 class Problem extends Error {
   constructor(status, said) {
     const {
       type = 'about:blank',
-      detail = `the answer has status ${status} and is none of the service`,
+      detail = `the answer has status ${status} and is not from the service`,
       errors = [],
     } = said ?? {};
     super(detail);
@@ -24,7 +22,7 @@ class Problem extends Error {
   }
 }
 
-/** The JSON of an answer, undefined if it has none. */
+/** Resolves with the JSON of an answer; undefined if it has none. */
 async function jsonOf(answer) {
   const text = await answer.text();
   try {
@@ -51,8 +49,7 @@ async function call(method, path, record) {
     if (answer.status === 204) return undefined;
     const said = await jsonOf(answer);
     if (answer.ok && said !== undefined) return said;
-    // Asked too often, or too much is going on: the service says for how many seconds to stay away.
-    // A proxy may send a date.
+    // After a 429 or 503, the service says how many seconds to wait; a proxy may send a date.
     const later = answer.status === 429 || answer.status === 503;
     if (!later || attempt === ATTEMPTS) throw new Problem(answer.status, said);
     const seconds = Number(answer.headers.get('retry-after')) || 1;
@@ -60,7 +57,7 @@ async function call(method, path, record) {
   }
 }
 
-/** All records of a list, which comes in pages. */
+/** Yields all records of a list, page by page. */
 async function* all(path, limit = 2) {
   for (let offset = 0, total = 1; offset < total; offset += limit) {
     const page = await call('GET', `${path}?limit=${limit}&offset=${offset}`);
@@ -69,7 +66,7 @@ async function* all(path, limit = 2) {
   }
 }
 
-/** The problem with which `promise` rejects. */
+/** Resolves with the problem with which `promise` rejects. */
 async function problemOf(promise) {
   return promise.then(
     () => new Error('there should have been a problem'),
@@ -85,10 +82,9 @@ async function main() {
   }
   const [first, second] = made;
   const read = await call('GET', `/notes/${first.id}`);
-  if (read.body !== text) throw new Error('the text has changed on its way');
+  if (read.body !== text) throw new Error('the text came back changed');
 
-  // What was read goes back as a whole; members that the service does not take, such as the id, are
-  // no harm.
+  // Send the whole record back: the service ignores members that it does not know, such as the id.
   read.title = `${read.title} ✅`;
   await call('PUT', `/notes/${first.id}`, read);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A client of the kind that is written in an hour, with Python's own library alone. Take from it what you need.
+"""A small client with the standard library of Python. Copy what you need.
 
-It asks the service at NOTES_URL, with the key in NOTES_KEY if there is one.
+It uses the service at NOTES_URL, with the key in NOTES_KEY if there is one.
 """
 import json
 import os
@@ -16,14 +16,14 @@ ATTEMPTS = 6
 
 
 class Problem(Exception):
-    """What the service says when something is wrong. `slug` is the end of its type, by which programs tell them apart.
+    """An error that the service reports. `slug` is the last segment of its type; programs distinguish problems by it.
 
-    Of an answer that is not the service's, but a proxy's on the way, only the status is known.
+    If a proxy has answered instead of the service, only the status is known.
     """
 
     def __init__(self, status, said):
         said = said if isinstance(said, dict) else {}
-        super().__init__(said.get("detail", f"the answer has status {status} and is none of the service"))
+        super().__init__(said.get("detail", f"the answer has status {status} and is not from the service"))
         self.slug = said.get("type", "about:blank").rsplit("/", 1)[-1]
         self.errors = said.get("errors", [])
 
@@ -55,8 +55,7 @@ def call(method, path, record=None):
                     raise Problem(answer.status, said)
                 return said
         except urllib.error.HTTPError as error:
-            # Asked too often, or too much is going on: the service says for how many seconds to stay away. A proxy may
-            # send a date.
+            # After a 429 or 503, the service says how many seconds to wait. A proxy may send a date instead.
             if error.code not in (429, 503) or attempt == ATTEMPTS:
                 raise Problem(error.code, json_of(error)) from None
             seconds = error.headers.get("retry-after", "")
@@ -64,7 +63,7 @@ def call(method, path, record=None):
 
 
 def everything(path, limit=2):
-    """Yields all records of a list, which comes in pages."""
+    """Yields all records of a list, page by page."""
     offset, total = 0, 1
     while offset < total:
         page = call("GET", f"{path}?limit={limit}&offset={offset}")
@@ -73,7 +72,7 @@ def everything(path, limit=2):
 
 
 def problem_of(method, path, record=None):
-    """Returns the problem that a request is answered with."""
+    """Sends a request that must fail, and returns its problem."""
     try:
         call(method, path, record)
     except Problem as problem:
@@ -86,9 +85,9 @@ def main():
     titles = ["Shopping list 🛒", "Second", "Third", "Fourth", "Fifth"]
     first, second, *_ = [call("POST", "/notes", {"title": title, "body": text}) for title in titles]
     read = call("GET", f"/notes/{first['id']}")
-    assert read["body"] == text, "the text has changed on its way"
+    assert read["body"] == text, "the text came back changed"
 
-    # What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
+    # Send the whole record back: the service ignores members that it does not know, such as the id.
     read["title"] += " ✅"
     call("PUT", f"/notes/{first['id']}", read)
 
@@ -107,7 +106,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # Emoji go out whatever the terminal is said to understand.
+    # Print emoji even if the locale is not UTF-8.
     sys.stdout.reconfigure(encoding="utf-8")
     try:
         main()

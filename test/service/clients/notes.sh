@@ -1,17 +1,17 @@
 #!/bin/sh
-# A client of the kind that is written in an hour, in the shell with curl (7.66 or later). Take from it what you need.
-# It asks the service at NOTES_URL, with the key in NOTES_KEY if there is one.
+# A small client in the shell, with curl 7.66 or later. Copy what you need. It uses the service at NOTES_URL, with the
+# key in NOTES_KEY if there is one.
 set -eu
 url=${NOTES_URL:-http://127.0.0.1:3000}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# In a file, for what stands on a command line others can see.
+# The headers are in a file, because other users can see command lines.
 printf 'content-type: application/json\n' >"$work/headers"
 if [ -n "${NOTES_KEY:-}" ]; then printf 'authorization: Bearer %s\n' "$NOTES_KEY" >>"$work/headers"; fi
 
-# call METHOD PATH [JSON]: prints the body of the answer; leaves its status in the file `status`.
-# After 429 and 503 curl asks again, when `retry-after` says so.
+# call METHOD PATH [JSON]: prints the body of the answer and writes its status to the file `status`. After a 429 or 503,
+# curl retries when `retry-after` allows it.
 call() {
   if [ $# = 3 ]; then printf '%s' "$3" >"$work/body"; set -- "$1" "$2" --data-binary "@$work/body"; fi
   method=$1 path=$2
@@ -22,7 +22,7 @@ call() {
   echo
 }
 
-# expect STATUS METHOD PATH [JSON]: the same, and ends the script if the status is another one.
+# expect STATUS METHOD PATH [JSON]: does the same, and ends the script if the answer has another status.
 expect() {
   wanted=$1
   shift
@@ -35,14 +35,14 @@ expect() {
   fi
 }
 
-# Prints its argument as a string of JSON: backslashes, quotes, tabs and line ends are written as escapes.
+# Prints its argument as a JSON string, in which backslashes, quotes, tabs and line ends are escaped.
 json() {
   printf '"'
   printf '%s\n' "$1" | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }'
   printf '"'
 }
 
-# Every record begins with its id; every problem has its type, every list its total.
+# A record begins with its id, a problem with its type; a list ends with its total.
 id_of() { sed -n 's/^{"id":\([0-9]*\).*/\1/p'; }
 slug_of() { sed -n 's/^{"type":"[^"]*\/\([^"\/]*\)".*/\1/p'; }
 total_of() { sed -n 's/.*"total":\([0-9]*\)}$/\1/p'; }
@@ -58,7 +58,7 @@ expect 201 POST /notes "$(note Second)" >"$work/made"
 second=$(id_of <"$work/made")
 for title in Third Fourth Fifth; do expect 201 POST /notes "$(note "$title")" >/dev/null; done
 
-# What was read goes back as a whole; members that the service does not take, such as the id, are no harm.
+# Send the whole record back: the service ignores members that it does not know, such as the id.
 expect 200 GET "/notes/$first" >"$work/read"
 expect 200 PUT "/notes/$first" "$(sed 's/ 🛒"/ 🛒 ✅"/' "$work/read")" >/dev/null
 
@@ -73,11 +73,11 @@ expect 422 POST /notes '{"title":" ","body":"b"}' >"$work/refused"
 [ "$(slug_of <"$work/refused")" = validation-failed ]
 sed -n 's/.*"errors":\[{"field":"\([^"]*\)".*"detail":"\([^"]*\)"}\]}$/refused: \1 \2/p' "$work/refused"
 
-# Page by page, until all are had.
+# Read all notes, page by page.
 limit=2 offset=0 total=1
 while [ "$offset" -lt "$total" ]; do
   expect 200 GET "/notes?limit=$limit&offset=$offset" >"$work/page"
-  # A line for each record: no text can look like the beginning of one, for its quotes are written with a backslash.
+  # Put each record on its own line. No text can look like the start of a record, because its quotes are escaped.
   sed 's/{"id":/\
 &/g' "$work/page" | sed -n 's/^{"id":[0-9]*,"title":"\([^"]*\)".*/\1/p' >>"$work/titles"
   total=$(total_of <"$work/page")

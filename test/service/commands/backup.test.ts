@@ -1,4 +1,4 @@
-// `notes-server backup`: beside a service that is written to, and where it goes wrong.
+// `notes-server backup`: beside a service that writes, and how it fails.
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -74,7 +74,7 @@ test('backup: the target appears only when it is complete', async (t) => {
   assert.deepEqual(await checkFile(target), []);
 });
 
-test('backup: nothing is left after a break', async (t) => {
+test('backup: an interrupted one leaves nothing', async (t) => {
   const [file, target] = [await filledFile(t, 10), newFile(t)];
   await assert.rejects(
     backup(target, file, breakAt('backed up 100 %')),
@@ -164,7 +164,7 @@ test('backup: a folder that cannot be written', async (t) => {
   await assert.rejects(backup(missing, file), /cannot write \S+: the folder \S+ is missing$/);
 });
 
-test('backup: by a user who may only read, private', { skip: needsFile }, async (t) => {
+test('backup: private if its user may only read the database', { skip: needsFile }, async (t) => {
   const parts = unprivileged(t);
   if (!parts || process.getuid?.() !== 0) return skipLoudly(t, 'it takes two users');
   const db = await filledFile(t, 1);
@@ -214,7 +214,7 @@ test('backup: of a database that the user may not read', async (t) => {
   assertRefused(ending, 1, /^notes-server: cannot open the database \S+: permission denied\n$/);
 });
 
-test('backup: refuses what is no sound database of this program', async (t) => {
+test('backup: refuses all but sound databases of this program', async (t) => {
   const [foreign, half, damaged] = [newFile(t), newFile(t), await filledFile(t, 300)];
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
   const database = await openDatabase(t, half);

@@ -1,4 +1,4 @@
-// `notes-server copy`: between files and clusters, after a break, and where it is refused.
+// `notes-server copy`: between files and clusters, after an interruption, and when it is refused.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ test('copy: from a file to a cluster and back to a file', async (t) => {
 });
 
 for (const engine of ['file', 'cluster']) {
-  test(`copy: to a ${engine}, finished after a break`, async (t) => {
+  test(`copy: to a ${engine}, finished after an interruption`, async (t) => {
     const from = await filledFile(t, 1_100);
     const to = engine === 'file' ? newFile(t) : clusterAddress((await startStandIn(t)).nodes);
     await assert.rejects(
@@ -105,7 +105,7 @@ test('copy: the password of the cluster comes from a file', async (t) => {
   );
 });
 
-test('copy: what is no source or no target is refused', async (t) => {
+test('copy: an unusable source or target is refused', async (t) => {
   const [file, to, foreign, other] = [await filledFile(t, 1), newFile(t), newFile(t), newFile(t)];
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
   const database = await openDatabase(t, other);

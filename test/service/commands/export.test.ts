@@ -70,7 +70,7 @@ test('export: import and another export give the same bytes', async (t) => {
   await assertSound(db);
 });
 
-test('export: of one moment, whatever is written meanwhile', async (t) => {
+test('export: a snapshot, whatever is written meanwhile', async (t) => {
   const from = await filledFile(t, 1_100);
   const { request } = await startService(t, { db: from });
   const before = await exported(from);

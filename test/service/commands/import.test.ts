@@ -1,4 +1,4 @@
-// `notes-server import`: wrong lines, data that is there already, breaks, and the limits.
+// `notes-server import`: wrong lines, existing data, interruptions, and the limits.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -125,7 +125,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
 };
 
 for (const [what, [input, reason]] of Object.entries(WRONG)) {
-  test(`import: ${what} is refused, the right lines can follow`, async (t) => {
+  test(`import: ${what} is refused, and the correct lines then succeed`, async (t) => {
     const db = newFile(t);
     await assert.rejects(imported(db, input), (error: Error) => {
       assert.match(error.message, /^cannot import the input: /);
@@ -210,7 +210,7 @@ test('import: adds page by page, not all at the end', async (t) => {
   assert.ok(most < 1_500_000, `${most} bytes were read ahead`);
 });
 
-test('import: after a break no service starts, and another run finishes it', async (t) => {
+test('import: once interrupted, no service starts until another run finishes it', async (t) => {
   const [from, file, db] = [await filledFile(t, 2_000), newFile(t), await emptyFile(t)];
   await perform(['export', file, '--db', from]);
   const broken = perform(['import', file, '--db', db], { onProgress: breakAt('imported') });
@@ -224,7 +224,7 @@ test('import: after a break no service starts, and another run finishes it', asy
   await assertSound(db);
 });
 
-test('import: after a break only the same lines finish it', async (t) => {
+test('import: once interrupted, only the same lines finish it', async (t) => {
   const [db, lines] = [await emptyFile(t), linesOf([1, 2, 3])];
   await assert.rejects(imported(db, withoutEnd(lines) + TAGS), /line 6: name must not be blank/);
   for (const other of [linesOf([7]), linesOf([])]) {

@@ -132,7 +132,7 @@ for (const [flag, key, , first, second, isSwitch] of SAMPLES) {
   });
 }
 
-test('options: PORT and HOST where ours are not set or empty', () => {
+test('options: PORT and HOST count if ours are not set or empty', () => {
   const common = { PORT: '8080', HOST: '127.0.0.2' };
   const set = (environment: Record<string, string>, ...args: string[]) => {
     const { host, port } = options(args, environment);

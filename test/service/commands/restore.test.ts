@@ -1,4 +1,4 @@
-// `notes-server restore`: to a free place, over an existing database, and where it is refused.
+// `notes-server restore`: to a new file, over an existing database, and when it is refused.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -42,7 +42,7 @@ async function backupOf(t: TestContext, count: number): Promise<string> {
 const restore = (backup: string, db: string, parts?: PerformParts) =>
   perform(['restore', backup, '--db', db, '--force'], parts);
 
-test('restore: a free place gets the backup, and no id twice', async (t) => {
+test('restore: creates a missing database, and no id is assigned twice', async (t) => {
   const [backup, db] = [await backupOf(t, 300), newFile(t)];
   chmodSync(backup, 0o640);
   const before = contentsOf(dirname(backup));
@@ -152,7 +152,7 @@ test('restore: the old database is in place until the backup is complete', async
   assert.equal(await notesIn(db), 306);
 });
 
-test('restore: all is as before after a break', async (t) => {
+test('restore: an interrupted one changes nothing', async (t) => {
   const [backup, db] = [await backupOf(t, 10), await filledFile(t, 1)];
   const modeOf = (file: string) => [...readFileSync(file).subarray(18, 20)];
   assert.deepEqual(modeOf(db), WAL_MODE);
@@ -170,7 +170,7 @@ test('restore: leftovers of an ended process are removed', async (t) => {
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db.replaced-1']);
 });
 
-test('restore: refused where there is a log without its database', async (t) => {
+test('restore: refused if there is a log without its database', async (t) => {
   const backup = await backupOf(t, 10);
   for (const end of ['-wal', '-journal']) {
     const db = newFile(t);
@@ -214,7 +214,7 @@ test('restore: a missing, damaged or foreign backup is refused', async (t) => {
   assert.deepEqual(contentsOf(dirname(db)), before);
 });
 
-test('restore: all is as before on a full disk', async (t) => {
+test('restore: a full disk changes nothing', async (t) => {
   const folder = smallDisk(t);
   if (!folder) return skipLoudly(t, NO_MOUNT);
   const db = join(folder, 'notes.db');

@@ -43,7 +43,7 @@ test('problem pages: each has meaning, remedy and example', async (t) => {
   }
 });
 
-test('problem pages: JSON only where it is named and preferred', async () => {
+test('problem pages: JSON only if it is named and preferred', async () => {
   const [html, json] = ['text/html; charset=utf-8', 'application/json'];
   for (const [accepted, type] of [
     [undefined, html],

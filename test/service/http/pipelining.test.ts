@@ -104,7 +104,7 @@ test('pipelining: bodies of all kinds end where they should', async () => {
   assert.deepEqual(statuses, [200, 200, 415, 404, 200, 204, 201, 200]);
 });
 
-test('pipelining: answers before that to a malformed request', async () => {
+test('pipelining: earlier answers precede that to a malformed request', async () => {
   for (const bad of [
     'GET /no tes HTTP/1.1\r\n\r\n',
     'nonsense\r\n\r\n',
@@ -124,7 +124,7 @@ test('pipelining: answers before that to a malformed request', async () => {
   }
 });
 
-test('pipelining: answers before that to CONNECT', async () => {
+test('pipelining: earlier answers precede that to CONNECT', async () => {
   const { answer, closed } = await converse(
     service,
     requestText('GET /notes') + requestText('CONNECT b:443'),

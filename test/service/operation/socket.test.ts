@@ -41,7 +41,7 @@ test('socket: one that nobody listens on is replaced, another is not', async (t)
   assert.equal((await stop(command)).status, 0);
 });
 
-test('socket: another file stays, and the reason of a refusal is told', async (t) => {
+test('socket: any other file stays, and a refusal says why', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'notes.sock');
   writeFileSync(file, 'mine');

@@ -236,7 +236,7 @@ test('stop: connections that wait to be accepted are served', SOON, async (t) =>
   await closed;
 });
 
-test('stop: a request behind a long answer from before is answered', SOON, async (t) => {
+test('stop: a request behind an answer that began before is answered', SOON, async (t) => {
   const { server } = await startGated(t, { keepAliveTimeoutMs: 60_000 });
   const socket = await requestLarge(server);
   const closed = server.close();

@@ -38,7 +38,7 @@ test('processes: a failed start is reported once, and nothing remains', async (t
   );
 });
 
-test('processes: one numbering, and writes are visible in all at once', async () => {
+test('processes: share the ids, and see all writes at once', async () => {
   for (let count = 1; count <= 12; count += 1) {
     const made = await request(service.url, 'POST', '/notes', note(`n${count}`));
     assert.deepEqual([made.status, made.headers.location], [201, `/notes/${count}`]);
@@ -83,7 +83,7 @@ test('processes: health covers all of them', async (t) => {
   await until(async () => (await request(service.url, 'GET', '/health')).status === 200);
 });
 
-test('processes: one that hangs with the turn at writing loses it', {
+test('processes: one that hangs with the write lease loses it', {
   timeout: 30_000,
 }, async () => {
   // The process that wrote last keeps the turn.

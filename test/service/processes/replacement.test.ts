@@ -77,7 +77,7 @@ test('processes: one that gets SIGTERM ends in order and is replaced', async () 
   await replaced;
 });
 
-test('processes: new keys reach all, and a missing file keeps the old', async () => {
+test('processes: new keys reach all, a missing file keeps the old ones', async () => {
   writeFileSync(keys, 'new\n');
   const reloaded = message('keys reloaded');
   service.process.kill('SIGHUP');

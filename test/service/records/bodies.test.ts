@@ -67,14 +67,14 @@ test('bodies', async (t) => {
     }
   });
 
-  await t.test('media types: no matter where no body is read', async () => {
+  await t.test('media types: ignored if no body is read', async () => {
     const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip' };
     const parts = { headers, body: 'x' };
     assert.equal((await service.request('GET', '/notes', parts)).status, 200);
     assert.equal((await service.request('DELETE', '/notes/999', parts)).status, 404);
   });
 
-  await t.test('media types: accept refuses nobody', async () => {
+  await t.test('media types: no accept header is refused', async () => {
     for (const accept of ['text/html', 'application/json;q=0', 'nonsense', '']) {
       const found = await service.request('GET', '/notes', { headers: { accept } });
       const missing = await service.request('GET', '/notes/999', { headers: { accept } });
@@ -175,7 +175,7 @@ test('bodies', async (t) => {
     }
   });
 
-  await t.test('JSON: of members with one name the last counts', async () => {
+  await t.test('JSON: of several members with one name the last counts', async () => {
     const { json } = await post('{"title":1,"body":"a","title":"b","body":"c"}');
     assert.deepEqual([json.title, json.body], ['b', 'c']);
     assert.equal((await post('{"title":"a","body":"b","title":1}')).status, 422);

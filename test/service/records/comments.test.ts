@@ -37,7 +37,7 @@ test('comments', async (t) => {
     assert.equal((await service.request('GET', two)).json.total, 0);
   });
 
-  await t.test('comments: 404 names the note where the note is missing', async () => {
+  await t.test('comments: if the note is missing, the 404 names it', async () => {
     const { one, id } = await createTwo(service);
     const calls = [
       ['GET', ''],

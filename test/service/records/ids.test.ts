@@ -33,7 +33,7 @@ async function createSome(service: Service): Promise<[path: string, id: number][
 for (const collection of COLLECTIONS) {
   const { label, path } = collection;
 
-  test(`ids: of a ${label.toLowerCase()}: never given again, nor after restarts`, async (t) => {
+  test(`ids: of a ${label.toLowerCase()}: never reused, not even after restarts`, async (t) => {
     const first = await startService(t);
     await prepare(first, collection);
     assert.deepEqual([await create(first, collection), await create(first, collection)], [1, 2]);
@@ -57,7 +57,7 @@ for (const collection of COLLECTIONS) {
   });
 }
 
-test('ids: each collection counts alone, comments across notes', async (t) => {
+test('ids: each collection has its own, comments share theirs across notes', async (t) => {
   const first = await startService(t);
   assert.deepEqual(await createSome(first), [
     ['/notes', 1],

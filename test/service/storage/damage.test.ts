@@ -102,7 +102,7 @@ for (const byte of [0xff, 0x00]) {
   });
 }
 
-test('damage: with the end of the file cut off nothing is served', async (t) => {
+test('damage: nothing is served from a truncated file', async (t) => {
   const path = copyNotes(t);
   const service = await startService(t, { db: path });
   const file = readFileSync(path);

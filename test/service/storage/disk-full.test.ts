@@ -33,5 +33,5 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
   return { service, makeRoom: () => allow(1_000_000) };
 }
 
-test('full disk: writes are 503, reads go on, all works with room', async (t) =>
+test('full disk: writes are 503, reads go on, all works once there is room', async (t) =>
   runOutOfRoom(await withFewPages(t)));

@@ -9,10 +9,10 @@ import { controlDriver } from '../../support/failing-driver.ts';
 import { assertSound } from '../../support/stored-data.ts';
 import { CASES, failEachCall } from './failing-calls.ts';
 
-test('driver faults: at any call of a service, true answers', (t) =>
+test('driver faults: at any call of a service, its answers are true', (t) =>
   failEachCall(t, (call) => CASES[call % CASES.length] ?? assert.fail()));
 
-test('driver faults: at any call of a start, and the next works', async (t) => {
+test('driver faults: at any call of a start, and the next start works', async (t) => {
   const driver = controlDriver(t);
   let call = 0;
   let hasFailed = true;

@@ -60,7 +60,7 @@ test('threads: none without a valid demonstration', async (t) => {
   socket.destroy();
 });
 
-test('threads: a client that goes away gives them back', async (t) => {
+test('threads: a client that disconnects releases them', async (t) => {
   const release = holdCounters(t);
   const service = await startSmall(t);
   const [working, waiting] = await Promise.all([openSocket(service), openSocket(service)]);
@@ -96,13 +96,13 @@ test('threads: 503 when too many wait, or too long', async (t) => {
     assert.deepEqual([status, headers['retry-after']], [503, '1']);
   assert.deepEqual(
     refused.map(({ json }) => json.detail),
-    ['Too many demonstrations wait for threads.', 'There were no threads in time.'],
+    ['Too many demonstrations wait for threads.', 'No threads became free in time.'],
   );
   release();
   assert.deepEqual((await working).json, RIGHT);
 });
 
-test('threads: a stop lets work finish and refuses who waits', async (t) => {
+test('threads: a stop lets work finish and refuses waiting requests', async (t) => {
   const release = holdCounters(t);
   const service = await startSmall(t);
   const working = count(service);
