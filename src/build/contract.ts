@@ -101,26 +101,35 @@ function writeOperation(
   const pointer = `${pathPointer}/${method}`;
   const [item] = resolve(document, pathPointer);
   const [operation] = resolve(document, pointer);
-  const parameters = [
+  const all = [
     ...parametersOf(document, item.parameters, `${pathPointer}/parameters`),
     ...parametersOf(document, operation.parameters, `${pointer}/parameters`),
-  ].map(({ name, in: place, schema, pointer: at }) => {
-    // The service parses no other types.
-    if (schema.type !== 'integer' && schema.type !== 'string')
-      throw new Error(`the parameter ${name} of ${template} must be of type integer or string`);
-    return literal({
-      name: JSON.stringify(name),
-      in: JSON.stringify(place),
-      isInteger: JSON.stringify(schema.type === 'integer'),
-      default: JSON.stringify(schema.default),
-      validate: validators.expression('all', at),
+  ];
+  const parameters = all
+    .filter((each) => each.in !== 'header')
+    .map(({ name, in: place, schema, pointer: at }) => {
+      // The service parses no other types.
+      if (schema.type !== 'integer' && schema.type !== 'string')
+        throw new Error(`the parameter ${name} of ${template} must be of type integer or string`);
+      return literal({
+        name: JSON.stringify(name),
+        in: JSON.stringify(place),
+        isInteger: JSON.stringify(schema.type === 'integer'),
+        default: JSON.stringify(schema.default),
+        validate: validators.expression('all', at),
+      });
     });
-  });
+  const headers = all
+    .filter((each) => each.in === 'header')
+    .map(({ name, pointer: at }) =>
+      literal({ name: JSON.stringify(name), validate: validators.expression('first', at) }),
+    );
   return literal({
     id: JSON.stringify(operation.operationId),
     method: JSON.stringify(method.toUpperCase()),
     template: JSON.stringify(template),
     parameters: `[${parameters.join(', ')}]`,
+    headers: `[${headers.join(', ')}]`,
     body: operation.requestBody && writeBody(document, validators, `${pointer}/requestBody`),
   });
 }

@@ -8,10 +8,19 @@ import { type Operation, operations, type Parameter } from './generated.js';
 import { parsePathInteger, parseQueryInteger } from './parameters.ts';
 import { describeRule, describeViolations, findViolations } from './violations.ts';
 
+/** The parsed headers of a request, without those that were not sent. */
+export interface RequestHeaders {
+  readonly 'if-match'?: EntityTags;
+  readonly 'if-none-match'?: EntityTags;
+  /** Without its quotes. */
+  readonly 'idempotency-key'?: string;
+}
+
 /** A validated request: parameters by name, integers as numbers, defaults filled in. */
 export interface Input<Parameters, Content> {
   readonly parameters: Parameters;
   readonly body: Content;
+  readonly headers: RequestHeaders;
   readonly call: Call;
 }
 
@@ -20,7 +29,7 @@ export type Handler<Parameters, Content> = (
   input: Input<Parameters, Content>,
 ) => Reply | Promise<Reply>;
 
-const ENTITY_TAG_HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match']);
+const KEY_RULE = 'must have 1 to 128 letters, digits or any of ._~:+/=-, bare or in double quotes';
 
 /** How many violations a 422 lists: a small request must not cause a large answer. */
 const MAX_ERRORS = 20;
@@ -44,6 +53,7 @@ export function endpoint<Parameters = unknown, Content = unknown>(
     template,
     accepts: body && { types: body.types, maxLines },
     handle(call) {
+      const headers = readHeaders(operation, call);
       const violations: Violation[] = [];
       const parameters = checkParameters(operation, call, violations);
       const schema = call.format === 'lines' ? body?.lines : body;
@@ -51,7 +61,12 @@ export function endpoint<Parameters = unknown, Content = unknown>(
         violations.push(...findViolations(schema, call.body));
       if (violations.length > 0) throw validationFailed(violations);
       const content = body && withDefaults(call.body, body.defaults);
-      return handle({ parameters: parameters as Parameters, body: content as Content, call });
+      return handle({
+        parameters: parameters as Parameters,
+        body: content as Content,
+        headers,
+        call,
+      });
     },
   };
 }
@@ -72,28 +87,26 @@ function checkParameters(
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
   let position = 0;
   for (const parameter of parameters) {
-    const { name } = parameter;
-    if (parameter.in === 'header') {
-      values[name] = readHeader(parameter, call.headers);
-      continue;
-    }
     const sent =
-      parameter.in === 'path' ? [call.pathValues[position++] ?? ''] : (query?.getAll(name) ?? []);
-    values[name] = checkParameter(parameter, sent, violations);
+      parameter.in === 'path'
+        ? [call.pathValues[position++] ?? '']
+        : (query?.getAll(parameter.name) ?? []);
+    values[parameter.name] = checkParameter(parameter, sent, violations);
   }
   return values;
 }
 
-/** Returns the value of a header; undefined without it. Throws 400 if it is malformed. */
-function readHeader(
-  { name, validate }: Parameter,
-  headers: Call['headers'],
-): EntityTags | string | undefined {
-  const sent = headers[name];
-  if (sent === undefined) return undefined;
-  if (ENTITY_TAG_HEADERS.has(name)) return readEntityTags(name, String(sent));
-  if (validate(sent)) return String(sent);
-  throw new Problem('bad-request', `The header ${name} is malformed.`);
+/** Returns the values of the headers that were sent. Throws 400 if one is malformed. */
+function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
+  const values: Record<string, EntityTags | string> = {};
+  for (const { name, validate } of headers) {
+    const sent = call.headers[name];
+    if (sent === undefined) continue;
+    if (name !== 'idempotency-key') values[name] = readEntityTags(name, String(sent));
+    else if (validate(sent)) values[name] = String(sent).replaceAll('"', '');
+    else throw new Problem('bad-request', `The header ${name} ${KEY_RULE}.`);
+  }
+  return values;
 }
 
 function checkParameter(

@@ -17,7 +17,7 @@ export interface SchemaError {
 /** A parameter of an operation. */
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
+  readonly in: 'path' | 'query';
   /** Whether parameters.ts parses the text before it is validated. */
   readonly isInteger: boolean;
   readonly default?: number | string;
@@ -49,6 +49,8 @@ export interface Operation {
   readonly template: string;
   /** Path parameters first, in the order of the template. */
   readonly parameters: readonly Parameter[];
+  /** The headers that the operation reads; names in lower case. */
+  readonly headers: readonly Pick<Parameter, 'name' | 'validate'>[];
   readonly body?: Body;
 }
 

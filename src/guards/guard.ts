@@ -74,13 +74,13 @@ export function createGuard(options: GuardOptions): Guard {
   ): Promise<Admission> {
     const holder = keys && needsKey ? await identifyByKey(message, keys) : undefined;
     if (holder instanceof Problem) return { headers: cors, refusal: holder };
-    const key = holder?.number;
-    if (!isLimited || !limiter || rateLimit === undefined) return { headers: cors, key };
+    const sender = { client: holder?.digest, key: holder?.number };
+    if (!isLimited || !limiter || rateLimit === undefined) return { headers: cors, ...sender };
     const quota = await limiter.take(holder?.digest ?? clientNetwork(message, trustProxy));
     const headers = quotaHeaders(DEFAULT, rateLimit, quota);
     return quota.allowed
-      ? { headers: [...cors, ...headers], key }
-      : { headers: cors, key, refusal: tooMany('Too many requests.', quota, headers) };
+      ? { headers: [...cors, ...headers], ...sender }
+      : { headers: cors, ...sender, refusal: tooMany('Too many requests.', quota, headers) };
   }
 
   return function guard(message, segments) {

@@ -31,6 +31,7 @@ interface Exchange {
   readonly awaitsContinue: boolean;
   /** The headers of the guard, which every answer gets. */
   headers: readonly string[];
+  client: string | undefined;
   key: number | undefined;
   template: string | undefined;
 }
@@ -91,6 +92,7 @@ export class Dispatcher {
       response,
       awaitsContinue,
       headers: [],
+      client: undefined,
       key: undefined,
       template: undefined,
     };
@@ -127,14 +129,14 @@ export class Dispatcher {
     // Avoid `await` for a value that is not a promise: it would still cost time.
     const admission = admitted instanceof Promise ? await admitted : admitted;
     exchange.headers = admission.headers;
+    exchange.client = admission.client;
     exchange.key = admission.key;
     if (admission.refusal) throw admission.refusal; // 403, 401, 429
     if (admission.reply) return admission.reply;
     if (target.isServer) return SERVER_OPTIONS;
     const match = this.#options.router(target.segments);
     if (!match) throw new Problem('not-found', 'There is nothing at this path.'); // 404
-    const { template, allow } = match.pathItem;
-    exchange.template = template;
+    exchange.template = match.pathItem.template;
     if (message.method === 'OPTIONS') return optionsReply(match);
     const route = routeOf(match, message); // 405
     checkDeclaredLength(message, this.#options.bodyLimitBytes); // 413
@@ -196,7 +198,7 @@ export class Dispatcher {
   }
 
   #callOf(
-    { message, response }: Exchange,
+    { message, response, client }: Exchange,
     match: Match<Route>,
     target: Target,
     input: RequestBody,
@@ -206,6 +208,7 @@ export class Dispatcher {
       query: target.query,
       ...input,
       headers: message.headers,
+      client,
       ensureSendable: () => {
         if (response.destroyed) throw clientGone();
         this.#replies.ensureRoom();

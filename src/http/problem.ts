@@ -88,6 +88,13 @@ export const problemTypes = {
       'The member `errors` has an entry for each violated rule, up to 20: its location, the ' +
       'rule, and what it requires. Correct these and send the request again.',
   },
+  'idempotency-key-reused': {
+    status: 422,
+    meaning: 'Another request with a different body has already used this idempotency key.',
+    remedy:
+      'Send a new key with each new request. Repeat a key only with the body that it was ' +
+      'first sent with.',
+  },
   'too-many-requests': {
     status: 429,
     meaning:

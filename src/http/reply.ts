@@ -15,11 +15,21 @@ export interface Reply {
 }
 
 const JSON_HEADERS = ['content-type', 'application/json'];
+const JSON_LINES_HEADERS = ['content-type', 'application/x-ndjson'];
 const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
 
 /** Returns a reply whose body is `json`, a JSON text. */
 export function jsonReply(status: number, json: string, headers?: readonly string[]): Reply {
   return { status, headers: headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS, body: json };
+}
+
+/** Returns a reply whose body has each of `lines`, JSON texts, as a line. */
+export function jsonLinesReply(
+  status: number,
+  lines: readonly string[],
+  headers: readonly string[],
+): Reply {
+  return { status, headers: [...JSON_LINES_HEADERS, ...headers], body: `${lines.join('\n')}\n` };
 }
 
 /** Returns a reply whose body is plain text. */

@@ -16,6 +16,8 @@ export interface Call {
   /** The body as it was sent; empty where the route takes none. */
   readonly bytes: Buffer;
   readonly headers: IncomingHttpHeaders;
+  /** As in {@link Admission}. */
+  readonly client: string | undefined;
   /**
    * Throws if a large reply could not be sent now: ClientGone if the client has disconnected, and
    * service-unavailable if there is no memory for it.
@@ -43,6 +45,8 @@ export interface Sender {
 /** What a guard decides. `headers` (flat: name, value, name, value) go with any answer. */
 export interface Admission {
   readonly headers: readonly string[];
+  /** Identifies the client's key without revealing it; undefined as `key`. */
+  readonly client?: string | undefined;
   /** The number of the client's key; undefined if none is required or accepted. */
   readonly key?: number | undefined;
   /** The problem that refuses the request. */

@@ -40,6 +40,14 @@ export function columnsOf({ fields, owner }: Resource): readonly string[] {
   return owner ? [owner.column, ...Object.keys(fields)] : Object.keys(fields);
 }
 
+/** Returns the values of the fields, in order; null for a member that is missing. */
+export function patchOf(
+  { fields }: Resource,
+  members: Readonly<Record<string, unknown>>,
+): readonly (FieldValue | null)[] {
+  return Object.keys(fields).map((name) => (members[name] ?? null) as FieldValue | null);
+}
+
 /** Returns the values of the fields, in order, with defaults. Members must fit the contract. */
 export function valuesOf(
   { fields }: Resource,

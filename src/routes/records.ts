@@ -1,11 +1,25 @@
-// The operations on the records of a resource: list, create, read, replace and delete.
+// The operations on the records of a resource: list, create, read, replace, patch and delete.
+import { createHash, hash } from 'node:crypto';
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
-import { jsonReply, type Reply } from '../http/reply.ts';
-import type { Route } from '../http/route.ts';
-import { type Resource, valuesOf } from '../resources/resource.ts';
+import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
+import type { Call, Route } from '../http/route.ts';
+import { patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import { type Condition, satisfies } from '../storage/condition.ts';
 import { recordText } from '../storage/record-text.ts';
+import type { Created, Once, Stored } from '../storage/record-writes.ts';
 import type { Table } from '../storage/table.ts';
+import type { Values } from '../storage/writer.ts';
+import {
+  checkRead,
+  knownCondition,
+  preconditionFailed,
+  stateHeaders,
+  writeCondition,
+} from './preconditions.ts';
+
+/** The header of an answer that an earlier request has got. */
+const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** The query of a list. */
 interface PageQuery {
@@ -28,9 +42,10 @@ export function recordRoutes(
   const recordPath = `${path}/{${idParameter}}`;
   return [
     endpoint<PageQuery & Ids>('GET', path, (input) => records.list(input)),
-    endpoint<Ids, Members>('POST', path, (input) => records.create(input)),
+    endpoint<Ids, Members | readonly Members[]>('POST', path, (input) => records.create(input)),
     endpoint<Ids>('GET', recordPath, (input) => records.read(input)),
     endpoint<Ids, Members>('PUT', recordPath, (input) => records.replace(input)),
+    endpoint<Ids, Members>('PATCH', recordPath, (input) => records.patch(input)),
     endpoint<Ids>('DELETE', recordPath, (input) => records.remove(input)),
   ];
 }
@@ -49,46 +64,117 @@ class Records {
     this.#basePath = basePath;
   }
 
-  async list({ parameters, call }: Input<PageQuery & Ids, unknown>): Promise<Reply> {
+  async list({ parameters, headers, call }: Input<PageQuery & Ids, unknown>): Promise<Reply> {
     const { limit, offset } = parameters;
-    const ownerId = this.#ownerId(parameters);
-    const page = await this.#table.page(limit, offset, ownerId, call.ensureSendable);
+    const page = await this.#table.page({
+      limit,
+      offset,
+      owner: this.#ownerId(parameters),
+      known: knownCondition(headers),
+      check: call.ensureSendable,
+    });
     if (!page) throw this.#ownerNotFound(call.pathValues);
-    const { items, total } = page;
+    const { items, total, tag } = page;
+    const unchanged = checkRead(headers, tag);
+    if (unchanged) return unchanged;
     return jsonReply(
       200,
       `{"items":${items},"limit":${limit},"offset":${offset},"total":${total}}`,
+      stateHeaders(tag),
     );
   }
 
-  async create({ parameters, body, call }: Input<Ids, Members>): Promise<Reply> {
-    const values = valuesOf(this.#resource, body);
+  create(input: Input<Ids, Members | readonly Members[]>): Promise<Reply> {
+    const { body } = input;
+    return body instanceof Array ? this.#createAll(input, body) : this.#createOne(input, body);
+  }
+
+  async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {
+    const values = valuesOf(this.#resource, members);
+    const { id, tag, replayHeaders } = await this.#store(input, [values]);
+    const text = recordText(this.#resource, id, this.#ownerId(input.parameters), values);
+    const location = ['location', `${this.#collectionPath(input.parameters)}/${id}`];
+    return jsonReply(201, text, [...location, ...stateHeaders(tag), ...replayHeaders]);
+  }
+
+  async #createAll(input: Input<Ids, unknown>, lines: readonly Members[]): Promise<Reply> {
+    const records = lines.map((members) => valuesOf(this.#resource, members));
+    const { id, replayHeaders } = await this.#store(input, records);
+    const ownerId = this.#ownerId(input.parameters);
+    const texts = records.map((values, index) =>
+      recordText(this.#resource, id + index, ownerId, values),
+    );
+    const location = ['location', this.#collectionPath(input.parameters)];
+    return jsonLinesReply(201, texts, [...location, ...replayHeaders]);
+  }
+
+  /** Stores the records, unless a request with the same key has; throws 404 or 422. */
+  async #store(
+    { parameters, headers, call }: Input<Ids, unknown>,
+    records: readonly Values[],
+  ): Promise<Created & { readonly replayHeaders: readonly string[] }> {
     const ownerId = this.#ownerId(parameters);
-    const id = await this.#table.create(values, ownerId);
-    if (id === undefined) throw this.#ownerNotFound(call.pathValues);
-    const location = `${this.#basePath}${fillTemplate(this.#resource.path, parameters)}/${id}`;
-    return jsonReply(201, recordText(this.#resource, id, ownerId, values), ['location', location]);
+    const key = headers['idempotency-key'];
+    if (key === undefined) {
+      const created = await this.#table.create(records, ownerId);
+      if (!created) throw this.#ownerNotFound(call.pathValues);
+      return { ...created, replayHeaders: [] };
+    }
+    const once = onceOf(key, this.#collectionPath(parameters), call);
+    const created = await this.#table.createOnce(records, once, ownerId);
+    if (!created) throw this.#ownerNotFound(call.pathValues);
+    if (created.fingerprint !== once.fingerprint) throw keyReused();
+    return { ...created, replayHeaders: created.isReplay ? REPLAYED : [] };
   }
 
-  async read({ parameters, call }: Input<Ids, unknown>): Promise<Reply> {
-    const record = await this.#table.read(this.#id(parameters), this.#ownerId(parameters));
-    if (record === undefined) throw await this.#notFound(parameters, call.pathValues);
-    return jsonReply(200, record);
+  async read({ parameters, headers, call }: Input<Ids, unknown>): Promise<Reply> {
+    const record = await this.#find(parameters);
+    if (!record) throw await this.#notFound(parameters, call);
+    return checkRead(headers, record.tag) ?? recordReply(record);
   }
 
-  async replace({ parameters, body, call }: Input<Ids, Members>): Promise<Reply> {
+  async replace({ parameters, headers, body, call }: Input<Ids, Members>): Promise<Reply> {
     const id = this.#id(parameters);
     const ownerId = this.#ownerId(parameters);
     const values = valuesOf(this.#resource, body);
-    const isReplaced = await this.#table.replace(id, values, ownerId);
-    if (!isReplaced) throw await this.#notFound(parameters, call.pathValues);
-    return jsonReply(200, recordText(this.#resource, id, ownerId, values));
+    const condition = writeCondition(headers);
+    const tag = await this.#table.replace(id, values, ownerId, condition);
+    if (tag === undefined) throw await this.#refusal(parameters, condition, call);
+    return recordReply({ text: recordText(this.#resource, id, ownerId, values), tag });
   }
 
-  async remove({ parameters, call }: Input<Ids, unknown>): Promise<Reply> {
-    const isRemoved = await this.#table.remove(this.#id(parameters), this.#ownerId(parameters));
-    if (!isRemoved) throw await this.#notFound(parameters, call.pathValues);
+  async patch({ parameters, headers, body, call }: Input<Ids, Members>): Promise<Reply> {
+    const values = patchOf(this.#resource, body);
+    const condition = writeCondition(headers);
+    const isEmpty = values.every((value) => value === null);
+    const record = isEmpty
+      ? await this.#find(parameters)
+      : await this.#table.patch(this.#id(parameters), values, this.#ownerId(parameters), condition);
+    if (!record) throw await this.#refusal(parameters, condition, call);
+    if (isEmpty && !satisfies(condition, record.tag)) throw preconditionFailed(record.tag);
+    return recordReply(record);
+  }
+
+  async remove({ parameters, headers, call }: Input<Ids, unknown>): Promise<Reply> {
+    const condition = writeCondition(headers);
+    const [id, ownerId] = [this.#id(parameters), this.#ownerId(parameters)];
+    const isRemoved = await this.#table.remove(id, ownerId, condition);
+    if (!isRemoved) throw await this.#refusal(parameters, condition, call);
     return { status: 204 };
+  }
+
+  #find(ids: Ids): Promise<Stored | undefined> {
+    return this.#table.read(this.#id(ids), this.#ownerId(ids));
+  }
+
+  /** Resolves with the reason why a write found no record that satisfies its condition. */
+  async #refusal(ids: Ids, condition: Condition, call: Call): Promise<Problem> {
+    const record = condition === null ? undefined : await this.#find(ids);
+    return record ? preconditionFailed(record.tag) : this.#notFound(ids, call);
+  }
+
+  #collectionPath(ids: Ids): string {
+    return `${this.#basePath}${fillTemplate(this.#resource.path, ids)}`;
   }
 
   #id(ids: Ids): number {
@@ -107,11 +193,30 @@ class Records {
   }
 
   /** Resolves with the 404 for a missing record, or for its owner if that is missing too. */
-  async #notFound(ids: Ids, sent: readonly string[]): Promise<Problem> {
+  async #notFound(ids: Ids, { pathValues }: Call): Promise<Problem> {
     const owner = this.#ownerTable && (await this.#ownerTable.read(this.#ownerId(ids) ?? 0));
     const isOrphan = this.#ownerTable !== undefined && owner === undefined;
-    return isOrphan ? this.#ownerNotFound(sent) : notFound(this.#resource.label, sent.at(-1));
+    return isOrphan
+      ? this.#ownerNotFound(pathValues)
+      : notFound(this.#resource.label, pathValues.at(-1));
   }
+}
+
+function recordReply({ text, tag }: Stored): Reply {
+  return jsonReply(200, text, stateHeaders(tag));
+}
+
+/** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
+function onceOf(key: string, path: string, { client = '', format, bytes }: Call): Once {
+  return {
+    key: hash('sha256', JSON.stringify([client, path, key]), 'base64url'),
+    fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
+  };
+}
+
+function keyReused(): Problem {
+  const detail = 'This idempotency key was used before, with a different body.';
+  return new Problem('idempotency-key-reused', detail);
 }
 
 function notFound(label: string, sent: string | undefined): Problem {

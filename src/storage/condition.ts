@@ -19,6 +19,11 @@ export function isNoneOf(tags: readonly string[]): string {
   return `!${isOneOf(tags)}`;
 }
 
+/** Whether `tag` satisfies `condition`. */
+export function satisfies(condition: Condition, tag: string): boolean {
+  return condition === null || condition.includes(`,${tag},`) === !condition.startsWith('!');
+}
+
 /** Returns the SQL that tests whether `tag` satisfies `condition`, both SQL. */
 export function satisfiesSql(condition: string, tag: string): string {
   const isListed = `instr(${condition}, ',' || ${tag} || ',') > 0`;
