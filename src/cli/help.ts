@@ -7,7 +7,7 @@ import { optionsHelp, VERSION_FLAG } from './options.ts';
 /** A line of --help. */
 type Row = readonly [left: string, right: string];
 
-/** Returns the text of --help, of a sub-command if it is named. Throws UsageError. */
+/** Returns the text of --help for `command`, or for the service. Throws UsageError. */
 export function helpText(command?: string): string {
   return command === undefined ? serviceHelp() : commandHelp(findCommand(command));
 }
@@ -32,21 +32,21 @@ Options:
 ${formatRows(options)}
 
 Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
-separated by commas. PORT and HOST count where NOTES_PORT and NOTES_HOST are not set. The keys in NOTES_API_KEYS,
-separated by commas, count in addition to those of the file; clients send
-"authorization: Bearer KEY". The log warns of other variables that begin with NOTES_.
+separated by commas. PORT and HOST apply if NOTES_PORT and NOTES_HOST are not set. Keys in NOTES_API_KEYS, separated
+by commas, are valid in addition to those in the file; clients send "authorization: Bearer KEY". The log
+warns of other variables that begin with NOTES_.
 
 A cluster of rqlite nodes is --db rqlite://HOST:PORT,HOST:PORT (rqlites: over TLS) with ?level=linearizable
-(the default) or weak and &user=NAME, whose password is NOTES_DB_PASSWORD or in --db-password-file.
+(the default) or weak and &user=NAME, whose password is in NOTES_DB_PASSWORD or --db-password-file.
 
 The guides are at /docs of a running service; /docs/guides/deployment has examples for systemd, nginx, Caddy
 and containers.
 `;
 }
 
-function commandHelp({ name, words, flags, help, example }: SubCommand): string {
+function commandHelp({ name, argument, flags, help, example }: SubCommand): string {
   const usages = flags.map((flag) => (flag.required ? usageOf(flag) : `[${usageOf(flag)}]`));
-  return `Usage: notes-server ${[name, words, ...usages].filter(Boolean).join(' ')}
+  return `Usage: notes-server ${[name, argument, ...usages].filter(Boolean).join(' ')}
 
 ${help.replace(/^./, (first) => first.toUpperCase())}.
 

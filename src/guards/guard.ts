@@ -27,9 +27,11 @@ export interface GuardOptions {
 /** The paths of one segment that neither require a key nor count towards a rate limit. */
 const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 
-/** What requires no key: the paths `OPEN` (one segment), and `OPEN_BELOW` with all paths below. */
-const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
-const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
+/** The paths of one segment that require no key. */
+const KEYLESS_PATHS: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
+
+/** The first segments that make a path require no key. */
+const KEYLESS_ROOTS: ReadonlySet<string> = new Set(['docs', 'problems']);
 
 /** The names of the limiters, which answers show. */
 const DEFAULT = 'default';
@@ -93,7 +95,8 @@ export function createGuard(options: GuardOptions): Guard {
     if (preflight) return { headers: cors, reply: preflight };
     const [first = ''] = path;
     const isSingle = path.length === 1;
-    const needsKey = keys !== undefined && !(isSingle && OPEN.has(first)) && !OPEN_BELOW.has(first);
+    const isKeyless = KEYLESS_ROOTS.has(first) || (isSingle && KEYLESS_PATHS.has(first));
+    const needsKey = keys !== undefined && !isKeyless;
     const isLimited = limiter !== undefined && !(isSingle && UNLIMITED.has(first));
     return needsKey || isLimited ? admit(message, cors, needsKey, isLimited) : { headers: cors };
   };

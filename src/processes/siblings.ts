@@ -37,7 +37,7 @@ export function join(
   let metrics: () => Promise<Snapshot> = async () => [];
   const supervisor = new Channel<SupervisorFunctions>(port, {
     ...functions,
-    leaseWanted: () => lease.wanted(),
+    leaseWanted: () => lease.onWanted(),
     ping: () => database?.ping(),
     metrics: () => metrics(),
   } satisfies Record<keyof MemberFunctions, unknown>);
@@ -75,7 +75,7 @@ export function join(
 function withLease(database: Database, lease: WriteLease): Database {
   return {
     ...database,
-    // An error of the lease makes `transact` reject.
+    // Ignores an error of the lease, because `transact` will reject with one.
     writable: () => lease.acquire().catch(() => {}),
     transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
     // The last connection to close checkpoints the log. If two processes closed at the same time,

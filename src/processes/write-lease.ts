@@ -38,7 +38,7 @@ export class WriteLease {
   }
 
   /** Notes that another process waits for the lease. */
-  wanted(): void {
+  onWanted(): void {
     // The lease may have been released while the message was on its way.
     if (this.#state === 'none') return;
     this.#isWanted = true;
@@ -51,7 +51,7 @@ export class WriteLease {
       this.#state = 'none';
       throw error;
     });
-    // `wanted` may have been called before this function resumes.
+    // `onWanted` may have been called before this function resumes.
     this.#isWanted ||= othersWait;
     this.#state = 'held';
     // If nothing uses it in this iteration, release it to a process that waits.

@@ -114,7 +114,7 @@ test('lease: released when others wait, after running work', async () => {
   const done = lease.use(work);
   grant(false);
   await until(hasBegun);
-  lease.wanted();
+  lease.onWanted();
   assert.deepEqual(calls, ['acquire']);
   end();
   await done;
@@ -130,8 +130,8 @@ test('lease: released when others wait, after running work', async () => {
   const kept = lease.use(async () => {});
   grant(false);
   await kept;
-  lease.wanted();
-  lease.wanted();
+  lease.onWanted();
+  lease.onWanted();
   assert.deepEqual(calls.slice(4), ['acquire', 'release']);
 });
 
@@ -146,7 +146,7 @@ test('lease: failed work releases it and rejects', async () => {
 
 test('lease: a late notice does not cost the next grant', async () => {
   const { calls, lease, grant } = clientLease();
-  lease.wanted();
+  lease.onWanted();
   const done = lease.use(async () => {});
   grant(false);
   await done;
@@ -159,7 +159,7 @@ test('lease: a notice that arrives with the grant counts', async () => {
   const done = lease.use(work);
   grant(false);
   // Node delivers all messages of a read before the code that awaits the first one continues.
-  lease.wanted();
+  lease.onWanted();
   await until(hasBegun);
   end();
   await done;

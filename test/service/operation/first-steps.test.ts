@@ -30,7 +30,7 @@ test('first steps: for each kind of service', () => {
   const note = `curl ${NOTE} ${URL}/notes`;
   assert.deepEqual(steps(URL, '--db', ':memory:'), [
     `${URL}/docs`,
-    'in memory, lost at the stop',
+    'in memory, lost when the service stops',
     note,
     'Ctrl-C',
   ]);
