@@ -36,9 +36,9 @@ export type Command =
 /** A sub-command. */
 export interface SubCommand {
   readonly name: string;
-  /** Its arguments other than flags, as its usage shows them; empty if there are none. */
-  readonly words: string;
-  /** All possible words, if they are few; otherwise a word is a file. */
+  /** Its argument other than flags, as its usage shows it; empty if there is none. */
+  readonly argument: string;
+  /** All possible arguments, if they are few; otherwise the argument is a file. */
   readonly choices?: readonly string[];
   readonly flags: readonly Flag[];
   /** One line of --help. */
@@ -62,7 +62,7 @@ const REQUIRED_DB = { value: 'DB', required: true } as const;
 export const SUB_COMMANDS: readonly SubCommand[] = [
   {
     name: 'check',
-    words: 'FILE',
+    argument: 'FILE',
     flags: [],
     help: 'check a database for damage without changing it; a service may be using it',
     example: 'check notes.db',
@@ -70,7 +70,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
   {
     name: 'backup',
-    words: 'TARGET',
+    argument: 'TARGET',
     flags: [DB],
     help: 'copy a database to another file; a service may be using it',
     example: 'backup notes-backup.db --db notes.db',
@@ -78,7 +78,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
   {
     name: 'restore',
-    words: 'BACKUP',
+    argument: 'BACKUP',
     flags: [DB, { flag: 'force', help: 'replace an existing database, which is kept' }],
     help: 'restore a backup while no service is running; with --force, set the old database aside',
     example: 'restore notes-backup.db --db notes.db',
@@ -86,7 +86,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
   {
     name: 'export',
-    words: '[FILE]',
+    argument: '[FILE]',
     flags: [ANY_DB, OPTIONS.dbPasswordFile],
     help: 'write all data as JSON lines to FILE or standard output; a service may be using it',
     example: 'export notes.jsonl --db notes.db',
@@ -94,7 +94,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
   {
     name: 'import',
-    words: '[FILE]',
+    argument: '[FILE]',
     flags: [ANY_DB, OPTIONS.dbPasswordFile],
     help: 'add exported data from FILE or standard input; no service may be using the database',
     example: 'import notes.jsonl --db notes.db',
@@ -102,7 +102,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
   {
     name: 'copy',
-    words: '',
+    argument: '',
     flags: [
       { ...REQUIRED_DB, flag: 'from', help: 'the database to read, a SQLite file or a cluster' },
       { ...REQUIRED_DB, flag: 'to', help: 'the empty database to fill; a file is created' },
@@ -114,7 +114,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
   {
     name: 'completion',
-    words: SHELLS.join('|'),
+    argument: SHELLS.join('|'),
     choices: SHELLS,
     flags: [],
     help: 'print a script that completes commands and options in a shell',
@@ -123,7 +123,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
   {
     name: 'help',
-    words: '[COMMAND]',
+    argument: '[COMMAND]',
     get choices() {
       return COMMAND_NAMES;
     },
@@ -141,7 +141,7 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
   const [first, ...others] = args;
   if (first === undefined || first.startsWith('-')) return parseService(args, environment);
   const command = findCommand(first);
-  const input = parseArguments(others, command.flags, command.words !== '');
+  const input = parseArguments(others, command.flags, command.argument !== '');
   return input.flags.help
     ? { kind: 'help', command: command.name }
     : command.parse(input, environment);

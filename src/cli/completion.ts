@@ -29,11 +29,11 @@ function wordsOf(flags: readonly Flag[]): string {
   return flags.map(({ flag }) => `--${flag}`).join(' ');
 }
 
-function takesFile({ words, choices }: SubCommand): boolean {
-  return words !== '' && choices === undefined;
+function takesFile({ argument, choices }: SubCommand): boolean {
+  return argument !== '' && choices === undefined;
 }
 
-/** Files are what bash itself completes if a script has nothing to offer (`-o default`). */
+/** Where the script offers nothing, bash itself completes files (`-o default`). */
 function bashScript(): string {
   const withChoices = SERVICE_FLAGS.filter(({ choices }) => choices);
   const others = SERVICE_FLAGS.filter(
@@ -81,9 +81,9 @@ function pattern(flags: readonly Flag[]): string {
 function zshScript(): string {
   const described = SUB_COMMANDS.map(({ name, help }) => `    ${quoted(`${name}:${help}`)}`);
   const commands = SUB_COMMANDS.map((command) => {
-    const { name, words, choices } = command;
+    const { name, argument, choices } = command;
     const action = choices ? `(${choices.join(' ')})` : '_files';
-    const word = words === '' ? [] : [quoted(`1:argument:${action}`)];
+    const word = argument === '' ? [] : [quoted(`1:argument:${action}`)];
     return `    ${name}) _arguments ${[...flagsOf(command).map(zshFlag), ...word].join(' ')} ;;`;
   });
   return `#compdef notes-server
@@ -146,7 +146,7 @@ function fishFlag({ flag, short, value, choices, help }: Flag): string {
   return `-l ${flag}${short ? ` -s ${short}` : ''}${argument}${values} -d ${quoted(help)}`;
 }
 
-/** Quotes a text without quotes and backslashes at its end, for zsh and fish. */
+/** Quotes a text, which must not end with a backslash, for zsh and fish. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -6,7 +6,7 @@ import type { Options } from './options.ts';
 /** Returns four lines: the documentation, the data, a first request, and how to stop. */
 export function firstSteps(options: Options, address: string): string {
   const { baseUrl, db, socket } = options;
-  const [at, base] =
+  const [socketFlag, base] =
     socket === undefined ? ['', address] : [unixSocket(socket), 'http://localhost'];
   const docs =
     socket === undefined || baseUrl !== undefined
@@ -23,7 +23,7 @@ export function firstSteps(options: Options, address: string): string {
   return [
     `docs  ${docs}`,
     `data  ${data}`,
-    `try   curl ${at}${key}${note} ${base}/notes`,
+    `try   curl ${socketFlag}${key}${note} ${base}/notes`,
     'stop  Ctrl-C',
   ]
     .map((line) => `  ${escapeControls(line)}\n`)

@@ -7,7 +7,7 @@ import { optionsHelp, VERSION_FLAG } from './options.ts';
 /** A line of --help. */
 type Row = readonly [left: string, right: string];
 
-/** Returns the text of --help, of a sub-command if it is named. Throws UsageError. */
+/** Returns the text of --help for `command`, or for the service. Throws UsageError. */
 export function helpText(command?: string): string {
   return command === undefined ? serviceHelp() : commandHelp(findCommand(command));
 }
@@ -45,9 +45,9 @@ and containers.
 `;
 }
 
-function commandHelp({ name, words, flags, help, example }: SubCommand): string {
+function commandHelp({ name, argument, flags, help, example }: SubCommand): string {
   const usages = flags.map((flag) => (flag.required ? usageOf(flag) : `[${usageOf(flag)}]`));
-  return `Usage: notes-server ${[name, words, ...usages].filter(Boolean).join(' ')}
+  return `Usage: notes-server ${[name, argument, ...usages].filter(Boolean).join(' ')}
 
 ${help.replace(/^./, (first) => first.toUpperCase())}.
 

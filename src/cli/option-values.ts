@@ -1,5 +1,5 @@
-// Parsers for the values of options. Each parses the text of a value that is set, or throws
-// UsageError. `name` is its source: the flag, such as `--port`, or a variable, such as `NOTES_PORT`.
+// Parsers for the values of options. Each parses the text of a value, or throws a UsageError that
+// states its source `name`: a flag such as `--port`, or a variable such as `NOTES_PORT`.
 import { availableParallelism } from 'node:os';
 import { type Location, parseLocation } from '../storage/location.ts';
 import { UsageError } from './arguments.ts';
@@ -35,7 +35,7 @@ export function parseOrigins(text: string, name: string): string[] {
   return origins;
 }
 
-/** Returns a parser of whole numbers from `min` to `max`; messages name an `alternative` to them. */
+/** Returns a parser of whole numbers from `min` to `max`; its errors also offer `alternative`. */
 export function integer(min: number, max: number, alternative?: string): Parser<number> {
   return (text, name) => {
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;

@@ -28,9 +28,9 @@ import { suggestion } from './suggestion.ts';
  */
 interface Declaration extends Flag {
   readonly default?: string;
-  /** A variable in common use that counts if NOTES_FLAG is not set. */
+  /** A variable in common use that applies if NOTES_FLAG is not set. */
   readonly variable?: string;
-  /** Whether it makes sense only for the command. */
+  /** Whether only the command has it, not the library. */
   readonly commandOnly?: boolean;
   /**
    * Parses the text from the flag or variable `name`, or the default. Not called if there is none.
@@ -217,7 +217,7 @@ export interface Options extends Omit<Parsed, 'rateLimit'> {
   /** The keys in the environment; a file may contain more. */
   readonly apiKeys: readonly string[];
   readonly dbPassword: string | undefined;
-  /** For this process. */
+  /** The share of this process. */
   readonly maxThreads: number;
 }
 
@@ -233,7 +233,7 @@ export function parseOptions(
   if (flags.help) return 'help';
   if (flags.version) return 'version';
   const entries = DECLARATIONS.map(([key, declaration]) => {
-    const { text, name } = find(declaration, flags[declaration.flag], environment);
+    const { text, name } = lookUp(declaration, flags[declaration.flag], environment);
     return [key, text === undefined ? undefined : declaration.parse(text, name)];
   });
   const parsed = Object.fromEntries(entries) as Parsed;
@@ -244,7 +244,7 @@ export function parseOptions(
 
 /** Returns the database of the flag `--db`, the environment or the default. Throws UsageError. */
 export function databaseNamed(flag: string | undefined, environment: NodeJS.ProcessEnv): Location {
-  const { text, name } = find(OPTIONS.db, flag, environment);
+  const { text, name } = lookUp(OPTIONS.db, flag, environment);
   return parseDatabase(text ?? '', name);
 }
 
@@ -290,7 +290,7 @@ export function passwordSource(
   flag: string | undefined,
   environment: NodeJS.ProcessEnv,
 ): Pick<Options, 'dbPassword' | 'dbPasswordFile'> {
-  const { text: file } = find(OPTIONS.dbPasswordFile, flag, environment);
+  const { text: file } = lookUp(OPTIONS.dbPasswordFile, flag, environment);
   const { NOTES_DB_PASSWORD: password } = environment;
   if (file !== undefined && (file === '' || password)) {
     throw new UsageError(
@@ -334,8 +334,8 @@ function keysIn(text: string): readonly string[] {
   return keys;
 }
 
-/** Returns the text of an option, by default that of its declaration, and the name of its source. */
-function find(
+/** Returns the text of an option, or else its default, and the name of its source. */
+function lookUp(
   { flag, variable = '', default: byDefault }: Declaration,
   value: FlagValues[string],
   environment: NodeJS.ProcessEnv,

@@ -1,5 +1,5 @@
 // The types of a demonstration: work for threads of the pool, with its preparation and its answer.
-// Each demonstration has its own file. The threads load that too, so it imports only primitives.
+// Each demonstration has its own file, which the threads load too, so it imports only primitives.
 
 /** The path of a demonstration. */
 export type DemonstrationPath =

@@ -30,7 +30,7 @@ export interface PoolThreadOptions {
 export class PoolThread {
   readonly #worker: Worker;
   readonly #control = sharedCells(1);
-  /** The reason for the end of the thread, if it ends now. */
+  /** The reason to report if the thread ends now. */
   #fault: unknown = new Error('a thread ended before its job did');
   #settle: { resolve: (result: unknown) => void; reject: (fault: unknown) => void } | undefined;
 
@@ -76,7 +76,7 @@ export class PoolThread {
     });
   }
 
-  /** Makes a thread end that is idle or has done its job. */
+  /** Ends a thread that is idle or has done its job. */
   dismiss(): void {
     this.#send(DISMISSED);
   }

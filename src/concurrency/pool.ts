@@ -20,8 +20,8 @@ type Outcome =
   | { readonly index: number; readonly result: string }
   | { readonly index: number; readonly error: string };
 
-/** The most items of one request, even if the contract allows more. */
-const MAX_TASKS = 100;
+/** A second bound on the items of a request, independent of the contract. */
+const MAX_ITEMS = 100;
 
 /** Demonstrates a pool. */
 export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
@@ -44,7 +44,7 @@ export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
   },
 
   work({ items, taken }) {
-    if (items.length > MAX_TASKS) throw new Error(`a pool runs at most ${MAX_TASKS} tasks`);
+    if (items.length > MAX_ITEMS) throw new Error(`a pool takes at most ${MAX_ITEMS} items`);
     const outcomes: Outcome[] = [];
     for (;;) {
       const index = Atomics.add(taken, 0, 1);

@@ -66,7 +66,7 @@ export function measureProcess(registry: Registry): () => void {
 }
 
 /** Measures a process that has no other metrics; returns a function that reads a snapshot. */
-export function snapshotsOfProcess(): () => Promise<Snapshot> {
+export function createSnapshotReader(): () => Promise<Snapshot> {
   const registry = new Registry();
   measureProcess(registry);
   return () => registry.getMetricsAsJSON();

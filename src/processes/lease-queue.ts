@@ -9,7 +9,7 @@ export interface LeaseMessages<Holder> {
   readonly probe: (holder: Holder) => Promise<unknown>;
 }
 
-/** While others wait: how long a lease may last before its holder is probed, and has to respond. */
+/** While others wait, a holder is probed after this time, and must respond within as long again. */
 const OVERDUE_MS = 1_000;
 
 /**

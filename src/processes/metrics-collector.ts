@@ -17,8 +17,8 @@ export class MetricsCollector {
 
   /** Resolves with the snapshots of `members`, of those that have ended, and of this process. */
   async collect(members: Iterable<Child>): Promise<readonly Snapshot[]> {
-    const { snapshotsOfProcess } = await import('../metrics/process.ts');
-    this.#own ??= snapshotsOfProcess();
+    const { createSnapshotReader } = await import('../metrics/process.ts');
+    this.#own ??= createSnapshotReader();
     await Promise.all([...members].map((member) => this.#update(member)));
     return [...this.#last.values(), await this.#ended, await this.#own()];
   }

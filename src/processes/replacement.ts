@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Child } from './child.ts';
 
-/** A process that lives for `soonMs` is replaced at once; otherwise the delay is doubled. */
-const REPLACEMENT = { soonMs: 1_000, firstDelayMs: 100, longestDelayMs: 5_000 };
+/** The delay doubles each time that a process lived for less than `minLifeMs`; else it is 0. */
+const REPLACEMENT = { minLifeMs: 1_000, firstDelayMs: 100, maxDelayMs: 5_000 };
 
 /** The options of {@link keepReplacing}. */
 export interface ReplacementOptions {
@@ -12,7 +12,7 @@ export interface ReplacementOptions {
   readonly start: () => Promise<Child | undefined>;
   /** Called when a process has ended. */
   readonly onEnd: (ended: Child, status: number | string) => void;
-  /** Ends the replacing. */
+  /** Stops the replacement. */
   readonly signal: AbortSignal;
 }
 
@@ -30,12 +30,12 @@ export async function keepReplacing(
       if (signal.aborted) return;
       onEnd(current, status);
     }
-    delayMs = performance.now() - since < REPLACEMENT.soonMs ? longer(delayMs) : 0;
+    delayMs = performance.now() - since < REPLACEMENT.minLifeMs ? longer(delayMs) : 0;
     await delay(delayMs, undefined, { signal }).catch(() => {});
     current = signal.aborted ? undefined : await start();
   }
 }
 
 function longer(delayMs: number): number {
-  return Math.min(Math.max(2 * delayMs, REPLACEMENT.firstDelayMs), REPLACEMENT.longestDelayMs);
+  return Math.min(Math.max(2 * delayMs, REPLACEMENT.firstDelayMs), REPLACEMENT.maxDelayMs);
 }

@@ -75,7 +75,7 @@ export function joinSupervisor(
 function withLease(database: Database, lease: WriteLease): Database {
   return {
     ...database,
-    // An error of the lease makes `transact` reject.
+    // Ignores an error of the lease, because `transact` will reject with one.
     writable: () => lease.acquire().catch(() => {}),
     transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
     // The last connection to close checkpoints the log. If two processes closed at the same time,

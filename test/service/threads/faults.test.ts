@@ -150,11 +150,11 @@ test('pool: 101 items meet the bound of 50, not the inner one', async () => {
   assert.doesNotMatch(said, /100|101|task/i);
 });
 
-test('pool: its work function accepts at most 100 tasks', () => {
+test('pool: its work function accepts at most 100 items', () => {
   const work = (count: number) =>
     pool.work(pool.prepare({ items: numbered(count), max_workers: 1 }).inputFor(0), 0);
   assert.equal(work(100).length, 100);
-  assert.throws(() => work(101), /at most 100 tasks/);
+  assert.throws(() => work(101), /at most 100 items/);
 });
 
 test('demonstrations: unknown members are ignored', async () => {
