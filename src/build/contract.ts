@@ -103,10 +103,13 @@ function writeOperation(
   const parameters = [
     ...parametersOf(document, item.parameters, `${pathPointer}/parameters`),
     ...parametersOf(document, operation.parameters, `${pointer}/parameters`),
-  ].map(({ name, in: place, schema, pointer: at }) => {
-    // The service parses no other types.
+  ].map(({ name, in: place, required, schema, pointer: at }) => {
+    // The service parses no other types, reads no other places and requires nothing in a query.
+    const label = `the parameter ${name} of ${template}`;
     if (schema.type !== 'integer' && schema.type !== 'string')
-      throw new Error(`the parameter ${name} of ${template} must be of type integer or string`);
+      throw new Error(`${label} must be of type integer or string`);
+    if (place !== 'path' && (place !== 'query' || required))
+      throw new Error(`${label} must be in the path, or in the query without "required"`);
     return literal({
       name: JSON.stringify(name),
       in: JSON.stringify(place),
@@ -142,6 +145,7 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
 interface Parameter {
   readonly name: Json | undefined;
   readonly in: Json | undefined;
+  readonly required: Json | undefined;
   readonly schema: JsonObject;
   readonly pointer: string;
 }
@@ -151,7 +155,8 @@ function parametersOf(document: JsonObject, list: Json | undefined, at: string):
     const [parameter, parameterPointer] = resolve(document, `${at}/${index}`);
     const pointer = `${parameterPointer}/schema`;
     const schema = schemaAt(document, pointer);
-    return { name: parameter.name, in: parameter.in, schema, pointer };
+    const { name, in: place, required } = parameter;
+    return { name, in: place, required, schema, pointer };
   });
 }
 
