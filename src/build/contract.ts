@@ -105,25 +105,15 @@ function writeOperation(
     ...parametersOf(document, item.parameters, `${pathPointer}/parameters`),
     ...parametersOf(document, operation.parameters, `${pointer}/parameters`),
   ];
+  const isHeader = (parameter: Parameter) => parameter.in === 'header';
   const parameters = all
-    .filter((each) => each.in !== 'header')
-    .map(({ name, in: place, schema, pointer: at }) => {
-      // The service parses no other types.
-      if (schema.type !== 'integer' && schema.type !== 'string')
-        throw new Error(`the parameter ${name} of ${template} must be of type integer or string`);
-      return literal({
-        name: JSON.stringify(name),
-        in: JSON.stringify(place),
-        isInteger: JSON.stringify(schema.type === 'integer'),
-        default: JSON.stringify(schema.default),
-        validate: validators.expression('all', at),
-      });
-    });
-  const headers = all
-    .filter((each) => each.in === 'header')
-    .map(({ name, pointer: at }) =>
-      literal({ name: JSON.stringify(name), validate: validators.expression('first', at) }),
-    );
+    .filter((each) => !isHeader(each))
+    .map((each) => writeParameter(validators, template, each));
+  const headers = all.filter(isHeader).map(({ name, required, pointer: at }) => {
+    if (required) throw new Error(`the header ${name} of ${template} must not be required`);
+    const validate = validators.expression('first', at);
+    return literal({ name: JSON.stringify(name), validate });
+  });
   return literal({
     id: JSON.stringify(operation.operationId),
     method: JSON.stringify(method.toUpperCase()),
@@ -131,6 +121,23 @@ function writeOperation(
     parameters: `[${parameters.join(', ')}]`,
     headers: `[${headers.join(', ')}]`,
     body: operation.requestBody && writeBody(document, validators, `${pointer}/requestBody`),
+  });
+}
+
+function writeParameter(validators: Validators, template: string, parameter: Parameter): string {
+  const { name, in: place, required, schema, pointer } = parameter;
+  // The service parses no other types, reads no other places and requires nothing in a query.
+  const label = `the parameter ${name} of ${template}`;
+  if (schema.type !== 'integer' && schema.type !== 'string')
+    throw new Error(`${label} must be of type integer or string`);
+  if (place !== 'path' && (place !== 'query' || required))
+    throw new Error(`${label} must be in the path, or in the query without "required"`);
+  return literal({
+    name: JSON.stringify(name),
+    in: JSON.stringify(place),
+    isInteger: JSON.stringify(schema.type === 'integer'),
+    default: JSON.stringify(schema.default),
+    validate: validators.expression('all', pointer),
   });
 }
 
@@ -167,6 +174,7 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
 interface Parameter {
   readonly name: Json | undefined;
   readonly in: Json | undefined;
+  readonly required: Json | undefined;
   readonly schema: JsonObject;
   readonly pointer: string;
 }
@@ -176,7 +184,8 @@ function parametersOf(document: JsonObject, list: Json | undefined, at: string):
     const [parameter, parameterPointer] = resolve(document, `${at}/${index}`);
     const pointer = `${parameterPointer}/schema`;
     const schema = schemaAt(document, pointer);
-    return { name: parameter.name, in: parameter.in, schema, pointer };
+    const { name, in: place, required } = parameter;
+    return { name, in: place, required, schema, pointer };
   });
 }
 

@@ -45,6 +45,8 @@ test('compiled contract: a contract with a mistake is refused', async (t) => {
       'in a page.","type":"number"',
       /the parameter limit of \/notes must be of type integer or string/,
     ],
+    ['"name":"limit","in":"query"', '"name":"limit","in":"header"', /limit of \/notes must be in/],
+    ['"name":"limit",', '"name":"limit","required":true,', /limit of \/notes must be in the path/],
   ] as const;
   for (const [right, wrong, reason] of mistakes) {
     assert.ok(text.includes(right));

@@ -93,9 +93,10 @@ test('options: help of everything', () => {
 });
 
 test('options: --help lists each with its default', () => {
+  const file = 'test/service/commands/options.test.ts';
   for (const [left] of optionsHelp()) {
     const flag = /^--([a-z-]+)/.exec(left)?.[1] ?? '';
-    assert.ok(FLAGS.includes(flag), `--${flag} has no sample in SAMPLES`);
+    assert.ok(FLAGS.includes(flag), `add --${flag} to SAMPLES in ${file}, in the order of --help`);
   }
   const lines = helpText().matchAll(/^ {2}(?:-\w, )?--([a-z-]+)(?: [A-Z]+)? .*$/gm);
   const listed = new Map([...lines].map(([line, flag = '']) => [flag, line]));

@@ -218,7 +218,8 @@ test('problem examples: each request gets the problem of the contract', async (t
     if (text === undefined) {
       assert.ok(
         [...IN_CODE, ...GUARDED].some((each) => each.test(name)),
-        `no request in REQUESTS causes "${name}"; add one, or list it in IN_CODE`,
+        `add a request that causes "${name}" to REQUESTS in test/service/docs/problems.test.ts, ` +
+          'or list it in IN_CODE there',
       );
       continue;
     }
