@@ -17,12 +17,12 @@ import {
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { blockCounter } from '../../src/storage/migrations.ts';
 import { recordText } from '../../src/storage/record-text.ts';
-import { createTable } from '../../src/storage/table.ts';
+import { blockCounter } from '../../src/storage/steps.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
 import { ENGINES, type Engine } from '../support/engines.ts';
+import { plainTable } from '../support/plain-table.ts';
 
 const TASKS: Resource = {
   label: 'Task',
@@ -185,7 +185,7 @@ for (const engine of ENGINES) {
 
   test(`resources: booleans and defaults in records and lists (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
-    const tasks = createTable(TASKS, database, createWriter(database));
+    const tasks = plainTable(TASKS, database);
     const [done, open] = [
       valuesOf(TASKS, { done: true, title: 'a' }),
       valuesOf(TASKS, { title: 'b' }),
@@ -215,7 +215,7 @@ for (const engine of ENGINES) {
   test(`resources: an owner beside a boolean and an integer (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const write = createWriter(database);
-    const [tasks, steps] = MADE_HERE.map((each) => createTable(each, database, write));
+    const [tasks, steps] = MADE_HERE.map((each) => plainTable(each, database, write));
     assert.ok(tasks && steps);
     await tasks.create(valuesOf(TASKS, { title: 'a' }));
     const values = [
