@@ -240,13 +240,16 @@ test('rqlite: a failed batch has no effect and reports its error', async (t) => 
 
 test('rqlite: a batch that may be done in part is not repeated', async (t) => {
   const { database } = await openTables(t);
-  const insert = { sql: `INSERT INTO tags (name) VALUES ('a')`, rows: `'[]'` };
+  const insert = {
+    sql: `INSERT INTO tags (name, number) SELECT 'a', count(*) FROM tags`,
+    rows: `'[]'`,
+  };
   await assert.rejects(
     database.transact('id', [insert, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
     DatabaseUncertain,
   );
   // A statement that fails at run time rolls the others back.
-  const fails = { sql: `INSERT INTO tags (id, name) VALUES (1, 'b')` };
+  const fails = { sql: `INSERT INTO tags (id, name, number) VALUES (1, 'b', 9)` };
   await assert.rejects(
     database.transact('other', [insert, fails]),
     /UNIQUE constraint failed: tags.id/,
