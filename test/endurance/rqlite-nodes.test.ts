@@ -8,9 +8,9 @@ import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { testCopies } from '../commands/copy-suite.ts';
 import { testRecords } from '../commands/records-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
-import { plainTable } from '../support/plain-table.ts';
 import { REAL_ENGINES } from '../support/real-engines.ts';
 import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
+import { plainTable } from '../support/tables.ts';
 
 for (const engine of REAL_ENGINES) {
   describe(engine.name, () => {
