@@ -1,6 +1,13 @@
 // Tables on the engines of every test run.
 import { describe } from 'node:test';
-import { ENGINES } from '../support/engines.ts';
+import { ENGINES, MEMORY } from '../support/engines.ts';
 import { testTables } from './table-suite.ts';
+import { testVersions } from './version-suite.ts';
 
 for (const engine of ENGINES) describe(engine.name, () => testTables(engine));
+
+for (const engine of [...ENGINES, MEMORY]) {
+  describe(engine.name, () => {
+    testVersions(engine);
+  });
+}
