@@ -129,8 +129,7 @@ function onceStatements(resource: Resource) {
     {
       sql: `
         DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
-          OR position <= (SELECT max(position) FROM ${ANSWERS})
-            + json_array_length(?1, '$[2]') - ${KEPT_KEYS}`,
+          OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`,
     },
     {
       // An update that changes nothing, because RETURNING leaves out what is not written.

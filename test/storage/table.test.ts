@@ -1,6 +1,7 @@
 // Tables on the engines of every test run.
 import { describe } from 'node:test';
 import { ENGINES, MEMORY } from '../support/engines.ts';
+import { testChangeLog } from './change-log-suite.ts';
 import { testCreations } from './creation-suite.ts';
 import { testTables } from './table-suite.ts';
 import { testVersions } from './version-suite.ts';
@@ -11,5 +12,6 @@ for (const engine of [...ENGINES, MEMORY]) {
   describe(engine.name, () => {
     testVersions(engine);
     testCreations(engine);
+    testChangeLog(engine);
   });
 }
