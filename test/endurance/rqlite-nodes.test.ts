@@ -9,6 +9,7 @@ import { testCopies } from '../commands/copy-suite.ts';
 import { testRecords } from '../commands/records-suite.ts';
 import { testChangeLog } from '../storage/change-log-suite.ts';
 import { testCreations } from '../storage/creation-suite.ts';
+import { testFirstVersion } from '../storage/first-version-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
 import { testVersions } from '../storage/version-suite.ts';
 import { REAL_ENGINES } from '../support/real-engines.ts';
@@ -21,6 +22,7 @@ for (const engine of REAL_ENGINES) {
     testVersions(engine);
     testCreations(engine);
     testChangeLog(engine);
+    testFirstVersion(engine);
     testRecords(engine);
     testCopies(engine, 5_000);
   });

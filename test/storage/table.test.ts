@@ -3,6 +3,7 @@ import { describe } from 'node:test';
 import { ENGINES, MEMORY } from '../support/engines.ts';
 import { testChangeLog } from './change-log-suite.ts';
 import { testCreations } from './creation-suite.ts';
+import { testFirstVersion } from './first-version-suite.ts';
 import { testTables } from './table-suite.ts';
 import { testVersions } from './version-suite.ts';
 
@@ -13,5 +14,6 @@ for (const engine of [...ENGINES, MEMORY]) {
     testVersions(engine);
     testCreations(engine);
     testChangeLog(engine);
+    testFirstVersion(engine);
   });
 }
