@@ -20,13 +20,10 @@ async function openTables(t: TestContext, engine: Engine) {
 async function changesAfter(database: Database, number: number): Promise<string[]> {
   const found = await rows(
     database,
-    `SELECT type, id, other_id FROM changes WHERE number > ${number} ORDER BY number`,
+    `SELECT concat_ws(' ', type, id, other_id) AS text FROM changes
+     WHERE number > ${number} ORDER BY number`,
   );
-  return found.map((row) =>
-    Object.values(row)
-      .filter((value) => value !== null)
-      .join(' '),
-  );
+  return found.map(({ text }) => String(text));
 }
 
 /** Returns the number of the last change. */
