@@ -92,7 +92,7 @@ export function createKinds(resource: Resource) {
   return { creation, creationOnce, replacement, patch, removal };
 }
 
-/** Returns the SQL of the values that a new record gets: explicit, because RETURNING has no order. */
+/** Returns the SQL of what a new record gets: explicit, because RETURNING has no order. */
 function newRecord({ table }: Resource, position: string) {
   const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
   const number = `(${LAST_NUMBER} + ${position} + 1)`;

@@ -54,7 +54,7 @@ export interface Table {
    * does not satisfy the condition.
    */
   remove(id: number, owner?: number, condition?: Condition): Promise<boolean>;
-  /** Resolves with a page of the records by rising id, or with undefined if the owner is missing. */
+  /** Resolves with a page of the records by rising id, or undefined if the owner is missing. */
   page(request: PageRequest): Promise<Page | undefined>;
 }
 
