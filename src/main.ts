@@ -6,7 +6,7 @@ import { type Command, parseCommand } from './cli/command-line.ts';
 import { completionScript } from './cli/completion.ts';
 import { firstSteps } from './cli/first-steps.ts';
 import { helpText } from './cli/help.ts';
-import { type Options, unknownVariables } from './cli/options.ts';
+import { keySourceOf, type Options, unknownVariables } from './cli/options.ts';
 import { backup } from './commands/backup.ts';
 import { checkFile } from './commands/check.ts';
 import { copy } from './commands/copy.ts';
@@ -131,12 +131,13 @@ async function serve(options: Options): Promise<void> {
   if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, log));
   print(`notes-server listening on ${address}\n`);
   if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
+  log.write('info', 'listening', { address, keys: app.keyCount });
 }
 
 function supervisorOptions(options: Options): SupervisorOptions {
-  const { processes, host, port, socket, apiKeys, apiKeysFile } = options;
-  const keySource = apiKeysFile === undefined ? undefined : { texts: apiKeys, file: apiKeysFile };
-  return { processes, host, port, socket, args: process.argv.slice(2), keySource };
+  const { processes, host, port, socket } = options;
+  const args = process.argv.slice(2);
+  return { processes, host, port, socket, args, keySource: keySourceOf(options) };
 }
 
 /** Serves as one of several processes, under the control of the supervisor. */

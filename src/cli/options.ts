@@ -1,7 +1,7 @@
 // The table of all options of the service, from which command line, environment, --help and library
 // derive.
 import { isIP } from 'node:net';
-import { isKey } from '../guards/keys.ts';
+import { isKey, type KeySource } from '../guards/keys.ts';
 import { HTTP_LIMITS } from '../http/limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../log/log.ts';
 import type { Location } from '../storage/location.ts';
@@ -275,6 +275,15 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   return unknown.map((name) => `${name}${suggestion(name, known)}`);
 }
 
+/** Returns the source of the keys; undefined if there is none, so that nobody needs a key. */
+export function keySourceOf({
+  apiKeys,
+  apiKeysFile,
+}: Pick<Options, 'apiKeys' | 'apiKeysFile'>): KeySource | undefined {
+  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
+  return hasKeys ? { texts: apiKeys, file: apiKeysFile } : undefined;
+}
+
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */
 export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boolean {
   return socket !== undefined || isLoopback(host);
@@ -309,7 +318,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
       '--processes needs a file: the processes could not share a database in memory',
     );
   }
-  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
+  const hasKeys = keySourceOf({ apiKeys, apiKeysFile }) !== undefined;
   if (!isLocal(parsed) && !hasKeys && !allowAnonymous) {
     throw new UsageError(
       `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +

@@ -42,6 +42,8 @@ test('log: one line per request with id, method, route and status', async (t) =>
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.equal(lines.pop().message, 'stopping');
+  const { message, address, keys } = lines.shift();
+  assert.deepEqual([message, address, keys], ['listening', url, 0]);
   const expected = [
     ['info', 'POST', '/notes', 201],
     ['info', 'GET', '/notes/{note_id}', 200],
