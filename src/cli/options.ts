@@ -201,6 +201,8 @@ export const SERVICE_FLAGS: readonly Flag[] = [
   VERSION_FLAG,
 ];
 
+const PREFIX = 'NOTES_';
+
 /** The variables that have no flag, because all users of a machine can read command lines. */
 const SECRETS = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
 
@@ -270,9 +272,10 @@ function toCamelCase(flag: string): string {
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   const known = [...DECLARATIONS.map(([, { flag }]) => variableOf(flag)), ...SECRETS];
   const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith('NOTES_') && !known.includes(name),
+    (name) => name.startsWith(PREFIX) && !known.includes(name),
   );
-  return unknown.map((name) => `${name}${suggestion(name, known)}`);
+  const names = known.map((name) => name.slice(PREFIX.length));
+  return unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
 }
 
 /** Returns the source of the keys; undefined if there is none, so that nobody needs a key. */
@@ -357,5 +360,5 @@ function find(
 }
 
 function variableOf(flag: string): string {
-  return `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
+  return `${PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`;
 }

@@ -238,12 +238,24 @@ test('options: a name that is nearly right gets a suggestion', () => {
     [['exprot'], 'export'],
     [['help', 'bakup'], 'backup'],
     [['restore', 'a', '--froce'], '--force'],
+    [['completion', 'basj'], 'bash'],
+    [['--keys-file', 'x'], '--api-keys-file'],
+    [['--limit', 'x'], '--rate-limit'],
+    [['--thread'], '--max-threads'],
   ] as const) {
     const suggests = (error: unknown) =>
       error instanceof UsageError && error.message.endsWith(`; did you mean ${name}?`);
     assert.throws(() => parseCommand(args, {}), suggests, args.join(' '));
   }
-  for (const name of ['--bogus', '--', 'bogus', '-x', '--p\u00f6rt-of-call', 'x'.repeat(100_000)]) {
+  for (const name of [
+    '--bogus',
+    '--',
+    'bogus',
+    '--eys-file',
+    '-x',
+    '--p\u00f6rt-of-call',
+    'x'.repeat(100_000),
+  ]) {
     const suggestsNothing = (error: Error) => !error.message.includes('did you mean');
     assert.throws(() => parseCommand([name, 'x'], {}), suggestsNothing, name);
   }
@@ -252,6 +264,13 @@ test('options: a name that is nearly right gets a suggestion', () => {
 test('options: unknown variables are found, with a suggestion', () => {
   assert.deepEqual(unknownVariables({ NOTES_API_KEY: 'a' }), [
     'NOTES_API_KEY; did you mean NOTES_API_KEYS?',
+  ]);
+  const access = ['NOTES_API_KEY_FILE', 'NOTES_APIKEYS', 'NOTES_KEYS', 'NOTES_KEYS_FILE'];
+  assert.deepEqual(unknownVariables(Object.fromEntries(access.map((name) => [name, 'a']))), [
+    'NOTES_API_KEY_FILE; did you mean NOTES_API_KEYS_FILE?',
+    'NOTES_APIKEYS; did you mean NOTES_API_KEYS?',
+    'NOTES_KEYS; did you mean NOTES_API_KEYS?',
+    'NOTES_KEYS_FILE; did you mean NOTES_API_KEYS_FILE?',
   ]);
   const environment = { NOTES_PROT: '1', NOTES_API_KEYS: 'a', NOTES_DB: 'a', NOTES_HELP: '1' };
   assert.deepEqual(unknownVariables({ ...environment, XNOTES_PORT: '1', notes_port: '1' }), [
@@ -433,7 +452,7 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
   ],
   completion: [
     'completion bash|zsh|fish',
-    /completion takes one of bash, zsh, fish$|'--db'/,
+    /completion takes one of bash, zsh, fish(?:; did you mean zsh\?)?$|'--db'/,
     ...[[], ['ksh'], ['bash', 'zsh'], ['bash', '--db', 'a']],
   ],
   copy: [
