@@ -25,6 +25,9 @@ import { readVersion } from './version.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
+/** The commands that read no variables, or whose log warns of unknown ones. */
+const QUIET: ReadonlySet<string> = new Set(['check', 'completion', 'help', 'serve', 'version']);
+
 /** The reader of standard output has closed it: the command fails without a message. */
 class ReaderGone extends Error {}
 
@@ -33,8 +36,7 @@ export async function main(): Promise<void> {
   // A closed output must neither end the process nor print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    const command = parseCommand(process.argv.slice(2), process.env);
-    await run(command);
+    await run(readCommand());
   } catch (error) {
     // The launcher explains incomplete installations.
     if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error;
@@ -45,6 +47,21 @@ export async function main(): Promise<void> {
     // Clear a progress bar first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
+  }
+}
+
+/** Parses the command line. Warns of unknown variables, unless the log of the service will. */
+function readCommand(): Command {
+  let kind: Command['kind'] | undefined;
+  try {
+    const command = parseCommand(process.argv.slice(2), process.env);
+    kind = command.kind;
+    return command;
+  } finally {
+    if (kind === undefined || !QUIET.has(kind)) {
+      for (const name of unknownVariables(process.env))
+        process.stderr.write(`notes-server: warning: unknown variable ${visible(name)}\n`);
+    }
   }
 }
 
