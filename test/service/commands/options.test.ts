@@ -173,6 +173,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     ...['', 'http://127.0.0.1:4001', 'postgres://db', 'rqlite:', 'rqlite://', 'rqlite://host'],
     ...['rqlite://host:4001,', 'rqlite://me:secret@host:4001', 'rqlite://host:4001/db'],
     ...['rqlite://host:4001?level=strong', 'rqlite://a:1?x=y', 'rqlite://host:99999'],
+    ...['rqlite://a:1?level=weak&level=weak', 'rqlite://a:1?user=a&user=b'],
     ...['rqlite://host:4001#a', 'rqlite://ho st:4001', 'RQLITE://host:4001'],
   ],
   socket: ['', 'x'.repeat(104)],
