@@ -175,6 +175,9 @@ test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => 
   const ending = await stop(command);
   assert.equal(ending.status, 0);
   assert.doesNotMatch(ending.stderr, /secret/);
+  const failure = ending.stderr.split('\n').find((line) => line.includes('the old keys stay'));
+  const { reason, error } = JSON.parse(failure ?? '');
+  assert.deepEqual([reason, error], [`${file} contains no key`, undefined]);
 });
 
 test('keys: without a file SIGHUP ends the process', async (t) => {
