@@ -69,7 +69,8 @@ export class App {
       },
       onRefused: (requestId, problem, sender) => {
         this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
-        logRefusal(log, requestId, problem, this.#clientOf(sender));
+        const traceId = traceIdOf(sender.headers);
+        logRefusal(log, requestId, problem, this.#clientOf(sender), traceId);
       },
       problemBase: () => this.#bases.problemBase,
       limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
