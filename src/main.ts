@@ -14,7 +14,7 @@ import { exportLines } from './commands/export.ts';
 import { importLines } from './commands/import.ts';
 import type { Screen } from './commands/progress.ts';
 import { restore } from './commands/restore.ts';
-import { freeSocketPath } from './http/socket-path.ts';
+import { freeSocketPath, socketRemover } from './http/socket-path.ts';
 import { LineLog, type Log } from './log/log.ts';
 import { prettyLine, visible } from './log/pretty-line.ts';
 import { join } from './processes/siblings.ts';
@@ -136,11 +136,13 @@ async function serve(options: Options): Promise<void> {
     options.processes > 1 ? new Supervisor(supervisorOptions(options), log) : new App(options, log);
   if (options.socket !== undefined) await freeSocketPath(options.socket);
   const address = await app.listen();
+  const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
     // Restores the default: a second signal ends the process at once.
     for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each);
     log.write('info', 'stopping', { signal });
+    removeSocket();
     endWith(log, app.close());
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);

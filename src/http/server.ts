@@ -3,7 +3,6 @@
 // the well-formed requests.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -21,9 +20,7 @@ import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
 import type { RequestListener, Sender } from './route.ts';
-
-/** To connect takes the right to write. */
-const SOCKET_MODE = 0o660;
+import { createSocket } from './socket-path.ts';
 
 /** What the server depends on. */
 export interface HttpServerOptions {
@@ -73,11 +70,12 @@ export class HttpServer {
     return this.#server.address() as AddressInfo;
   }
 
-  /** Listens on a Unix socket for its owner and group; rejects with an error of node:net. */
-  async listenOnSocket(path: string): Promise<void> {
-    this.#server.listen({ path, backlog: this.#limits.backlog });
-    await once(this.#server, 'listening');
-    chmodSync(path, SOCKET_MODE);
+  /** Listens on a Unix socket; rejects as {@link createSocket} or with an error of node:net. */
+  listenOnSocket(socket: string): Promise<void> {
+    return createSocket(socket, (path) => {
+      this.#server.listen({ path, backlog: this.#limits.backlog });
+      return once(this.#server, 'listening');
+    });
   }
 
   /**
