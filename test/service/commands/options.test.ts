@@ -285,6 +285,10 @@ test('options: a socket takes the place of host and port, and counts as loopback
   assert.deepEqual([socket, rateLimit], ['a', undefined]);
   for (const flag of ['--host=127.0.0.1', '--port=1'])
     assert.throws(() => options(['--socket', 'a', flag]), /--socket replaces --host and --port/);
+  // The container image sets them.
+  const image = { NOTES_HOST: '0.0.0.0', NOTES_PORT: '3000' };
+  assert.equal(options(['--socket', 'a'], image).socket, 'a');
+  assert.throws(() => options(['--host', '::1'], { NOTES_SOCKET: 'a' }), /--socket replaces/);
 });
 
 test('options: a switch is true, false, 1 or 0 in the environment', () => {
