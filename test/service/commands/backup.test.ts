@@ -179,7 +179,7 @@ test('backup: by a user who may only read, private', { skip: needsFile }, async 
   assert.deepEqual(await checkFile(target), []);
 });
 
-test('backup: of a database that the user may only read, as export', async (t) => {
+test('backup: of a database that the user may only read, as export and copy', async (t) => {
   const parts = unprivileged(t);
   if (!parts) return skipLoudly(t, 'another user cannot read this tree');
   for (const [fileMode, folderMode] of [
@@ -198,6 +198,12 @@ test('backup: of a database that the user may only read, as export', async (t) =
     const target = join(open, 'backup.db');
     assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
     assert.equal(await exported(target), text);
+    const copied = await runCommand(t, ['copy', '--from', db, '--to', `${target}.copy`], parts);
+    assert.equal(copied.status, 0, copied.stderr);
+    assert.equal(await exported(`${target}.copy`), text);
+    const none = join(dirname(db), 'none.db');
+    const missing = await runCommand(t, ['copy', '--from', none, '--to', 'a.db'], parts);
+    assertRefused(missing, 1, /none\.db: there is no such file$/m);
     // Companions of another user would keep the owner out.
     assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
     chmodSync(dirname(db), 0o777);
