@@ -19,9 +19,9 @@ const FINGERPRINT_BYTES = 6;
  * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
  * resolves with a message that says how many are new. Skips records that already exist unchanged.
  * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A database that
- * this import has created is removed then; otherwise, records added before that stay, and another run
- * with the same export continues. If the database is not empty and `file` is a regular file, checks
- * the whole file first, except for missing owners.
+ * this import has created is removed then, and a file that was empty is emptied; otherwise, records
+ * added before that stay, and another run with the same export continues. If the database is not
+ * empty and `file` is a regular file, checks the whole file first, except for missing owners.
  */
 export async function importLines(
   file: string | undefined,
