@@ -10,10 +10,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
-import { writeWhole } from '../../../src/commands/whole-file.ts';
+import { publishWhole, writeWhole } from '../../../src/commands/whole-file.ts';
 import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
@@ -108,6 +109,24 @@ test('backup: two writers of one file are detected', async (t) => {
     writeWhole(newFile(t), undefined, async () => {}),
     /nothing was written to it$/,
   );
+});
+
+test('backup: a complete file is not called unwritten if its folder cannot be synced', async (t) => {
+  const target = newFile(t);
+  const folder = dirname(target);
+  const moved = join(temporaryFolder(t), 'moved');
+  const files = { source: undefined, like: undefined };
+  const publishing = publishWhole(
+    target,
+    files,
+    (file) => file.writeFile('x'),
+    async (unfinished) => {
+      await rename(unfinished, target);
+      await rename(folder, moved);
+    },
+  );
+  await assert.rejects(publishing, /^DatabaseUnusable: \S+ is complete, but may be lost/);
+  assert.equal(readFileSync(join(moved, basename(target)), 'utf8'), 'x');
 });
 
 test('backup: the names of the logs of the database are refused', async (t) => {
