@@ -89,15 +89,17 @@ test('command: a warning of unknown variables precedes the message of a sub-comm
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
-  for (const [flag, stdout] of Object.entries({
+  for (const [args, stdout] of Object.entries({
     '--help': helpText(),
     '-h': helpText(),
     help: helpText(),
+    'help backup': helpText('backup'),
+    'backup --help': helpText('backup'),
     '--version': `${version}\n`,
     '-V': `${version}\n`,
   })) {
     const folder = temporaryFolder(t);
-    assert.deepEqual(await runCommand(t, [flag], { folder, coverage: true }), {
+    assert.deepEqual(await runCommand(t, args.split(' '), { folder, coverage: true }), {
       status: 0,
       signal: null,
       stdout,

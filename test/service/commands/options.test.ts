@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { UsageError } from '../../../src/cli/arguments.ts';
-import { parseCommand } from '../../../src/cli/command-line.ts';
+import { findCommand, parseCommand } from '../../../src/cli/command-line.ts';
 import { helpText } from '../../../src/cli/help.ts';
 import {
   isLoopback,
@@ -86,7 +86,7 @@ test('options: help of everything', () => {
   assert.deepEqual(parseCommand(['help', '--help'], {}), { kind: 'help', command: 'help' });
   assert.throws(() => parseCommand(['help', 'check', 'backup'], {}), UsageError);
   const examples = [
-    ...(/\nExamples:\n((?: {2}.*\n)+)/.exec(helpText())?.[1]?.matchAll(/\S.*/g) ?? []),
+    ...(/\nExamples:\n((?: {2}.*\n)+)\nCommands /.exec(helpText())?.[1]?.matchAll(/\S.*/g) ?? []),
   ];
   assert.equal(examples.length, 3);
   for (const [line] of examples) parseCommand(line.split(' ').slice(1), {});
@@ -426,6 +426,9 @@ for (const kind of ['backup', 'restore', 'export', 'import']) {
   });
 }
 
+const isRow = (line: string, flag: string, meaning: string) =>
+  line.startsWith(`  --${flag} `) && line.endsWith(` ${meaning}`);
+
 /** The usage of each command, and words it refuses. */
 const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[][]]> = {
   check: [
@@ -483,6 +486,11 @@ for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
     assert.throws(() => parseCommand([kind, 'a', '--version'], {}), UsageError);
     const help = helpText(kind);
     assert.ok(help.startsWith(`Usage: notes-server ${usage}`), help);
+    for (const { flag, help: meaning } of findCommand(kind).flags)
+      assert.ok(
+        help.split('\n').some((line) => isRow(line, flag, meaning)),
+        `${kind} --${flag}`,
+      );
     assert.ok(helpText().includes(`\n  ${kind} `));
     const [, example = ''] = /\nExample:\n {2}notes-server (.*)\n$/.exec(help) ?? [];
     assert.equal(parseCommand(example.replace(/ >.*/, '').split(' '), {}).kind, kind);
