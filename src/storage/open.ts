@@ -86,7 +86,7 @@ async function createTables(database: Database): Promise<void> {
   const missing = (await firstMissing(database)) && (await firstMissing(database));
   if (missing) {
     throw new DatabaseUnusable(
-      `it has no table ${missing}: append a step to STEPS in src/storage/migrations.ts`,
+      `it has no table ${missing}: append a step to STEPS in src/storage/steps.ts`,
     );
   }
 }
