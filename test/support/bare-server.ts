@@ -27,7 +27,11 @@ export const EMPTY_CALL: Call = {
   pathValues: [],
   query: '',
   body: undefined,
+  format: 'json',
+  bytes: Buffer.alloc(0),
   headers: {},
+  client: undefined,
+  charge: () => Promise.resolve(),
   ensureSendable: () => {},
   signal: () => new AbortController().signal,
 };
@@ -79,7 +83,7 @@ export function textRoute(
   return {
     method,
     template,
-    takesBody,
+    accepts: takesBody ? { types: ['application/json'], maxLines: 0 } : undefined,
     handle: async (call) => ({ status: 200, body: await handle(call) }),
   };
 }
