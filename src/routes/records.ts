@@ -45,7 +45,7 @@ export function recordRoutes(
   const recordPath = `${path}/{${idParameter}}`;
   return [
     endpoint<PageQuery & Ids>('GET', path, (input) => records.list(input)),
-    endpoint<Ids, Members | readonly Members[]>('POST', path, (input) => records.create(input)),
+    endpoint<Ids>('POST', path, (input) => records.create(input)),
     endpoint<Ids>('GET', recordPath, (input) => records.read(input)),
     endpoint<Ids, Members>('PUT', recordPath, (input) => records.replace(input)),
     endpoint<Ids, Members>('PATCH', recordPath, (input) => records.patch(input)),
@@ -87,9 +87,10 @@ class Records {
     );
   }
 
-  create(input: Input<Ids, Members | readonly Members[]>): Promise<Reply> {
-    const { body } = input;
-    return body instanceof Array ? this.#createAll(input, body) : this.#createOne(input, body);
+  create(input: Input<Ids, unknown>): Promise<Reply> {
+    return input.call.format === 'lines'
+      ? this.#createAll(input, input.body as readonly Members[])
+      : this.#createOne(input, input.body as Members);
   }
 
   async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {

@@ -130,6 +130,9 @@ test('docs page: code samples send what the page would', { skip }, async (t) => 
   const curl = await list.locator('.samples code').textContent();
   const url = `${service.url}/notes/3/comments?offset=0`;
   assert.equal(curl, `curl -H 'authorization: Bearer KEY' \\\n  '${url}'`);
+  const health = await unfold(page, 'Health', 'getHealth');
+  await health.locator('.samples summary').click();
+  assert.equal(await health.locator('.samples code').textContent(), `curl '${service.url}/health'`);
   assert.deepEqual(faults, []);
 });
 

@@ -79,11 +79,11 @@ export function textRoute(
   template: string,
   handle: (call: Call) => string | Promise<string>,
 ): Route {
-  const takesBody = method === 'POST' || method === 'PUT';
+  const hasBody = method === 'POST' || method === 'PUT';
   return {
     method,
     template,
-    accepts: takesBody ? { types: ['application/json'], maxLines: 0 } : undefined,
+    accepts: hasBody ? { types: ['application/json'], maxLines: 0 } : undefined,
     handle: async (call) => ({ status: 200, body: await handle(call) }),
   };
 }
