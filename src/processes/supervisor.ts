@@ -160,10 +160,10 @@ export class Supervisor {
     }
   }
 
-  #limit({ limiter, quota, client, take }: LimiterCall): Quota {
+  #limit({ limiter, quota, client, count, take }: LimiterCall): Quota {
     const known = this.#limiters.get(limiter) ?? new LocalRateLimiter(quota);
     this.#limiters.set(limiter, known);
-    return take ? known.take(client) : known.peek(client);
+    return take ? known.take(client, count) : known.peek(client, count);
   }
 
   async #pingAll(): Promise<void> {

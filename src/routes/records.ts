@@ -21,6 +21,9 @@ import {
 /** The header of an answer that an earlier request has got. */
 const REPLAYED = ['idempotent-replayed', 'true'];
 
+/** A bulk request counts as one request, plus one for each of so many lines. */
+const LINES_PER_REQUEST = 50;
+
 /** The query of a list. */
 interface PageQuery {
   readonly limit: number;
@@ -99,6 +102,8 @@ class Records {
   }
 
   async #createAll(input: Input<Ids, unknown>, lines: readonly Members[]): Promise<Reply> {
+    const charge = Math.floor(lines.length / LINES_PER_REQUEST);
+    if (charge > 0) await input.call.charge(charge);
     const records = lines.map((members) => valuesOf(this.#resource, members));
     const { id, replayHeaders } = await this.#store(input, records);
     const ownerId = this.#ownerId(input.parameters);
