@@ -67,7 +67,7 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
   const bytes = Buffer.concat(await response.toArray());
   const { statusCode: status = 0, headers } = response;
   const text = decompress(bytes, headers['content-encoding']).toString('utf8');
-  const isJson = /json/.test(String(headers['content-type']));
+  const isJson = /[/+]json/.test(String(headers['content-type']));
   return {
     status,
     headers,
