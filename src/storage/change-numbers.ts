@@ -13,10 +13,13 @@ export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 export const LAST_NUMBER = `
   (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${CHANGES}')`;
 
-/** Returns the SQL of the tag for the SQL of a number. */
+/** Returns the SQL of the tag of a record for the SQL of its number. */
 export function tagSql(number: string): string {
   return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
 }
+
+/** The SQL of the tag of every list. No record has a tag of this form. */
+export const LIST_TAG = `(SELECT generation FROM notes_server_generation) || '.' || ${LAST_NUMBER}`;
 
 /** Returns a generation: 8 lower-case hex digits. */
 export function newGeneration(): string {
