@@ -29,6 +29,13 @@ export async function openCluster(
   return database;
 }
 
+/** SQLite in memory, which has a single connection. */
+export const MEMORY: Engine = {
+  name: 'SQLite in memory',
+  explainsWrites: true,
+  open: (test) => openDatabase(test, ':memory:'),
+};
+
 export const ENGINES: readonly Engine[] = [
   { name: 'SQLite', explainsWrites: true, open: (test) => openDatabase(test) },
   {
