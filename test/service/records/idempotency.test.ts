@@ -128,11 +128,8 @@ for (const collection of COLLECTIONS) {
     ];
     for (const parts of others)
       assertReused(await service.request('POST', path, keyed(key, parts)));
-    const same = { body: JSON.stringify(record), headers: { 'content-type': 'a/b+json' } };
-    const replays = [
-      { json: record },
-      { ...same, headers: { 'content-type': 'application/a+json' } },
-    ];
+    const otherType = { 'content-type': 'application/other+json' };
+    const replays = [{ json: record }, { body: JSON.stringify(record), headers: otherType }];
     for (const parts of replays)
       assertReplay(await service.request('POST', path, keyed(key, parts)), first);
   });
@@ -189,11 +186,8 @@ test('idempotency: the other methods ignore keys', async () => {
 
 test('idempotency: each path has its own keys', async () => {
   const key = newKey();
-  for (const title of ['one', 'two'])
-    await service.request('POST', '/notes', { json: { ...NOTE, title } });
-  const [two, one] = [await totalOf(service, '/notes'), 1];
-  assert.ok(two > one);
-  const json = { title: 'a', name: 'a', body: 'b' };
+  const json = { ...NOTE, name: 'a' };
+  await service.request('POST', '/notes', asLines(json, json));
   const paths = ['/notes', '/tags', '/notes/1/comments', '/notes/2/comments'];
   const firsts: Answer[] = [];
   for (const path of paths)
@@ -342,16 +336,15 @@ test('idempotency: a key is known for 24 hours', { skip: needsFile }, async () =
 });
 
 test('idempotency: the latest 100,000 keys are known', { skip: needsFile }, async () => {
-  const [oldest, latest, next] = [newKey(), newKey(), newKey()];
+  const [oldest, latest] = [newKey(), newKey()];
   const create = (key: string) => service.request('POST', '/notes', keyed(key, { json: NOTE }));
   const first = assertFirst(await create(oldest));
   const second = assertFirst(await create(latest));
+  // As if 99,997 keys had come between the two.
   const isLatest = 'position = (SELECT max(position) FROM notes_server_answers)';
-  // 99,998 keys seem to be between the two.
-  await alterKeys(`position = position + 99_998 WHERE ${isLatest}`.replace('_', ''));
-  assertReplay(await create(latest), second);
-  assertFirst(await create(next));
-  assert.ok(first);
+  await alterKeys(`position = position + 99997 WHERE ${isLatest}`);
+  assertReplay(await create(oldest), first);
+  assertFirst(await create(newKey()));
   assertReplay(await create(latest), second);
   assertFirst(await create(oldest));
 });
