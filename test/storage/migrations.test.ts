@@ -7,8 +7,9 @@ import { comments } from '../../src/resources/comments.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
-import { blockCounter, migrate, SCHEMA_VERSION } from '../../src/storage/migrations.ts';
+import { migrate, SCHEMA_VERSION } from '../../src/storage/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { blockCounter } from '../../src/storage/steps.ts';
 import {
   change,
   contentsOf,
@@ -93,10 +94,16 @@ test('migrations: the schema explains the auxiliary tables', async (t) => {
   );
   const comments = tables.map(({ name, sql }) => [name, /\(\/\* (.*) \*\/ /.exec(`${sql}`)?.[1]]);
   assert.deepEqual(Object.fromEntries(comments), {
+    changes: 'the latest 1000000 changes by their number; triggers log them',
     comment_blocks:
       'how many comments of each note have an id in each block (id >> 10); ' +
       'triggers keep these counts',
     note_blocks: 'how many notes have an id in each block (id >> 10); triggers keep these counts',
+    note_tag_blocks: 'how many notes of each tag have an id in each block (id >> 10)',
+    note_tags: 'the tags of each note',
+    note_words_due: 'the notes whose words are not yet in the index note_words',
+    notes_server_answers: 'how requests with an Idempotency-Key were answered',
+    notes_server_generation: 'the first part of every entity tag; restore and import renew it',
     notes_server_versions: 'the versions of the schema that this database has had',
     tag_blocks: 'how many tags have an id in each block (id >> 10); triggers keep these counts',
   });
@@ -110,7 +117,8 @@ test('migrations: the counters of a table, with and without owners', () => {
 test('migrations: an empty database gets STRICT tables and a version', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    'notes_server_versions',
+    ...['versions', 'generation', 'answers'].map((name) => `notes_server_${name}`),
+    ...['changes', 'note_tags', 'note_tag_blocks', 'note_words_due'],
     ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
   ].sort();
   assert.deepEqual(
@@ -135,7 +143,7 @@ test('migrations: types, unique ids, and comments deleted with notes', async (t)
   for (const [table, insert] of [
     ['comments', `INSERT INTO comments (note_id, body) VALUES (1, 'a') RETURNING id`],
     ['tags', `INSERT INTO tags (name) VALUES ('a') RETURNING id`],
-    ['notes', `INSERT INTO notes (title, body) VALUES ('a', 'b') RETURNING id`],
+    ['notes', `INSERT INTO notes (title, body, number) VALUES ('a', 'b', 9) RETURNING id`],
   ] as const) {
     const [first] = await change(database, insert);
     await change(database, `DELETE FROM ${table} WHERE id = ${first?.id}`);

@@ -16,13 +16,14 @@ import {
   valuesOf,
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
+import { CHANGE_COLUMNS } from '../../src/storage/change-numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { blockCounter } from '../../src/storage/migrations.ts';
 import { recordText } from '../../src/storage/record-text.ts';
-import { createTable } from '../../src/storage/table.ts';
+import { blockCounter, changeLog } from '../../src/storage/steps.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
 import { ENGINES, type Engine } from '../support/engines.ts';
+import { plainTable } from '../support/plain-table.ts';
 
 const TASKS: Resource = {
   label: 'Task',
@@ -49,19 +50,24 @@ const STEPS: Resource = {
 
 const MADE_HERE = [TASKS, STEPS];
 
+const COLUMNS_OF_CHANGES = 'number INTEGER NOT NULL, created_at INTEGER, updated_at INTEGER';
+
 const STATEMENTS = [
   `CREATE TABLE tasks (
-     id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done INTEGER NOT NULL, color TEXT NOT NULL
+     id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done INTEGER NOT NULL, color TEXT NOT NULL, ${COLUMNS_OF_CHANGES}
    ) STRICT`,
   ...blockCounter(TASKS),
+  ...changeLog(TASKS),
   `CREATE TABLE steps (
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      task_id INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
      done INTEGER NOT NULL,
-     minutes INTEGER NOT NULL
+     minutes INTEGER NOT NULL,
+     ${COLUMNS_OF_CHANGES}
    ) STRICT`,
   'CREATE INDEX steps_of_task ON steps (task_id)',
   ...blockCounter(STEPS),
+  ...changeLog(STEPS),
 ].map((sql) => ({ sql }));
 
 /** Opens a database that has the tables of {@link MADE_HERE} too. */
@@ -153,11 +159,15 @@ for (const engine of ENGINES) {
     const tables = await rows(
       database,
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-       AND name NOT LIKE 'notes\\_server\\_%' ESCAPE '\\' ORDER BY name`,
+       AND name NOT LIKE 'notes\\_server\\_%' ESCAPE '\\'
+       AND name NOT LIKE 'note\\_words\\_%' ESCAPE '\\' ORDER BY name`,
     );
     assert.deepEqual(
       tables.map(({ name }) => name),
-      RESOURCES.flatMap(({ table, blocks }) => [table, blocks]).sort(),
+      [
+        ...['changes', 'note_tags', 'note_tag_blocks', 'note_words'],
+        ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
+      ].sort(),
     );
   });
 
@@ -172,7 +182,10 @@ for (const engine of ENGINES) {
         resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER';
       assert.deepEqual(
         JSON.parse(JSON.stringify(columns)),
-        ['id', ...columnsOf(resource)].map((name) => ({ name, type: typeOf(name) })),
+        ['id', ...columnsOf(resource), ...CHANGE_COLUMNS].map((name) => ({
+          name,
+          type: typeOf(name),
+        })),
       );
     }
   });
@@ -185,7 +198,7 @@ for (const engine of ENGINES) {
 
   test(`resources: booleans and defaults in records and lists (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
-    const tasks = createTable(TASKS, database, createWriter(database));
+    const tasks = plainTable(TASKS, database);
     const [done, open] = [
       valuesOf(TASKS, { done: true, title: 'a' }),
       valuesOf(TASKS, { title: 'b' }),
@@ -215,7 +228,7 @@ for (const engine of ENGINES) {
   test(`resources: an owner beside a boolean and an integer (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const write = createWriter(database);
-    const [tasks, steps] = MADE_HERE.map((each) => createTable(each, database, write));
+    const [tasks, steps] = MADE_HERE.map((each) => plainTable(each, database, write));
     assert.ok(tasks && steps);
     await tasks.create(valuesOf(TASKS, { title: 'a' }));
     const values = [
