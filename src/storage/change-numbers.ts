@@ -9,6 +9,9 @@ export const CHANGES = 'changes';
 /** The columns that every record has beside its fields. The times are in ms since 1970. */
 export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 
+/** The version of the schema that introduced numbers and generations. */
+export const FIRST_WITH_CHANGES = 2;
+
 /** The SQL of the number of the last change. */
 export const LAST_NUMBER = `
   (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${CHANGES}')`;
@@ -16,6 +19,11 @@ export const LAST_NUMBER = `
 /** Returns the SQL of the tag for the SQL of a number. */
 export function tagSql(number: string): string {
   return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
+}
+
+/** Returns the SQL of a time in RFC 3339, in UTC with milliseconds, for the SQL of ms since 1970. */
+export function timeSql(ms: string): string {
+  return `strftime('%Y-%m-%dT%H:%M:%fZ', ${ms} / 1000.0, 'unixepoch')`;
 }
 
 /** Returns a generation: 8 lower-case hex digits. */
