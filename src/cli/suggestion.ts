@@ -3,8 +3,8 @@
 const MAX_MISTAKES = 2;
 
 /**
- * Returns `; did you mean NAME?` with the most similar of `names`, after `prefix`; empty if none is
- * similar.
+ * Returns `; did you mean NAME?` with the most similar of `names`, or an empty text if none is
+ * similar. `prefix` is written in front of the name.
  */
 export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
   const lower = typed.toLowerCase();
