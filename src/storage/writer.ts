@@ -19,7 +19,7 @@ export interface WriteKind<Outcome> {
   readonly outcomes: (writes: readonly Values[], rows: readonly Row[]) => Outcome[];
 }
 
-/** Submits a write to the record with the id `key`, if it exists; resolves once it is durable. */
+/** Submits a write; resolves once it is durable. `key` is the record's id; a new one has none. */
 export type Write = <Outcome>(
   kind: WriteKind<Outcome>,
   key: number | undefined,
