@@ -48,7 +48,7 @@ export async function importLines(
       );
     }
     const added = await addAll(reader, target, screen).catch(async (error) => {
-      // If it was not empty, another import created and filled it while this one opened it.
+      // Keep a database with content, even if this import created it: another one has filled it.
       if (isEmpty) await target.discardNew();
       throw error;
     });
