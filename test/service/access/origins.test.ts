@@ -159,10 +159,11 @@ test('cors: a preflight needs no key and uses up no quota', async (t) => {
     );
     assert.equal(status, 204);
     assert.equal(headers['access-control-allow-origin'], SITE);
-    assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, DELETE');
+    assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, PATCH, DELETE');
     assert.equal(
       headers['access-control-allow-headers'],
-      'authorization, content-type, traceparent, tracestate, x-api-key, x-request-id',
+      'authorization, content-type, idempotency-key, if-match, if-none-match, traceparent, ' +
+        'tracestate, x-api-key, x-request-id',
     );
     assert.match(headers['access-control-max-age'] ?? '', /^[1-9]\d+$/);
     assert.equal(headers.vary, 'origin');
