@@ -133,10 +133,12 @@ function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) 
   const spec = specSelectors.specJson();
   let target = path;
   const query = new URLSearchParams();
+  const headers = {};
   for (const [id, value] of specSelectors.parameterValues([path, method])) {
     const [place, name] = id.split('.');
     if ((value ?? '') === '') continue;
     if (place === 'query') query.set(name, value);
+    else if (place === 'header') headers[name] = value;
     else target = target.replace(`{${name}}`, () => encodeURIComponent(value));
   }
   const search = query.size > 0 ? `?${query}` : '';
@@ -147,7 +149,8 @@ function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) 
     url: `${spec.getIn(['servers', 0, 'url'])}${target}${search}`.replaceAll("'", '%27'),
     headers: {
       ...(requiresKey && !isOpen && { authorization: 'Bearer KEY' }),
-      ...(body && { 'content-type': 'application/json' }),
+      ...(body && { 'content-type': oas3Selectors.requestContentType(path, method) }),
+      ...headers,
     },
     body,
   };
