@@ -148,6 +148,19 @@ test('docs page: the form for keys appears only if keys are required', { skip },
   }
 });
 
+test('docs page: says that an empty body is not sent', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs#/Notes/createNote`);
+  const block = page.locator('#operations-Notes-createNote');
+  const status = block.locator('.execution-status');
+  await block.locator('textarea').fill('');
+  await block.locator('.execute').click();
+  await status.getByText('Not sent. The request body is empty.').waitFor();
+  await block.locator('textarea').fill('{"title": "Not empty", "body": "Any"}');
+  assert.equal((await execute(block)).status, '201');
+  await status.getByText('201 Created').waitFor();
+  assert.deepEqual(faults, []);
+});
+
 test('docs page: a redirect is documented', { skip }, async (t) => {
   const { page } = await open(t, `${service.url}/docs`);
   await page.locator('.opblock').first().waitFor();
