@@ -37,13 +37,6 @@ export function requests({ React }) {
       createElement(Clear, props),
     );
 
-  /** A redirect that was followed has a status that the operation does not declare. */
-  const withoutRedirect = (LiveResponse) => (props) =>
-    createElement(LiveResponse, {
-      ...props,
-      response: isRedirected(props) ? props.response.set('notDocumented', false) : props.response,
-    });
-
   function Samples(props) {
     const [chosen, choose] = useState(SAMPLES[0]);
     const [copied, setCopied] = useState('');
@@ -82,7 +75,6 @@ export function requests({ React }) {
     wrapComponents: {
       execute: withStatus,
       clear: returningFocus,
-      liveResponse: withoutRedirect,
       // The samples have this command too.
       curl: () => () => null,
     },
