@@ -14,7 +14,7 @@ import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
 const OTHER_TAG = '00000000-1';
 
 /** Returns the number in a tag. */
-const numberIn = (tag: string | undefined) => Number(tag?.split('-')[1]);
+const numberIn = (tag: string | undefined) => Number(tag?.split(/[-.]/)[1]);
 
 async function openTables(t: TestContext, engine: Engine) {
   const heard = overhear(await engine.open(t));

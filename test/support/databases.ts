@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import type { Counts } from '../../src/commands/walk.ts';
-import { RESOURCES } from '../../src/resources/resources.ts';
+import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { type Location, parseLocation } from '../../src/storage/location.ts';
 import { migrate } from '../../src/storage/migrations.ts';
@@ -19,7 +19,7 @@ import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { type Ends, temporaryFolder } from './engine.ts';
 
 /** The counts of a database without records. */
-export const NO_RECORDS: Counts = Object.fromEntries(RESOURCES.map(({ table }) => [table, 0]));
+export const NO_RECORDS: Counts = Object.fromEntries(RELATIONS.map(({ table }) => [table, 0]));
 
 /** Returns the path of a new file in a folder that is removed at the end of the test. */
 export function newFile(test: Ends): string {
