@@ -277,9 +277,10 @@ export function testVersions(engine: Engine): void {
       const tag = await comments.replace(1, ['d'], 1);
       const [changed, last] = await Promise.all([
         page({ limit: 1, offset, known: isOneOf([known]) }),
-        page({ limit: 1, offset, known: isOneOf([String(tag)]) }),
+        page({ limit: 1, offset, known: isOneOf([String(tag?.replace('-', '.'))]) }),
       ]);
-      assert.deepEqual([changed?.tag, changed?.total, last?.items], [tag, 1, undefined]);
+      assert.deepEqual([changed?.tag, changed?.total], [tag?.replace('-', '.'), 1]);
+      assert.deepEqual(last, { tag: changed?.tag, items: undefined, total: 0 });
       assert.equal(changed?.items, offset ? '[]' : '[{"id":1,"title":"a","body":"b"}]');
     });
   }
