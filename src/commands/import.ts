@@ -40,7 +40,7 @@ export async function importLines(
     const lastIds = await lastIdsOf(target);
     const isEmpty = Object.keys(lastIds).length === 0;
     if ((lastIds[CHANGES] ?? 0) + (reader.head.lastIds[CHANGES] ?? 0) > MAX_IMPORTED_ID)
-      throw new Error('its changes and those of the database have too large numbers');
+      throw new Error('the numbers of its changes are too large');
     if (canReadTwice && !isEmpty) {
       await using firstPass = await openExport();
       await forEachPage(firstPass, createProgress(screen, 'compared'), ({ relation, records }) =>

@@ -88,6 +88,12 @@ function sampleOf({ fields, owner }: Resource, id: number): RecordValues {
   return [id, ...(owner ? [1] : []), ...values];
 }
 
+/** Returns a record as {@link sampleOf} does, with a number of its own, and times. */
+function rowOf(resource: Resource, id: number): RecordValues {
+  const position = [...RESOURCES, ...MADE_HERE].indexOf(resource);
+  return [...sampleOf(resource, id), 10 * id + position, 1_000 + id, null];
+}
+
 /** Returns all records as the lines of an export. */
 async function linesIn(database: Database, resource: Resource): Promise<string[]> {
   let all = '';
@@ -125,7 +131,7 @@ async function assertSurvive(
     assert.deepEqual(
       await into.add(
         resource,
-        [1, 2, 1_500].map((id) => sampleOf(resource, id)),
+        [1, 2, 1_500].map((id) => rowOf(resource, id)),
       ),
       3,
     );
@@ -142,8 +148,9 @@ async function assertSurvive(
       records,
       [1, 2, 1_500].map((id) => sampleOf(resource, id)),
     );
-    assert.deepEqual(await again.add(resource, records), 3);
-    assert.deepEqual(await again.add(resource, records), 0);
+    const complete = [1, 2, 1_500].map((id) => rowOf(resource, id));
+    assert.deepEqual(await again.add(resource, complete), 3);
+    assert.deepEqual(await again.add(resource, complete), 0);
   }
   await again.finish(await lastIdsOf(source));
   await assertSame(source, imported, resources);
@@ -258,7 +265,7 @@ for (const engine of ENGINES) {
     const database = await openWithTasks(t, engine);
     const into = importInto(database, 1);
     for (const resource of MADE_HERE)
-      await into.add(resource, [sampleOf(resource, 1), sampleOf(resource, 2)]);
+      await into.add(resource, [rowOf(resource, 1), rowOf(resource, 2)]);
     await database.transact('faults', [
       { sql: 'UPDATE task_blocks SET count = 9' },
       { sql: 'UPDATE step_blocks SET count = 1' },
@@ -278,9 +285,12 @@ for (const engine of ENGINES) {
       readLine(Buffer.from('{"type":"task","id":7,"title":"an older export"}')),
     );
     assert.deepEqual(values, [7, 'an older export', false, 'none']);
-    assert.deepEqual(await importInto(database, 1).add(TASKS, [values]), 1);
+    assert.deepEqual(
+      await importInto(database, 1).add(TASKS, [[7, ...values.slice(1), 5, null, null]]),
+      1,
+    );
     assert.deepEqual(await linesIn(database, TASKS), [
-      '{"type":"task","id":7,"title":"an older export","done":false,"color":"none"}',
+      '{"type":"task","id":7,"title":"an older export","done":false,"color":"none","number":5,"created_at":null,"updated_at":null}',
     ]);
     // The same record with its defaults written out is not another one.
     const complete = read({
@@ -290,7 +300,10 @@ for (const engine of ENGINES) {
       done: false,
       color: 'none',
     });
-    assert.deepEqual(await importInto(database, 1).add(TASKS, [complete.values]), 0);
+    assert.deepEqual(
+      await importInto(database, 1).add(TASKS, [[7, ...complete.values.slice(1), 9, null, null]]),
+      0,
+    );
   });
 }
 
