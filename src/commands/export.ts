@@ -15,8 +15,9 @@ export type WriteText = (text: string) => Promise<unknown>;
 /**
  * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
  * a file, writes to `output` and resolves with undefined. Others may use the database meanwhile; a
- * database file is read in one transaction. Rejects with {@link DatabaseUnusable}, and leaves no
- * file behind; rejects as `output` does.
+ * database file is read in one transaction. Rejects with {@link DatabaseUnusable} if the database
+ * cannot be read or `file` cannot be written, and then leaves no file behind. Also rejects with any
+ * error of `output`.
  */
 export async function exportLines(
   from: StorageOptions,

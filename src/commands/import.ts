@@ -20,9 +20,9 @@ const FINGERPRINT_BYTES = 6;
  * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
  * resolves with a message that says how many are new. Skips records that already exist unchanged.
  * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A failed import
- * removes a database that it created; otherwise, the records added so far stay, and another run
- * with the same export continues. If the database is not empty and `file` is a regular file, checks
- * the whole file first, except for missing owners.
+ * removes a database that it created and empties a file that was empty; otherwise, the records added
+ * so far stay, and another run with the same export continues. If the database is not empty and
+ * `file` is a regular file, checks the whole file first, except for missing owners.
  */
 export async function importLines(
   file: string | undefined,
@@ -48,7 +48,7 @@ export async function importLines(
       );
     }
     const added = await addAll(reader, target, screen).catch(async (error) => {
-      // If it was not empty, another import created and filled it while this one opened it.
+      // Keep a database with content, even if this import created it: another one has filled it.
       if (isEmpty) await target.discardNew();
       throw error;
     });

@@ -11,8 +11,8 @@ export const problemTypes = {
   'bad-request': {
     status: 400,
     meaning:
-      'The request is malformed: its HTTP or its JSON cannot be parsed, or its list of tasks ' +
-      'or items is empty.',
+      'The request is malformed: its HTTP, a header or its JSON cannot be parsed, or its list of ' +
+      'tasks or items is empty.',
     remedy:
       'Correct what the detail names and send the request again. Unchanged, it will be refused ' +
       'again.',
@@ -69,7 +69,8 @@ export const problemTypes = {
   'unsupported-media-type': {
     status: 415,
     meaning:
-      'The body is declared as something other than JSON in UTF-8, or it has a content coding.',
+      'This operation does not accept the declared type or charset of the body, or the body has ' +
+      'a content coding.',
     remedy:
       'Send `content-type: application/json` in UTF-8, without a `content-encoding`. With curl: ' +
       '`--json`, or `-H "content-type: application/json"` beside `--data`.',

@@ -11,7 +11,7 @@ export interface Preconditions {
 }
 
 /** The form of the tags of this service; no other tag can match. */
-const TAG = /^[0-9a-f]{8}-\d{1,16}$/;
+const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;
 
 /** Returns the headers of an answer with a record or a list, given its entity tag. */
 export function stateHeaders(tag: string): readonly string[] {

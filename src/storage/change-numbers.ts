@@ -16,10 +16,13 @@ export const FIRST_WITH_CHANGES = 2;
 export const LAST_NUMBER = `
   (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${CHANGES}')`;
 
-/** Returns the SQL of the tag for the SQL of a number. */
+/** Returns the SQL of the tag of a record for the SQL of its number. */
 export function tagSql(number: string): string {
   return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
 }
+
+/** The SQL of the tag of every list. No record has a tag of this form. */
+export const LIST_TAG = `(SELECT generation FROM notes_server_generation) || '.' || ${LAST_NUMBER}`;
 
 /** Returns the SQL of a time in RFC 3339, in UTC with milliseconds, for the SQL of ms since 1970. */
 export function timeSql(ms: string): string {

@@ -3,7 +3,7 @@
 import type { Resource } from '../resources/resource.ts';
 import { BATCH_LIMITS } from './backlog-limit.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
-import { LAST_NUMBER, tagSql } from './change-numbers.ts';
+import { LIST_TAG } from './change-numbers.ts';
 import { type Condition, NEVER, satisfiesSql } from './condition.ts';
 import type { Database, Row } from './database.ts';
 import { ownerExistsSql, recordSql } from './record-text.ts';
@@ -11,7 +11,7 @@ import { BLOCK_BITS } from './steps.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
-  /** The entity tag of every list: the tag of the last change in the database. */
+  /** The entity tag of every list: it changes with every change in the database. */
   readonly tag: string;
   /** The JSON array of the records; undefined if the tag was among the known ones. */
   readonly items: string | undefined;
@@ -80,7 +80,9 @@ function createReader(
       const pages = requests.map((_, index) => found.get(index));
       const lengths = requests.map((request, index) => recordLength(request, pages[index]));
       const { records, characters } = PAGE_BATCH_LIMITS;
-      limits.batchSize = Math.min(records, characters / Math.max(1, ...lengths));
+      const longest = Math.max(...lengths);
+      // Pages without records say nothing about their size.
+      if (longest > 0) limits.batchSize = Math.min(records, characters / longest);
       return pages;
     },
     size: ({ limit }) => limit,
@@ -100,9 +102,10 @@ function pageOf({ tag, items, total }: Row): Page {
   };
 }
 
-/** Returns the average length of the records of a page. */
+/** Returns the average length of the records of a page, 0 if it has none. */
 function recordLength({ limit, offset }: PageRequest, page: Page | undefined): number {
-  return page?.items ? page.items.length / Math.max(1, Math.min(limit, page.total - offset)) : 0;
+  const count = page ? Math.min(limit, page.total - offset) : 0;
+  return page?.items && count > 0 ? page.items.length / count : 0;
 }
 
 /** The members of a request, given the SQL of the request. */
@@ -169,7 +172,7 @@ function createSqlBuilder(resource: Resource, deep: boolean): (count: number) =>
     if (known) return known;
     const requests = Array.from({ length: count }, (_, index) => `(?1 -> ${index})`);
     const tables = [
-      `state (tag) AS MATERIALIZED (SELECT ${tagSql(LAST_NUMBER)})`,
+      `state (tag) AS MATERIALIZED (SELECT ${LIST_TAG})`,
       `everything (total) AS MATERIALIZED (${total})`,
     ];
     // Computed once for all pages of a batch, because it reads every block.

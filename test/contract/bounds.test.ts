@@ -12,14 +12,21 @@ const TEXT = { minLength: 1, pattern: '^\\s*\\S', format: 'well-formed' };
 const LIMIT = { minimum: 1, maximum: 100, default: 20 };
 const OFFSET = { format: 'int64', minimum: 0, maximum: LARGEST, default: 0 };
 
+const NOTE = { title: { ...TEXT, maxLength: 500 }, body: { ...TEXT, maxLength: 100_000 } };
+const TAG = { name: { ...TEXT, maxLength: 200 } };
+const COMMENT = { body: { ...TEXT, maxLength: 10_000 } };
+
 /** The rules for the input of each operation. */
 const DEMANDED: Record<string, Record<string, Schema>> = {
-  createNote: { title: { ...TEXT, maxLength: 500 }, body: { ...TEXT, maxLength: 100_000 } },
-  replaceNote: { title: { ...TEXT, maxLength: 500 }, body: { ...TEXT, maxLength: 100_000 } },
-  createTag: { name: { ...TEXT, maxLength: 200 } },
-  replaceTag: { name: { ...TEXT, maxLength: 200 } },
-  createComment: { body: { ...TEXT, maxLength: 10_000 } },
-  replaceComment: { body: { ...TEXT, maxLength: 10_000 } },
+  createNote: NOTE,
+  replaceNote: NOTE,
+  patchNote: NOTE,
+  createTag: TAG,
+  replaceTag: TAG,
+  patchTag: TAG,
+  createComment: COMMENT,
+  replaceComment: COMMENT,
+  patchComment: COMMENT,
   listNotes: { limit: LIMIT, offset: OFFSET },
   listTags: { limit: LIMIT, offset: OFFSET },
   listComments: { limit: LIMIT, offset: OFFSET },
@@ -61,13 +68,14 @@ function rulesAt(pointer: string): Schema {
   return Object.fromEntries(Object.entries(all).filter(([name]) => RULES.includes(name)));
 }
 
-/** The rules for the parameters and body members of an operation, except for ids in its path. */
+/** The rules for the query and the body members of an operation. */
 function inputOf({ method, template }: (typeof operations)[number]): Record<string, Schema> {
   const path = `/paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}`;
   const found: Record<string, Schema> = {};
   for (const index of ((at(`${path}/parameters`) ?? []) as object[]).keys()) {
     const parameter = resolve(`${path}/parameters/${index}`) ?? '';
-    found[(at(parameter) as { name: string }).name] = rulesAt(`${parameter}/schema`);
+    const { name, in: place } = at(parameter) as { name: string; in: string };
+    if (place === 'query') found[name] = rulesAt(`${parameter}/schema`);
   }
   const body = resolve(`${path}/requestBody`);
   const schema = body && resolve(`${body}/content/application~1json/schema`);
@@ -93,6 +101,18 @@ test('bounds: the input of every operation', () => {
     Object.keys(DEMANDED).filter((id) => !ids.includes(id)),
     [],
   );
+});
+
+test('bounds: lines of records and idempotency keys', () => {
+  const pattern = '^(?:[A-Za-z0-9._~:+/=-]{1,128}|"[A-Za-z0-9._~:+/=-]{1,128}")$';
+  assert.deepEqual(rulesAt('/components/parameters/IdempotencyKey/schema'), { pattern });
+  const creations = operations.filter(({ body }) => body?.lines);
+  assert.deepEqual(
+    creations.map(({ id }) => id),
+    ['createNote', 'createComment', 'createTag'],
+  );
+  for (const name of ['NoteLines', 'CommentLines', 'TagLines'])
+    assert.deepEqual(rulesAt(`/components/schemas/${name}`), { minItems: 1, maxItems: 500 });
 });
 
 /** The schemas directly inside a schema. Fails at a keyword that this does not know. */

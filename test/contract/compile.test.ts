@@ -37,7 +37,7 @@ test('compiled contract: a contract with a mistake is refused', async (t) => {
   });
   const mistakes = [
     ['"maxLength":500', '"maxLenght":500', /"maxLenght"/],
-    ['"maxItems":50', '"maxItems":"50"', /maxItems value must be/],
+    ['"maxItems":500', '"maxItems":"500"', /maxItems value must be/],
     ['#/components/schemas/TagName"', '#/components/schemas/Nowhere"', /schemas\/Nowhere/],
     ['"format":"well-formed"', '"format":"wellformed"', /"wellformed"/],
     [
@@ -45,8 +45,14 @@ test('compiled contract: a contract with a mistake is refused', async (t) => {
       'in a page.","type":"number"',
       /the parameter limit of \/notes must be of type integer or string/,
     ],
-    ['"name":"limit","in":"query"', '"name":"limit","in":"header"', /limit of \/notes must be in/],
+    ['"name":"limit","in":"query"', '"name":"limit","in":"cookie"', /limit of \/notes must be in/],
     ['"name":"limit",', '"name":"limit","required":true,', /limit of \/notes must be in the path/],
+    ['"in":"header"', '"in":"header","required":true', /if-none-match of \/notes must not be req/],
+    [
+      '"application/json":{"schema":{"$ref":"#/components/schemas/NoteInput"',
+      '"text/json":{"schema":{"$ref":"#/components/schemas/NoteInput"',
+      /NoteCreateRequest has no application\/json/,
+    ],
   ] as const;
   for (const [right, wrong, reason] of mistakes) {
     assert.ok(text.includes(right));
@@ -177,6 +183,12 @@ function explained(errors: readonly (SchemaError | ErrorObject)[] | null | undef
   );
 }
 
+interface DeclaredParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly default?: number | string };
+}
+
 /** The pointers to an operation's parameters: those of its path first. */
 function parametersAt(path: string, method: string): string[] {
   return [`${path}/parameters`, `${path}/${method}/parameters`].flatMap((list) =>
@@ -184,21 +196,26 @@ function parametersAt(path: string, method: string): string[] {
   );
 }
 
-for (const { id, method, template, parameters, body } of operations) {
+for (const { id, method, template, parameters, headers, body } of operations) {
   const path = `/paths/${template.replaceAll('/', '~1')}`;
-  const pointers = parametersAt(path, method.toLowerCase());
-  if (!body && pointers.length === 0) continue;
+  const all = parametersAt(path, method.toLowerCase());
+  if (!body && all.length === 0) continue;
+  const isHeader = (pointer: string) => (at(pointer) as DeclaredParameter).in === 'header';
+  const pointers = all.filter((pointer) => !isHeader(pointer));
 
   test(`compiled contract: ${id} decides as a fresh compilation`, () => {
+    const inHeaders = all
+      .filter(isHeader)
+      .map((pointer) => (at(pointer) as DeclaredParameter).name);
+    assert.deepEqual(
+      headers.map(({ name }) => name),
+      inHeaders,
+    );
     assert.equal(parameters.length, pointers.length);
     for (const [index, { name, isInteger, validate, ...parameter }] of parameters.entries()) {
       const schema = `${pointers[index]}/schema`;
       const { type } = at(resolve(schema) ?? '') as Schema;
-      const declared = at(pointers[index] ?? '') as {
-        name: string;
-        in: string;
-        schema: { default?: number | string };
-      };
+      const declared = at(pointers[index] ?? '') as DeclaredParameter;
       assert.deepEqual(
         [name, parameter.in, parameter.default],
         [declared.name, declared.in, declared.schema.default],
@@ -206,7 +223,8 @@ for (const { id, method, template, parameters, body } of operations) {
       assert.equal(isInteger, type === 'integer');
       assertAgreement(schema, { validateFully: validate }, `${id} ${name}`);
     }
-    const requestBody = resolve(`${path}/${method.toLowerCase()}/requestBody`);
-    if (body) assertAgreement(`${requestBody}/content/application~1json/schema`, body, id);
+    const content = `${resolve(`${path}/${method.toLowerCase()}/requestBody`)}/content`;
+    if (body) assertAgreement(`${content}/application~1json/schema`, body, id);
+    if (body?.lines) assertAgreement(`${content}/application~1x-ndjson/schema`, body.lines, id);
   });
 }

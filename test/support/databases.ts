@@ -2,7 +2,7 @@
 // database that records its calls.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,7 +82,7 @@ export function rows(database: Database, sql: string): Promise<readonly Row[]> {
 
 /** Runs one statement without a parameter as a transaction, and returns its rows. */
 export async function change(database: Database, sql: string): Promise<readonly Row[]> {
-  const [result = []] = await database.transact('test', [{ sql }]);
+  const [result = []] = await database.transact(randomUUID(), [{ sql }]);
   return result;
 }
 

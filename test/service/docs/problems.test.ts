@@ -112,11 +112,15 @@ test('problem pages: an unknown one is a page for browsers, a problem for others
 test('problem pages: the type of an error leads to its page', async () => {
   const json = { 'content-type': 'application/json' };
   const followed = new Set<string>();
+  const headers = { 'idempotency-key': 'a' };
+  await service.request('POST', '/tags', { json: { name: 'a' }, headers });
   for (const [method, path, parts] of [
     ['POST', '/notes', { headers: json, body: '{' }],
     ['GET', '/notes/1', {}],
     ['GET', '/nothing', {}],
     ['PATCH', '/notes', {}],
+    ['DELETE', '/tags/1', { headers: { 'if-match': '"0"' } }],
+    ['POST', '/tags', { json: { name: 'b' }, headers: { 'idempotency-key': 'a' } }],
     ['POST', '/notes', { headers: json, body: 'x'.repeat(101) }],
     ['POST', '/notes', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
     ['GET', '/notes', { headers: { expect: 'miracles' } }],
@@ -135,8 +139,9 @@ test('problem pages: the type of an error leads to its page', async () => {
     followed.add(await follow({ json: JSON.parse(body) }));
   }
   assert.deepEqual([...followed].sort(), [
-    ...['bad-request', 'expectation-failed', 'http-version-not-supported', 'method-not-allowed'],
-    ...['not-found', 'not-implemented', 'payload-too-large', 'request-header-fields-too-large'],
+    ...['bad-request', 'expectation-failed', 'http-version-not-supported'],
+    ...['idempotency-key-reused', 'method-not-allowed', 'not-found', 'not-implemented'],
+    ...['payload-too-large', 'precondition-failed', 'request-header-fields-too-large'],
     ...['unsupported-media-type', 'validation-failed'],
   ]);
 });
@@ -157,6 +162,9 @@ async function follow({ json: problem }: Pick<Answer, 'json'>): Promise<string> 
 const last = (line: string, body = '', ...headers: string[]) =>
   requestText(line, ['connection: close', ...headers], body);
 
+const NOTE = '{"title":"a","body":"b"}';
+const LINES = 'content-type: application/x-ndjson';
+
 /** A request for each example, by the response and the name of the example. */
 const REQUESTS: Record<string, string> = {
   'BadRequestResponse notJson': last('POST /notes', '{'),
@@ -165,6 +173,9 @@ const REQUESTS: Record<string, string> = {
     '{"task_ids":[],"concurrency_limit":1}',
   ),
   'BadRequestResponse noItems': last('POST /pool/run', '{"items":[]}'),
+  'BadRequestResponse notTags': last('PUT /notes/1', NOTE, 'if-match: 1'),
+  'BadRequestResponse notKey': last('POST /notes', NOTE, 'idempotency-key: a b'),
+  'BadRequestResponse notLine': last('POST /notes', `${NOTE}\n{`, LINES),
   'ProblemResponse badRequest': 'nonsense\r\n\r\n',
   'ProblemResponse payloadTooLarge': last('GET /notes', '', 'content-length: 1048577'),
   'ProblemResponse forbidden': last('POST /notes', '{}', 'sec-fetch-site: cross-site'),
@@ -173,16 +184,25 @@ const REQUESTS: Record<string, string> = {
   'NotFoundResponse comment': last('GET /notes/1/comments/42'),
   'NotFoundResponse path': last('GET /nowhere'),
   'ProblemResponse methodNotAllowed': last('PATCH /notes'),
+  'PreconditionFailedResponse changed': last('PUT /notes/1', NOTE, 'if-match: "5f2c9a01-42"'),
   'PayloadTooLargeResponse tooLarge': last('POST /notes', '', 'content-length: 1048577'),
   'UnsupportedMediaTypeResponse form': last(
     'POST /notes',
     'a=b',
     'content-type: application/x-www-form-urlencoded',
   ),
+  'UnsupportedMediaTypeResponse jsonPatch': last(
+    'PATCH /notes/1',
+    '[]',
+    'content-type: application/json-patch+json',
+  ),
   'ProblemResponse expectationFailed': last('GET /notes', '', 'expect: a miracle'),
   'ValidationFailedResponse body': last('POST /notes', '{"title":"a"}'),
   'ValidationFailedResponse query': last('GET /notes?limit=a'),
   'ValidationFailedResponse path': last('GET /notes/a'),
+  'CreationRefusedResponse body': last('POST /notes', '{"title":"a"}'),
+  'CreationRefusedResponse line': last('POST /notes', `${NOTE}\n{"title":" ","body":"b"}`, LINES),
+  'CreationRefusedResponse keyReused': last('POST /notes', NOTE, 'idempotency-key: used'),
   'ProblemResponse requestHeaderFieldsTooLarge': last('GET /notes', '', `x: ${'x'.repeat(20_000)}`),
   'ProblemResponse notImplemented': last('POST /notes', '', 'transfer-encoding: gzip, chunked'),
   'ProblemResponse httpVersionNotSupported':
@@ -211,7 +231,8 @@ const examples = Object.entries(responses).flatMap(([response, { content = {} }]
 
 test('problem examples: each request gets the problem of the contract', async (t) => {
   const service = await startService(t);
-  await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+  const headers = { 'idempotency-key': 'used' };
+  await service.request('POST', '/notes', { json: { title: 'b', body: 'b' }, headers });
   let caused = 0;
   for (const [name, value] of examples) {
     const text = REQUESTS[name];
