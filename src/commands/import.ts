@@ -22,7 +22,7 @@ const FINGERPRINT_BYTES = 6;
  * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A failed import
  * removes a database that it created and empties a file that was empty; otherwise, the records added
  * so far stay, and another run with the same export continues. If the database is not empty and
- * `file` is a regular file, checks the whole file first, except for missing owners.
+ * `file` is a regular file, checks the whole file first, except for records that refer to missing ones.
  */
 export async function importLines(
   file: string | undefined,
