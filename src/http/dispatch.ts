@@ -190,12 +190,7 @@ export class Dispatcher {
     return this.#lastParse;
   }
 
-  #callOf(
-    exchange: Exchange,
-    match: Match<Route>,
-    target: Target,
-    input: RequestBody,
-  ): Call {
+  #callOf(exchange: Exchange, match: Match<Route>, target: Target, input: RequestBody): Call {
     const { message, response } = exchange;
     return {
       pathValues: match.values,
