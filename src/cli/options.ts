@@ -121,7 +121,7 @@ export const OPTIONS = {
     flag: 'idle-timeout',
     value: 'SECONDS',
     default: `${HTTP_LIMITS.keepAliveTimeoutMs / 1_000}`,
-    help: 'how long idle connections stay open; behind a proxy, longer than it keeps them',
+    help: 'how long idle connections stay open; must exceed the idle timeout of a proxy in front',
     parse: integer(1, MAX_IDLE_TIMEOUT_S),
   },
   allowAnonymous: {

@@ -3,8 +3,9 @@
 const MAX_MISTAKES = 2;
 
 /**
- * Returns `; did you mean NAME?` with the most similar of `names`, after `prefix`; empty if none is
- * similar. A name with a word that begins with `typed` is similar.
+ * Returns `; did you mean NAME?` with the most similar of `names`, or an empty text if none is
+ * similar. A name with a word that begins with `typed` is similar. `prefix` is written in front of
+ * the name.
  */
 export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
   const lower = typed.toLowerCase();

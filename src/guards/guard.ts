@@ -140,8 +140,8 @@ class RequestLimit {
 }
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), the rest
- * of it (`r`), and the seconds until it is complete again (`t`).
+ * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what
+ * remains of the quota (`r`), and the seconds until the full quota is available again (`t`).
  */
 function quotaHeaders(name: string, quota: number, { remaining, resetS }: Quota): string[] {
   const policy = `"${name}";q=${quota};w=${WINDOW_S}`;

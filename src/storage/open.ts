@@ -47,8 +47,9 @@ export async function openTarget(options: StorageOptions, load: BulkLoad): Promi
     : openSqlite(db.name, { alone: true }));
   const discardNew = async () => {
     if (!isFile || (found && found.size > 0)) return;
-    // Leave WAL mode while the file is locked. In WAL mode, closing would delete the log of a new
-    // file at this path, and another process could go on writing to the removed file.
+    // Leave WAL mode while the file is locked. In WAL mode, `close` would delete the log at this
+    // path, which may belong to a new file by then. Also, only without WAL does SQLite refuse the
+    // writes of other processes to a removed file.
     await database.transact('discard', [{ sql: 'PRAGMA journal_mode = DELETE' }]);
     const path = await realpath(db.name);
     await (found ? truncate(path) : rm(path));
@@ -86,7 +87,7 @@ async function createTables(database: Database): Promise<void> {
   const missing = (await firstMissing(database)) && (await firstMissing(database));
   if (missing) {
     throw new DatabaseUnusable(
-      `it has no table ${missing}: append a step to STEPS in src/storage/migrations.ts`,
+      `it has no table ${missing}: append a step to STEPS in src/storage/steps.ts`,
     );
   }
 }

@@ -16,13 +16,13 @@ import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
-import { type PlainTable, plainTable } from '../support/plain-table.ts';
 import {
   type Fault,
   limitCluster,
   type StandIn,
   startStandIn,
 } from '../support/rqlite-stand-in.ts';
+import { type PlainTable, plainTable } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 limitCluster({ after }, { firstPauseMs: 2, maxPauseMs: 20 });

@@ -11,7 +11,7 @@ import { DEEP_OFFSET, PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
-import { type PlainTable, plainTable } from '../support/plain-table.ts';
+import { type PlainTable, plainTable } from '../support/tables.ts';
 
 async function startTables(test: TestContext, engine: Engine) {
   const database = await engine.open(test);

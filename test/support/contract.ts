@@ -132,7 +132,7 @@ function assertBody(pointer: string, content: Json | undefined, answer: Answer, 
     return;
   }
   assert.ok(type in content, `${label}: the contract does not declare the media type ${type}`);
-  if (!/json$/.test(type) || answer.headers['content-encoding']) return;
+  if (!/[/+]json$/.test(type) || answer.headers['content-encoding']) return;
   const schema = `${pointer}/content/${type.replaceAll('/', '~1')}/schema`;
   assertValid(schema, answer.json, label);
 }

@@ -127,17 +127,15 @@ export function adjustments({ React }) {
       const isProblem = (response) => problemsOf(response).length > 0;
       const items = new Map();
       for (const response of props.responses.filter(isProblem).values()) {
-        const problems = problemsOf(response).map(({ value }) => value);
-        const isOneType = new Set(problems.map(({ type }) => type)).size === 1;
-        for (const { type, status, title } of problems) {
+        for (const { value, description = response.get('description') } of problemsOf(response)) {
+          const { type, status, title } = value;
           const slug = type.slice(type.lastIndexOf('/') + 1);
           if (items.has(slug)) continue;
           const item = createElement(
             'li',
             { key: slug },
             createElement('a', { href: `problems/${slug}` }, `${status} ${title}`),
-            // The description of several types would not fit one of them.
-            isOneType && createElement(Markdown, { source: response.get('description') }),
+            createElement(Markdown, { source: description }),
           );
           items.set(slug, item);
         }

@@ -13,10 +13,10 @@ import {
   overfillWithBodies,
   setLimits,
 } from '../../support/overload.ts';
-import { plainTable } from '../../support/plain-table.ts';
 import { converse, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
+import { plainTable } from '../../support/tables.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };

@@ -1,10 +1,20 @@
-// A table without entity tags, as tests about other things than versions use it.
+// The tables of a database under test, with and without entity tags.
+import { comments } from '../../src/resources/comments.ts';
+import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
+import { tags } from '../../src/resources/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { createTable, type Table } from '../../src/storage/table.ts';
 import { createWriter, type Values, type Write } from '../../src/storage/writer.ts';
 
-/** Returns a table whose calls resolve with ids, texts and booleans. */
+/** Returns the tables of the service; their writes share batches. */
+export function tablesOf(database: Database) {
+  const write = createWriter(database);
+  const tableOf = (resource: Resource) => createTable(resource, database, write);
+  return { notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
+}
+
+/** Returns a table without entity tags, whose calls resolve with ids, texts and booleans. */
 export function plainTable(
   resource: Resource,
   database: Database,
