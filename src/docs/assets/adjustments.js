@@ -215,7 +215,21 @@ export function adjustments({ React }) {
     );
   };
 
+  /** Shows examples of lines as lines; Swagger UI would show an array. */
+  function writeLines() {
+    const { jsonSchema202012 } = this.fn;
+    const { getJsonSampleSchema } = jsonSchema202012;
+    jsonSchema202012.getJsonSampleSchema = (schema, config, type, example) => {
+      const sample = getJsonSampleSchema(schema, config, type, example);
+      if (type !== 'application/x-ndjson') return sample;
+      return JSON.parse(sample)
+        .map((each) => JSON.stringify(each))
+        .join('\n');
+    };
+  }
+
   return {
+    afterLoad: writeLines,
     components: { OperationsLayout },
     fn: { opsFilter },
     wrapComponents: {
