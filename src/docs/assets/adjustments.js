@@ -1,6 +1,8 @@
 // A plugin for Swagger UI: a layout that begins with the operations, responses whose problems are
 // collapsed, and names and roles for screen readers and keyboards.
 
+const LINES = 'application/x-ndjson';
+
 /** The plugin. Swagger UI calls it with its system, which contains its React. */
 export function adjustments({ React }) {
   const { createElement, Fragment, useEffect, useRef } = React;
@@ -221,7 +223,7 @@ export function adjustments({ React }) {
     const { getJsonSampleSchema } = jsonSchema202012;
     jsonSchema202012.getJsonSampleSchema = (schema, config, type, example) => {
       const sample = getJsonSampleSchema(schema, config, type, example);
-      if (type !== 'application/x-ndjson') return sample;
+      if (type !== LINES) return sample;
       return JSON.parse(sample)
         .map((each) => JSON.stringify(each))
         .join('\n');
@@ -237,6 +239,12 @@ export function adjustments({ React }) {
       responses: withProblemsFolded,
       contentType: withoutChoiceOfOne,
       ExamplesSelect: labelled,
+      // Swagger UI would take lines of JSON for one faulty JSON text.
+      responseBody: (ResponseBody) => (props) =>
+        createElement(ResponseBody, {
+          ...props,
+          contentType: props.contentType?.replace(LINES, 'text/plain'),
+        }),
       authorizationPopup: asDialog,
       CloseIcon: (CloseIcon) => (props) =>
         createElement(
