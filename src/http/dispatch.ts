@@ -8,7 +8,7 @@ import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
 import { checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
 import { checkMessage } from './request-checks.ts';
-import type { Call, Guard, Outcome, Route } from './route.ts';
+import type { Admission, Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { parseTarget, type Target } from './target.ts';
 
@@ -29,10 +29,8 @@ interface Exchange {
   readonly response: ServerResponse;
   /** The client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
-  /** The headers of the guard, which every answer gets. */
-  headers: readonly string[];
-  client: string | undefined;
-  key: number | undefined;
+  /** What the guard has decided so far; every answer gets its headers. */
+  admission: Admission;
   template: string | undefined;
 }
 
@@ -91,9 +89,7 @@ export class Dispatcher {
       message,
       response,
       awaitsContinue,
-      headers: [],
-      client: undefined,
-      key: undefined,
+      admission: { headers: [] },
       template: undefined,
     };
     let result: Result;
@@ -110,7 +106,7 @@ export class Dispatcher {
     const outcome = {
       requestId,
       method: message.method ?? '',
-      key: exchange.key,
+      key: exchange.admission.key,
       template: exchange.template,
       status: isSent ? reply.status : undefined,
       milliseconds: performance.now() - started,
@@ -128,10 +124,7 @@ export class Dispatcher {
     const admitted = this.#options.guard(message, target.segments); // 403
     // Avoid `await` for a value that is not a promise: it would still cost time.
     const admission = admitted instanceof Promise ? await admitted : admitted;
-    exchange.headers = admission.headers;
-    exchange.client = admission.client;
-    exchange.key = admission.key;
-    if (admission.refusal) throw admission.refusal; // 403, 401, 429
+    enter(exchange, admission); // 403, 401, 429
     if (admission.reply) return admission.reply;
     if (target.isServer) return SERVER_OPTIONS;
     const match = this.#options.router(target.segments);
@@ -197,18 +190,15 @@ export class Dispatcher {
     return this.#lastParse;
   }
 
-  #callOf(
-    { message, response, client }: Exchange,
-    match: Match<Route>,
-    target: Target,
-    input: RequestBody,
-  ): Call {
+  #callOf(exchange: Exchange, match: Match<Route>, target: Target, input: RequestBody): Call {
+    const { message, response } = exchange;
     return {
       pathValues: match.values,
       query: target.query,
       ...input,
       headers: message.headers,
-      client,
+      client: exchange.admission.client,
+      charge: (requests) => charge(exchange, requests),
       ensureSendable: () => {
         if (response.destroyed) throw clientGone();
         this.#replies.ensureRoom();
@@ -228,7 +218,7 @@ export class Dispatcher {
   }
 
   #send(
-    { message, response, awaitsContinue, headers }: Exchange,
+    { message, response, awaitsContinue, admission: { headers } }: Exchange,
     reply: Reply,
     requestId: string,
   ): void {
@@ -246,6 +236,17 @@ export class Dispatcher {
     const isBounded = declared !== undefined && Number(declared) <= this.#options.bodyLimitBytes;
     return awaitsContinue || !isBounded;
   }
+}
+
+/** Records what the guard has decided. Throws its refusal. */
+function enter(exchange: Exchange, admission: Admission): void {
+  exchange.admission = admission;
+  if (admission.refusal) throw admission.refusal;
+}
+
+async function charge(exchange: Exchange, requests: number): Promise<void> {
+  const { charge: count } = exchange.admission;
+  if (count) enter(exchange, await count(requests));
 }
 
 function optionsReply({ pathItem: { allow, methods } }: Match<Route>): Reply {

@@ -80,7 +80,9 @@ function createReader(
       const pages = requests.map((_, index) => found.get(index));
       const lengths = requests.map((request, index) => recordLength(request, pages[index]));
       const { records, characters } = PAGE_BATCH_LIMITS;
-      limits.batchSize = Math.min(records, characters / Math.max(1, ...lengths));
+      const longest = Math.max(...lengths);
+      // Pages without records say nothing about their size.
+      if (longest > 0) limits.batchSize = Math.min(records, characters / longest);
       return pages;
     },
     size: ({ limit }) => limit,
@@ -100,9 +102,10 @@ function pageOf({ tag, items, total }: Row): Page {
   };
 }
 
-/** Returns the average length of the records of a page. */
+/** Returns the average length of the records of a page, 0 if it has none. */
 function recordLength({ limit, offset }: PageRequest, page: Page | undefined): number {
-  return page?.items ? page.items.length / Math.max(1, Math.min(limit, page.total - offset)) : 0;
+  const count = page ? Math.min(limit, page.total - offset) : 0;
+  return page?.items && count > 0 ? page.items.length / count : 0;
 }
 
 /** The members of a request, given the SQL of the request. */

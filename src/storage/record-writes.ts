@@ -129,8 +129,7 @@ function onceStatements(resource: Resource) {
     {
       sql: `
         DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
-          OR position <= (SELECT max(position) FROM ${ANSWERS})
-            + json_array_length(?1, '$[2]') - ${KEPT_KEYS}`,
+          OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`,
     },
     {
       // An update that changes nothing, because RETURNING leaves out what is not written.
@@ -161,6 +160,8 @@ function changeStatement(resource: Resource, isPatch: boolean) {
   const set = [...newValues].map(([column, value]) => `${column} = ${value}`);
   const { number, tag } = newRecord(resource, 'key');
   const columnSql = (column: string) => newValues.get(column) ?? `${table}.${column}`;
+  // Concatenated, because json_object would embed JSON as it is, not as a string.
+  const newText = `${recordSql(resource, columnSql)} || ''`;
   return {
     sql: `
       UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${NOW}
@@ -169,7 +170,7 @@ function changeStatement(resource: Resource, isPatch: boolean) {
         ${isPatch ? `, ${recordSql(resource)} AS text` : ''}`,
     rows: `
       (SELECT json_group_array(json_object('id', ${table}.id, 'tag', ${tag}
-         ${isPatch ? `, 'text', ${recordSql(resource, columnSql)}` : ''}))
+         ${isPatch ? `, 'text', ${newText}` : ''}))
        FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)})`,
   };
 }

@@ -183,6 +183,7 @@ const SECOND = [
   ...addChangeColumns(notes),
   ...addChangeColumns(tags),
   ...addChangeColumns(comments),
+  'CREATE INDEX tags_by_name ON tags (name)',
   ...TAGS_ON_NOTES,
   ...SEARCH,
   `CREATE TABLE notes_server_answers (

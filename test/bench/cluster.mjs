@@ -147,7 +147,7 @@ async function batchTimes(sizes, delayMs) {
     const took = [];
     for (let count = 0; count < 40; count += 1) {
       const begun = performance.now();
-      await Promise.all(Array.from({ length: size }, () => table.create(texts)));
+      await Promise.all(Array.from({ length: size }, () => table.create([texts])));
       took.push(performance.now() - begun);
     }
     times.push(median(took));

@@ -6,10 +6,11 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { execute, OPERATIONS, open, skip, unfold } from '../support/browser.ts';
 import { contract } from '../support/contract.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const MAX_FRAMES = 200;
 
@@ -131,6 +132,9 @@ test('docs page: code samples send what the page would', { skip }, async (t) => 
   const curl = await list.locator('.samples code').textContent();
   const url = `${service.url}/notes/3/comments?offset=0`;
   assert.equal(curl, `curl -H 'authorization: Bearer KEY' \\\n  '${url}'`);
+  const health = await unfold(page, 'Health', 'getHealth');
+  await health.locator('.samples summary').click();
+  assert.equal(await health.locator('.samples code').textContent(), `curl '${service.url}/health'`);
   assert.deepEqual(faults, []);
 });
 
@@ -185,6 +189,34 @@ test('docs page: the form for keys appears only if keys are required', { skip },
     await page.locator('.opblock').first().waitFor();
     assert.equal(await page.locator('.key').count(), count);
   }
+});
+
+test('docs page: says that an empty body is not sent', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs#/Notes/createNote`);
+  const block = page.locator('#operations-Notes-createNote');
+  const status = block.locator('.execution-status');
+  await block.locator('textarea').fill('');
+  await block.locator('.execute').click();
+  await status.getByText('Not sent. The request body is empty.').waitFor();
+  await block.locator('textarea').fill('{"title": "Not empty", "body": "Any"}');
+  assert.equal((await execute(block)).status, '201');
+  await status.getByText('201 Created').waitFor();
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: sends one request at a time, and says if it fails', { skip }, async (t) => {
+  const { page } = await open(t, `${service.url}/docs#/Notes/createNote`);
+  const block = page.locator('#operations-Notes-createNote');
+  const status = block.locator('.execution-status');
+  const held: Route[] = [];
+  await page.route('**/notes', (route) => void held.push(route));
+  await block.locator('.execute').dblclick();
+  await status.getByText('Sending the request.').waitFor();
+  await block.locator('.execute').click();
+  await until(() => held.length > 0);
+  await held[0]?.abort();
+  await status.getByText('There was no response.').waitFor();
+  assert.equal(held.length, 1);
 });
 
 test('docs page: a redirect is documented', { skip }, async (t) => {

@@ -58,7 +58,7 @@ const FAULTS = [
   { name: 'guards: far too many clients are remembered', file: 'src/guards/rate-limit.ts',
     tests: /rate-limit/, from: 'MAX_CLIENTS = 65_536', to: 'MAX_CLIENTS = 65_536_000' },
   { name: 'guards: paths below open ones are open', file: 'src/guards/guard.ts', tests: /keys/,
-    from: '(isSingle && KEYLESS_PATHS.has(first))', to: 'KEYLESS_PATHS.has(first)' },
+    from: '(isSingle && OPEN.has(first))', to: 'OPEN.has(first)' },
   { name: 'records: a missing note is called a comment', file: 'src/routes/records.ts',
     tests: /comments/,
     from: 'const { owner, label } = this.#resource;\n' +

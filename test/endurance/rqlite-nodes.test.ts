@@ -5,17 +5,24 @@ import { describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
-import { createTable } from '../../src/storage/table.ts';
-import { createWriter } from '../../src/storage/writer.ts';
 import { testCopies } from '../commands/copy-suite.ts';
 import { testRecords } from '../commands/records-suite.ts';
+import { testChangeLog } from '../storage/change-log-suite.ts';
+import { testCreations } from '../storage/creation-suite.ts';
+import { testFirstVersion } from '../storage/first-version-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
+import { testVersions } from '../storage/version-suite.ts';
 import { REAL_ENGINES } from '../support/real-engines.ts';
 import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
+import { plainTable } from '../support/tables.ts';
 
 for (const engine of REAL_ENGINES) {
   describe(engine.name, () => {
     testTables(engine);
+    testVersions(engine);
+    testCreations(engine);
+    testChangeLog(engine);
+    testFirstVersion(engine);
     testRecords(engine);
     testCopies(engine, 5_000);
   });
@@ -32,7 +39,7 @@ test('cluster: a restarted node has every acknowledged write', { skip }, async (
   );
   t.after(() => database.close());
   await migrate(database);
-  const table = createTable(notes, database, createWriter(database));
+  const table = plainTable(notes, database);
   for (let round = 1; round <= 3; round += 1) {
     // One after the other: the node must replay an entry of its log for each.
     for (let count = 0; count < 200; count += 1) await table.create(['a', 'b']);

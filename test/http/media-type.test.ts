@@ -1,6 +1,20 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { isJson, parseMediaType, parseWeights } from '../../src/http/media-type.ts';
+import { formatOf } from '../../src/http/body-format.ts';
+import { parseMediaType, parseWeights } from '../../src/http/media-type.ts';
+import { Problem } from '../../src/http/problem.ts';
+
+/** Whether a route that takes JSON accepts a body of this type. */
+function isJson(type: string): boolean {
+  const message = { headers: { 'content-type': type } } as IncomingMessage;
+  try {
+    return formatOf(message, { types: ['application/json'], maxLines: 0 }) === 'json';
+  } catch (error) {
+    assert.ok(error instanceof Problem);
+    return false;
+  }
+}
 
 test('media types: case and spaces do not matter', () => {
   const parsed = parseMediaType(' Application/JSON ; Charset=UTF-8;\tq=1 ');

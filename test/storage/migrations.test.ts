@@ -1,14 +1,17 @@
 // From an empty file to the tables of this version, also with several programs at once. Other files
 // are left alone.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { comments } from '../../src/resources/comments.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
-import { blockCounter, migrate, SCHEMA_VERSION } from '../../src/storage/migrations.ts';
+import { migrate, SCHEMA_VERSION } from '../../src/storage/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { blockCounter } from '../../src/storage/steps.ts';
 import {
   change,
   contentsOf,
@@ -20,6 +23,7 @@ import {
   rows,
   writeForeignFile,
 } from '../support/databases.ts';
+import { assertMigrated, fillFirstVersion } from './first-version-suite.ts';
 
 const VERSIONS = 'SELECT version FROM notes_server_versions ORDER BY version';
 
@@ -93,10 +97,16 @@ test('migrations: the schema explains the auxiliary tables', async (t) => {
   );
   const comments = tables.map(({ name, sql }) => [name, /\(\/\* (.*) \*\/ /.exec(`${sql}`)?.[1]]);
   assert.deepEqual(Object.fromEntries(comments), {
+    changes: 'the latest 1000000 changes by their number; triggers log them',
     comment_blocks:
       'how many comments of each note have an id in each block (id >> 10); ' +
       'triggers keep these counts',
     note_blocks: 'how many notes have an id in each block (id >> 10); triggers keep these counts',
+    note_tag_blocks: 'how many notes of each tag have an id in each block (id >> 10)',
+    note_tags: 'the tags of each note',
+    note_words_due: 'the notes whose words are not yet in the index note_words',
+    notes_server_answers: 'how requests with an Idempotency-Key were answered',
+    notes_server_generation: 'the first part of every entity tag; restore and import renew it',
     notes_server_versions: 'the versions of the schema that this database has had',
     tag_blocks: 'how many tags have an id in each block (id >> 10); triggers keep these counts',
   });
@@ -110,7 +120,8 @@ test('migrations: the counters of a table, with and without owners', () => {
 test('migrations: an empty database gets STRICT tables and a version', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    'notes_server_versions',
+    ...['versions', 'generation', 'answers'].map((name) => `notes_server_${name}`),
+    ...['changes', 'note_tags', 'note_tag_blocks', 'note_words_due'],
     ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
   ].sort();
   assert.deepEqual(
@@ -135,7 +146,7 @@ test('migrations: types, unique ids, and comments deleted with notes', async (t)
   for (const [table, insert] of [
     ['comments', `INSERT INTO comments (note_id, body) VALUES (1, 'a') RETURNING id`],
     ['tags', `INSERT INTO tags (name) VALUES ('a') RETURNING id`],
-    ['notes', `INSERT INTO notes (title, body) VALUES ('a', 'b') RETURNING id`],
+    ['notes', `INSERT INTO notes (title, body, number) VALUES ('a', 'b', 9) RETURNING id`],
   ] as const) {
     const [first] = await change(database, insert);
     await change(database, `DELETE FROM ${table} WHERE id = ${first?.id}`);
@@ -199,6 +210,22 @@ test('migrations: two at once migrate once', async (t) => {
   const databases = [await openEmpty(t, path), await openEmpty(t, path)];
   await Promise.all(databases.map((database) => migrate(database)));
   for (const database of databases) assert.deepEqual(await rows(database, VERSIONS), CURRENT);
+});
+
+test('migrations: several processes migrate the records of version 1 once', async (t) => {
+  const path = newFile(t);
+  const databases = [await openEmpty(t, path), await openEmpty(t, path)];
+  const [database] = databases;
+  assert.ok(database);
+  await fillFirstVersion(database);
+  const program = `
+    import { openPath } from ${JSON.stringify(new URL('../support/databases.js', import.meta.url))};
+    await (await openPath(${JSON.stringify(path)})).close();`;
+  const processes = [1, 2].map(() =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]),
+  );
+  await Promise.all([...databases.map((each) => migrate(each)), ...processes]);
+  await assertMigrated(database);
 });
 
 test('migrations: several open one new file at once', async (t) => {

@@ -1,6 +1,5 @@
 // What derives from the declaration of a resource, on the engines of every test run: for the
-// resources of the service, and for two that only this test has, with every type of field, with
-// defaults and with an owner.
+// resources of the service and for those of tasks.ts.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { soundnessQueries } from '../../src/commands/check.ts';
@@ -12,64 +11,17 @@ import {
   columnsOf,
   type FieldValue,
   type Resource,
-  text,
   valuesOf,
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
+import { CHANGE_COLUMNS } from '../../src/storage/change-numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { blockCounter } from '../../src/storage/migrations.ts';
 import { recordText } from '../../src/storage/record-text.ts';
-import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
 import { ENGINES, type Engine } from '../support/engines.ts';
-
-const TASKS: Resource = {
-  label: 'Task',
-  path: '/tasks',
-  idParameter: 'task_id',
-  table: 'tasks',
-  blocks: 'task_blocks',
-  fields: {
-    title: text,
-    done: { type: 'boolean', default: false },
-    color: { type: 'text', default: 'none' },
-  },
-};
-
-const STEPS: Resource = {
-  label: 'Step',
-  path: '/tasks/{task_id}/steps',
-  idParameter: 'step_id',
-  table: 'steps',
-  blocks: 'step_blocks',
-  fields: { done: { type: 'boolean' }, minutes: { type: 'integer', default: 5 } },
-  owner: { resource: TASKS, column: 'task_id' },
-};
-
-const MADE_HERE = [TASKS, STEPS];
-
-const STATEMENTS = [
-  `CREATE TABLE tasks (
-     id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done INTEGER NOT NULL, color TEXT NOT NULL
-   ) STRICT`,
-  ...blockCounter(TASKS),
-  `CREATE TABLE steps (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     task_id INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
-     done INTEGER NOT NULL,
-     minutes INTEGER NOT NULL
-   ) STRICT`,
-  'CREATE INDEX steps_of_task ON steps (task_id)',
-  ...blockCounter(STEPS),
-].map((sql) => ({ sql }));
-
-/** Opens a database that has the tables of {@link MADE_HERE} too. */
-async function openWithTasks(t: TestContext, engine: Engine): Promise<Database> {
-  const database = await engine.open(t);
-  await database.transact('tasks and steps', STATEMENTS);
-  return database;
-}
+import { plainTable } from '../support/tables.ts';
+import { openWithTasks, STEPS, TASK_RESOURCES, TASKS } from '../support/tasks.ts';
 
 /** Returns a record with values that depend on its id; it belongs to the owner with the id 1. */
 function sampleOf({ fields, owner }: Resource, id: number): RecordValues {
@@ -153,11 +105,15 @@ for (const engine of ENGINES) {
     const tables = await rows(
       database,
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-       AND name NOT LIKE 'notes\\_server\\_%' ESCAPE '\\' ORDER BY name`,
+       AND name NOT LIKE 'notes\\_server\\_%' ESCAPE '\\'
+       AND name NOT LIKE 'note\\_words\\_%' ESCAPE '\\' ORDER BY name`,
     );
     assert.deepEqual(
       tables.map(({ name }) => name),
-      RESOURCES.flatMap(({ table, blocks }) => [table, blocks]).sort(),
+      [
+        ...['changes', 'note_tags', 'note_tag_blocks', 'note_words'],
+        ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
+      ].sort(),
     );
   });
 
@@ -172,7 +128,10 @@ for (const engine of ENGINES) {
         resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER';
       assert.deepEqual(
         JSON.parse(JSON.stringify(columns)),
-        ['id', ...columnsOf(resource)].map((name) => ({ name, type: typeOf(name) })),
+        ['id', ...columnsOf(resource), ...CHANGE_COLUMNS].map((name) => ({
+          name,
+          type: typeOf(name),
+        })),
       );
     }
   });
@@ -181,11 +140,11 @@ for (const engine of ENGINES) {
     assertSurvive(RESOURCES, (each, on) => on.open(each), t, engine));
 
   test(`resources: booleans, integers and owners survive them too (${engine.name})`, (t) =>
-    assertSurvive(MADE_HERE, openWithTasks, t, engine));
+    assertSurvive(TASK_RESOURCES, openWithTasks, t, engine));
 
   test(`resources: booleans and defaults in records and lists (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
-    const tasks = createTable(TASKS, database, createWriter(database));
+    const tasks = plainTable(TASKS, database);
     const [done, open] = [
       valuesOf(TASKS, { done: true, title: 'a' }),
       valuesOf(TASKS, { title: 'b' }),
@@ -215,7 +174,7 @@ for (const engine of ENGINES) {
   test(`resources: an owner beside a boolean and an integer (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const write = createWriter(database);
-    const [tasks, steps] = MADE_HERE.map((each) => createTable(each, database, write));
+    const [tasks, steps] = TASK_RESOURCES.map((each) => plainTable(each, database, write));
     assert.ok(tasks && steps);
     await tasks.create(valuesOf(TASKS, { title: 'a' }));
     const values = [
@@ -237,21 +196,21 @@ for (const engine of ENGINES) {
     assert.equal(await steps.replace(1, values[1], 1), true);
     assert.equal(await steps.read(1, 1), texts[1]?.replace('2', '1'));
     assert.equal(await tasks.remove(1), true);
-    assert.deepEqual(await faultsIn(database, MADE_HERE), []);
+    assert.deepEqual(await faultsIn(database, TASK_RESOURCES), []);
     assert.deepEqual(await rows(database, 'SELECT * FROM step_blocks'), []);
   });
 
   test(`resources: wrong counters and last ids are found (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const into = importInto(database, 1);
-    for (const resource of MADE_HERE)
+    for (const resource of TASK_RESOURCES)
       await into.add(resource, [sampleOf(resource, 1), sampleOf(resource, 2)]);
     await database.transact('faults', [
       { sql: 'UPDATE task_blocks SET count = 9' },
       { sql: 'UPDATE step_blocks SET count = 1' },
       { sql: `UPDATE sqlite_sequence SET seq = 1 WHERE name = 'steps'` },
     ]);
-    assert.deepEqual(await faultsIn(database, MADE_HERE), [
+    assert.deepEqual(await faultsIn(database, TASK_RESOURCES), [
       'task_blocks: block 0 counts 9 records, but there are 2',
       'step_blocks: block 0 of task 1 counts 1 records, but there are 2',
       'steps: record 2 exceeds the last assigned id',

@@ -13,7 +13,6 @@ import { SCHEMA_VERSION } from '../../src/storage/migrations.ts';
 import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
 import { CLUSTER_LIMITS, Cluster } from '../../src/storage/rqlite/cluster.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
-import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
@@ -23,6 +22,7 @@ import {
   type StandIn,
   startStandIn,
 } from '../support/rqlite-stand-in.ts';
+import { type PlainTable, plainTable } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 limitCluster({ after }, { firstPauseMs: 2, maxPauseMs: 20 });
@@ -38,8 +38,8 @@ async function openTables(t: TestContext, count = 1) {
   return {
     standIn,
     database,
-    notes: createTable(notes, database, write),
-    comments: createTable(comments, database, write),
+    notes: plainTable(notes, database, write),
+    comments: plainTable(comments, database, write),
   };
 }
 
@@ -52,7 +52,7 @@ async function assertTags(database: Database, count: number) {
   assert.deepEqual(found, [{ count }]);
 }
 
-const titles = async (table: { page: ReturnType<typeof createTable>['page'] }) => {
+const titles = async (table: PlainTable) => {
   const page = await table.page(100, 0);
   return JSON.parse(page?.items ?? '[]').map(({ title }: { title: string }) => title);
 };
@@ -240,13 +240,16 @@ test('rqlite: a failed batch has no effect and reports its error', async (t) => 
 
 test('rqlite: a batch that may be done in part is not repeated', async (t) => {
   const { database } = await openTables(t);
-  const insert = { sql: `INSERT INTO tags (name) VALUES ('a')`, rows: `'[]'` };
+  const insert = {
+    sql: `INSERT INTO tags (name, number) SELECT 'a', count(*) FROM tags`,
+    rows: `'[]'`,
+  };
   await assert.rejects(
     database.transact('id', [insert, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
     DatabaseUncertain,
   );
   // A statement that fails at run time rolls the others back.
-  const fails = { sql: `INSERT INTO tags (id, name) VALUES (1, 'b')` };
+  const fails = { sql: `INSERT INTO tags (id, name, number) VALUES (1, 'b', 9)` };
   await assert.rejects(
     database.transact('other', [insert, fails]),
     /UNIQUE constraint failed: tags.id/,

@@ -7,7 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { type Database, DatabaseUnavailable, type Row } from '../../src/storage/database.ts';
 import { change, newFile, openDatabase, openOther, rows } from '../support/databases.ts';
 
-const ADD = "INSERT INTO tags (name) VALUES ('a') RETURNING id";
+const ADD = `
+  INSERT INTO tags (name, number)
+  SELECT 'a', seq + 1 FROM sqlite_sequence WHERE name = 'changes' RETURNING id`;
 const COUNT = 'SELECT count(*) AS count FROM tags';
 
 async function countOf(database: Database): Promise<unknown> {

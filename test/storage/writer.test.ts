@@ -4,28 +4,48 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
-import { createWriter, type WriteKind } from '../../src/storage/writer.ts';
+import {
+  createWriter,
+  type RowSet,
+  type Values,
+  type WriteKind,
+} from '../../src/storage/writer.ts';
 import { createGate } from '../support/bare-server.ts';
 import { change, openEmpty, overhear, rows } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
-/** Reports for each write whether its row existed; the first value of a write is the id. */
-const isThere: WriteKind<boolean>['outcomes'] = (writes, found) => {
-  const ids = new Set<unknown>(found.map(({ id }) => id));
-  return writes.map(([id]) => ids.has(id));
+type Kind = WriteKind<RowSet, boolean>;
+
+/** Reports for each write whether its row existed; the first value of a row is the id. */
+const isThere: Kind['outcomes'] = (writes, found) => {
+  const ids = new Set<unknown>(found?.map(({ id }) => id));
+  return writes.map(({ rows: [row] }) => ids.has(row?.[0]));
 };
 
+const ROWS = `json_each(?1, '$[1]')`;
+
 /** Stores a text under an id; the text 'bad' breaks a rule of the table. */
-const put: WriteKind<boolean> = {
-  sql: `INSERT INTO entries (id, text) SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE TRUE
+const put: Kind = {
+  statements: [
+    {
+      sql: `
+        INSERT INTO entries (id, text) SELECT value ->> 0, value ->> 1 FROM ${ROWS} WHERE TRUE
         ON CONFLICT (id) DO UPDATE SET text = excluded.text RETURNING id`,
-  rows: `(SELECT json_group_array(json_object('id', value ->> 0)) FROM json_each(?1))`,
+      rows: `(SELECT json_group_array(json_object('id', value ->> 0)) FROM ${ROWS})`,
+    },
+  ],
   outcomes: isThere,
 };
 
-const drop: WriteKind<boolean> = {
-  sql: 'DELETE FROM entries WHERE id IN (SELECT value ->> 0 FROM json_each(?1)) RETURNING id',
-  rows: `(SELECT json_group_array(json_object('id', id)) FROM json_each(?1) JOIN entries ON id = value ->> 0)`,
+const drop: Kind = {
+  statements: [
+    {
+      sql: `DELETE FROM entries WHERE id IN (SELECT value ->> 0 FROM ${ROWS}) RETURNING id`,
+      rows: `
+        (SELECT json_group_array(json_object('id', entries.id))
+         FROM ${ROWS} JOIN entries ON entries.id = value ->> 0)`,
+    },
+  ],
   outcomes: isThere,
 };
 
@@ -37,12 +57,14 @@ async function startWriter(test: TestContext) {
   );
   const heard = overhear(database);
   const write = createWriter(heard.database);
+  const submit = (kind: Kind, key: number | undefined, row: Values) =>
+    write(kind, key, { rows: [row] });
   return {
     heard,
-    put: (id: number, text: string) => write(put, id, [id, text]),
-    drop: (id: number) => write(drop, id, [id]),
+    put: (id: number, text: string) => submit(put, id, [id, text]),
+    drop: (id: number) => submit(drop, id, [id]),
     /** Puts without a key: such writes never conflict. */
-    putWithoutKey: (id: number, text: string) => write(put, undefined, [id, text]),
+    putWithoutKey: (id: number, text: string) => submit(put, undefined, [id, text]),
     /** Returns the stored ids and texts. */
     async stored() {
       const all = await rows(database, 'SELECT id, text FROM entries ORDER BY id');
@@ -52,8 +74,9 @@ async function startWriter(test: TestContext) {
     carried: () =>
       heard.transactions.map(({ statements }) =>
         statements.map(({ sql, parameter }) => {
-          const ids = JSON.parse(parameter ?? '').map(([id]: [number]) => id);
-          return `${sql === put.sql ? 'put' : 'drop'} ${ids.join(' ')}`;
+          const [, written] = JSON.parse(parameter ?? '');
+          const ids = written.map(([id]: [number]) => id);
+          return `${sql === put.statements[0]?.sql ? 'put' : 'drop'} ${ids.join(' ')}`;
         }),
       ),
   };

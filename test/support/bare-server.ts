@@ -27,7 +27,11 @@ export const EMPTY_CALL: Call = {
   pathValues: [],
   query: '',
   body: undefined,
+  format: 'json',
+  bytes: Buffer.alloc(0),
   headers: {},
+  client: undefined,
+  charge: () => Promise.resolve(),
   ensureSendable: () => {},
   signal: () => new AbortController().signal,
 };
@@ -75,11 +79,11 @@ export function textRoute(
   template: string,
   handle: (call: Call) => string | Promise<string>,
 ): Route {
-  const takesBody = method === 'POST' || method === 'PUT';
+  const hasBody = method === 'POST' || method === 'PUT';
   return {
     method,
     template,
-    takesBody,
+    accepts: hasBody ? { types: ['application/json'], maxLines: 0 } : undefined,
     handle: async (call) => ({ status: 200, body: await handle(call) }),
   };
 }

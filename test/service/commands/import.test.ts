@@ -310,6 +310,9 @@ test('import: a failed one removes only the file that it has created', async (t)
   symlinkSync(db, link);
   await assert.rejects(imported(link, wrong), /name must not be blank/);
   assert.deepEqual([existsSync(db), lstatSync(link).isSymbolicLink()], [false, true]);
+  writeFileSync(db, '');
+  await assert.rejects(imported(link, wrong), /name must not be blank/);
+  assert.deepEqual([readdirSync(dirname(db)), readFileSync(db).length], [['notes.db'], 0]);
   const empty = await emptyFile(t);
   await assert.rejects(imported(empty, wrong), /name must not be blank/);
   assert.deepEqual(readdirSync(dirname(empty)), ['notes.db']);

@@ -19,7 +19,7 @@ const REPLIES: Readonly<Record<string, () => Reply>> = {
 
 test('headers: an invalid one is a 500 with its cause in the log', async (t) => {
   const routes = Object.entries(REPLIES).map(([template, handle]) => {
-    return { method: 'GET', template, takesBody: false, handle } as const;
+    return { method: 'GET', template, handle } as const;
   });
   const server = await startBareServer(t, routes);
   for (const path of Object.keys(REPLIES)) {

@@ -5,8 +5,6 @@ import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { notes } from '../../../src/resources/notes.ts';
 import { BATCH_LIMITS } from '../../../src/storage/backlog-limit.ts';
 import { QueueFull } from '../../../src/storage/batcher.ts';
-import { createTable } from '../../../src/storage/table.ts';
-import { createWriter } from '../../../src/storage/writer.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import {
@@ -18,6 +16,7 @@ import {
 import { converse, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
+import { plainTable } from '../../support/tables.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -25,7 +24,7 @@ const NOTE = { title: 'a', body: 'b' };
 test('overload: waiting lists are bounded and delay no short read', async (t) => {
   setLimits(t, BATCH_LIMITS, { queueItems: 1_000 });
   const database = await openDatabase(t);
-  const table = createTable(notes, database, createWriter(database));
+  const table = plainTable(notes, database);
   const id = await table.create(['a', 'b']);
   let done = 0;
   const lists = Array.from({ length: BATCH_LIMITS.queueItems + 10 }, () =>

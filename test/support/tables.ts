@@ -1,0 +1,47 @@
+// The tables of a database under test, with and without entity tags.
+import { comments } from '../../src/resources/comments.ts';
+import { notes } from '../../src/resources/notes.ts';
+import type { Resource } from '../../src/resources/resource.ts';
+import { tags } from '../../src/resources/tags.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { createTable, type Table } from '../../src/storage/table.ts';
+import { createWriter, type Values, type Write } from '../../src/storage/writer.ts';
+
+/** Returns the tables of the service; their writes share batches. */
+export function tablesOf(database: Database) {
+  const write = createWriter(database);
+  const tableOf = (resource: Resource) => createTable(resource, database, write);
+  return { notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
+}
+
+/** Returns a table without entity tags, whose calls resolve with ids, texts and booleans. */
+export function plainTable(
+  resource: Resource,
+  database: Database,
+  write: Write = createWriter(database),
+) {
+  const table = createTable(resource, database, write);
+  return {
+    create: async (values: Values, owner?: number) => (await table.create([values], owner))?.id,
+    read: async (id: number, owner?: number) => (await table.read(id, owner))?.text,
+    replace: async (id: number, values: Values, owner?: number) =>
+      (await table.replace(id, values, owner)) !== undefined,
+    remove: (id: number, owner?: number) => table.remove(id, owner),
+    page: (limit: number, offset: number, owner?: number, check?: () => void) =>
+      pageOf(table, limit, offset, owner, check),
+  };
+}
+
+/** A table that {@link plainTable} returns. */
+export type PlainTable = ReturnType<typeof plainTable>;
+
+async function pageOf(
+  table: Table,
+  limit: number,
+  offset: number,
+  owner: number | undefined,
+  check: (() => void) | undefined,
+): Promise<{ items: string; total: number } | undefined> {
+  const page = await table.page({ limit, offset, owner, check });
+  return page && { items: page.items ?? '', total: page.total };
+}
