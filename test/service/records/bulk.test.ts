@@ -53,8 +53,9 @@ for (const collection of COLLECTIONS) {
       );
       assert.deepEqual(await allItems(service, path), [...before, ...json]);
       // Each record has a number, and thus a tag, of its own.
+      const created = json as { id: number }[];
       const tags = await Promise.all(
-        json.map(({ id }: { id: number }) => service.request('HEAD', `${path}/${id}`)) as Answer[],
+        created.map(({ id }) => service.request('HEAD', `${path}/${id}`)),
       );
       assert.equal(new Set(tags.map(({ headers: { etag } }) => etag)).size, 40);
       const next = await service.request('POST', path, { json: input('next') });
