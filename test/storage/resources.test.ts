@@ -157,8 +157,8 @@ for (const engine of ENGINES) {
       valuesOf(TASKS, { title: 'b' }),
     ];
     assert.deepEqual(await Promise.all([tasks.create(done), tasks.create(open)]), [1, 2]);
-    const first = '{"id":1,"title":"a","done":true,"color":"none"}';
-    const second = '{"id":2,"title":"b","done":false,"color":"none"}';
+    const first = '{"id":1,"title":"a","done":true,"value":"none"}';
+    const second = '{"id":2,"title":"b","done":false,"value":"none"}';
     assert.deepEqual(await Promise.all([tasks.read(1), tasks.read(2)]), [first, second]);
     assert.deepEqual(
       [recordText(TASKS, 1, undefined, done), recordText(TASKS, 2, undefined, open)],
@@ -168,12 +168,12 @@ for (const engine of ENGINES) {
 
     const replaced = await Promise.all([
       tasks.replace(1, valuesOf(TASKS, { title: 'c' })),
-      tasks.replace(2, valuesOf(TASKS, { title: 'true', done: true, color: 'false' })),
+      tasks.replace(2, valuesOf(TASKS, { title: 'true', done: true, value: 'false' })),
       tasks.replace(3, valuesOf(TASKS, { title: 'd' })),
     ]);
     assert.deepEqual(replaced, [true, true, false]);
     assert.deepEqual(await tasks.page(10, 0), {
-      items: `[${first.replace('"a"', '"c"').replace('true', 'false')},{"id":2,"title":"true","done":true,"color":"false"}]`,
+      items: `[${first.replace('"a"', '"c"').replace('true', 'false')},{"id":2,"title":"true","done":true,"value":"false"}]`,
       total: 2,
     });
   });
@@ -186,13 +186,13 @@ for (const engine of ENGINES) {
     await tasks.create(valuesOf(TASKS, { title: 'a' }));
     const values = [
       valuesOf(STEPS, { done: true }),
-      valuesOf(STEPS, { done: false, minutes: 0 }),
+      valuesOf(STEPS, { done: false, key: 0 }),
     ] as const;
     assert.deepEqual(await Promise.all(values.map((each) => steps.create(each, 1))), [1, 2]);
     assert.equal(await steps.create(values[0], 9), undefined);
     const texts = [
-      '{"id":1,"task_id":1,"done":true,"minutes":5}',
-      '{"id":2,"task_id":1,"done":false,"minutes":0}',
+      '{"id":1,"task_id":1,"done":true,"key":5}',
+      '{"id":2,"task_id":1,"done":false,"key":0}',
     ];
     assert.deepEqual(await Promise.all([steps.read(1, 1), steps.read(2, 1), steps.read(1, 2)]), [
       ...texts,
@@ -236,7 +236,7 @@ for (const engine of ENGINES) {
       1,
     );
     assert.deepEqual(await linesIn(database, TASKS), [
-      '{"type":"task","id":7,"title":"an older export","done":false,"color":"none","number":5,"created_at":null,"updated_at":null}',
+      '{"type":"task","id":7,"title":"an older export","done":false,"value":"none","number":5,"created_at":null,"updated_at":null}',
     ]);
     // The same record with its defaults written out is not another one.
     const complete = read({
@@ -244,7 +244,7 @@ for (const engine of ENGINES) {
       id: 7,
       title: 'an older export',
       done: false,
-      color: 'none',
+      value: 'none',
     });
     assert.deepEqual(
       await importInto(database, 1).add(TASKS, [[7, ...complete.values.slice(1), 9, null, null]]),

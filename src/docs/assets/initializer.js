@@ -29,23 +29,10 @@ function prepare(spec) {
       operation.parameters = [...parameters, ...(operation.parameters ?? [])];
     }
   }
-  writeLines(spec);
   // Calls go to the origin of the page, so that the content security policy can forbid every other
   // host.
   spec.servers = [{ url: base }];
   return spec;
-}
-
-/** Replaces the examples of bodies of lines, which are arrays, by what is sent. */
-function writeLines(place) {
-  for (const [name, member] of Object.entries(place)) {
-    if (name === 'application/x-ndjson') {
-      for (const example of Object.values(member.examples))
-        example.value = example.value.map((each) => `${JSON.stringify(each)}\n`).join('');
-    } else if (typeof member === 'object' && member !== null) {
-      writeLines(member);
-    }
-  }
 }
 
 makeCopyable(base);
