@@ -167,7 +167,7 @@ function replacePage({ relation, hasChanges, page, wanted, found }: Difference):
   const removePage = { sql: `DELETE FROM ${table} WHERE ${isOnPage(relation)}`, parameter: page };
   const insert = { sql: insertSql(relation, hasChanges), parameter: wanted };
   const clash = hasChanges && 'fields' in relation ? [removeNumbers(relation, wanted)] : [];
-  // The log would tell of the deletions, and `check` would miss the records.
+  // The log would contain the deletions, which `check` reports as faults.
   const emptyLog = { sql: `DELETE FROM ${CHANGES}` };
   return [...(found === '[]' ? [] : [removePage]), ...clash, insert, emptyLog];
 }

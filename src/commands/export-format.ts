@@ -55,6 +55,7 @@ const MAX_TIME = '9999-12-31T23:59:59.999Z';
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const TABLES = RELATIONS.map(({ table }) => table);
+const SEQUENCES = [...RESOURCES.map(({ table }) => table), CHANGES];
 const READERS = new Map([
   ...RESOURCES.map((each) => [typeOf(each), readerOf(each)] as const),
   ...LINKS.map((each) => [typeOf(each), linkReaderOf(each)] as const),
@@ -88,7 +89,7 @@ export function readHead({ type, version, counts, last_ids: lastIds }: LineValue
   return {
     hasChanges: version !== 1,
     counts: numbersByName('counts', counts, TABLES),
-    lastIds: numbersByName('last_ids', lastIds, [...TABLES, CHANGES]),
+    lastIds: numbersByName('last_ids', lastIds, SEQUENCES),
   };
 }
 

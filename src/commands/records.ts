@@ -127,7 +127,7 @@ function insertion(relation: Relation, records: readonly RecordValues[], base: n
   const rows = records.map((values) =>
     values.map((value, index) => (index === numberIndex ? Number(value) + base : value)),
   );
-  const isFound = keysOf(relation).map((key, index) => `${key} = value ->> ${index}`);
+  const isFound = keysOf(relation).map((key, index) => `${key} = json_each.value ->> ${index}`);
   return {
     sql: `${insertSql(relation)}
       WHERE NOT EXISTS (SELECT 1 FROM ${relation.table} WHERE ${isFound.join(' AND ')})`,

@@ -414,7 +414,7 @@ test('import: ids up to 2 ** 52', async (t) => {
     [
       linesOf([], { tags: beyond }),
       new RegExp(
-        `line 1: last_ids must map ${TABLES}, changes to whole numbers from 0 to ${largest}$`,
+        `line 1: last_ids must map notes, tags, comments, changes to whole numbers from 0 to ${largest}$`,
       ),
     ],
   ] as const) {
