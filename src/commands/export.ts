@@ -54,7 +54,7 @@ async function writeLines(source: Source, write: WriteText, screen: Screen): Pro
   }
   // A cluster is not read in one transaction: others may have written to it meanwhile.
   if (done !== total || !isDeepStrictEqual(await summaryOf(source, relations), summary)) {
-    throw new DatabaseUnusable('records were changed meanwhile: run the export again');
+    throw new DatabaseUnusable('the records have changed meanwhile: run the export again');
   }
   await write(endLine(total));
   return formatCounts(summary.counts);

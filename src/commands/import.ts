@@ -22,7 +22,7 @@ const FINGERPRINT_BYTES = 6;
  * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A failed import
  * removes a database that it created and empties a file that was empty; otherwise, the records added
  * so far stay, and another run with the same export continues. If the database is not empty and
- * `file` is a regular file, checks the whole file first, except for missing owners.
+ * `file` is a regular file, checks the whole file first, except for records that refer to missing ones.
  */
 export async function importLines(
   file: string | undefined,
@@ -40,7 +40,7 @@ export async function importLines(
     const lastIds = await lastIdsOf(target);
     const isEmpty = Object.keys(lastIds).length === 0;
     if ((lastIds[CHANGES] ?? 0) + (reader.head.lastIds[CHANGES] ?? 0) > MAX_IMPORTED_ID)
-      throw new Error('its changes and those of the database have too large numbers');
+      throw new Error('the numbers of its changes are too large');
     if (canReadTwice && !isEmpty) {
       await using firstPass = await openExport();
       await forEachPage(firstPass, createProgress(screen, 'compared'), ({ relation, records }) =>

@@ -87,10 +87,13 @@ export function totalOf(counts: Counts): number {
 export function formatCounts(counts: Counts): string {
   return Object.entries(counts)
     .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))
-    .map(
-      ([table, count]) => `${formatNumber(count)} ${count === 1 ? table.replace(/s$/, '') : table}`,
-    )
+    .map(([table, count]) => `${formatNumber(count)} ${nameOf(table, count)}`)
     .join(', ');
+}
+
+function nameOf(table: string, count: number): string {
+  const plural = table.replace('_', ' ');
+  return count === 1 ? plural.replace(/s$/, '') : plural;
 }
 
 /**

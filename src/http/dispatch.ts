@@ -2,8 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
-import { acceptPatch, type BodyFormats, formatOf, parseBody } from './body-format.ts';
+import { acceptPatch, type BodyFormats, formatOf, parseLines } from './body-format.ts';
 import { ByteBudget } from './byte-budget.ts';
+import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
 import { checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
@@ -159,8 +160,14 @@ export class Dispatcher {
   async #readInput(exchange: Exchange, accepts: BodyFormats): Promise<RequestBody> {
     const format = formatOf(exchange.message, accepts);
     const bytes = await this.#readBytes(exchange);
-    if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#queueParse();
-    return { format, bytes, body: parseBody(bytes, format, accepts) };
+    const { largeBodyBytes } = DISPATCH_LIMITS;
+    const pause = () => this.#queueParse();
+    if (bytes.length >= largeBodyBytes) await pause();
+    const body =
+      format === 'json'
+        ? parseJson(bytes)
+        : await parseLines(bytes, accepts, largeBodyBytes, pause);
+    return { format, bytes, body };
   }
 
   #readBytes({ message, response, awaitsContinue }: Exchange): Promise<Buffer> {
@@ -184,7 +191,7 @@ export class Dispatcher {
     };
   }
 
-  /** Resolves in an iteration of the event loop in which no other large body is parsed. */
+  /** Resolves in an iteration of the event loop that parses no other part of a large body. */
   #queueParse(): Promise<void> {
     this.#lastParse = this.#lastParse.then(() => immediate());
     return this.#lastParse;

@@ -10,7 +10,8 @@ import { type Service, startService } from './service.ts';
 import { assertSound } from './stored-data.ts';
 
 /** A random move. It names a record by how many ids were given after that of the record. */
-type Drawn = Omit<Move, 'id' | 'ownerId'> & {
+type Drawn = Omit<Move, 'id' | 'ownerId' | 'match' | 'noneMatch'> & {
+  readonly conditions: Pick<Move, 'match' | 'noneMatch'>;
   readonly back: number | string;
   readonly ownerBack: number | string;
 };
@@ -20,7 +21,10 @@ const often = <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
 
 /** About as many of these ids exist as do not, however long the game lasts. */
 const ids = (most: number) =>
-  often(fc.integer({ min: -1, max: most }), fc.constantFrom('x', '1.0', '1e0', '%31x'));
+  often(
+    fc.oneof(fc.integer({ min: -1, max: 4 }), fc.integer({ min: -1, max: most })),
+    fc.constantFrom('x', '1.0', '1e0', '%31x'),
+  );
 
 /**
  * Any code point that is not a surrogate. The unit of fast-check itself takes a second to build.
@@ -31,9 +35,9 @@ const character = fc
 
 const text = often(
   fc.string({ unit: character, minLength: 1, maxLength: 20 }),
-  fc.constantFrom<(string | number | undefined)[]>(
+  fc.constantFrom<(string | number | null | undefined)[]>(
     ...[
-      ...['', ' \t', '\u00a0\ufeff', '\ud800', 'a\udc00', 7, undefined, 'x'.repeat(201)],
+      ...['', ' \t', '\u00a0\ufeff', '\ud800', 'a\udc00', 7, null, undefined, 'x'.repeat(201)],
       '😀'.repeat(501),
     ],
   ),
@@ -41,23 +45,42 @@ const text = often(
 
 const MOST_FIELDS = Math.max(...RESOURCES.map(({ fields }) => Object.keys(fields).length));
 
+const texts = fc.tuple(...Array.from({ length: MOST_FIELDS }, () => text));
+
+const tagKinds = fc.array(
+  fc.constantFrom(...(['current', 'current', 'weak', 'old', 'foreign', 'odd'] as const)),
+  { minLength: 1, maxLength: 3 },
+);
+
+const condition = often(tagKinds, fc.constantFrom('*' as const, 'malformed' as const));
+
+/** Seldom both conditions, because one would hide the other. */
+const conditions = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ match: undefined, noneMatch: undefined }) },
+  { weight: 4, arbitrary: fc.record({ match: condition, noneMatch: fc.constant(undefined) }) },
+  { weight: 6, arbitrary: fc.record({ match: fc.constant(undefined), noneMatch: condition }) },
+  { weight: 1, arbitrary: fc.record({ match: condition, noneMatch: condition }) },
+);
+
 const moves: fc.Arbitrary<Drawn> = fc.record({
   resource: fc.constantFrom(...RESOURCES),
   operation: fc.oneof(
-    { weight: 4, arbitrary: fc.constant('create' as const) },
+    { weight: 5, arbitrary: fc.constant('create' as const) },
     {
-      weight: 5,
+      weight: 9,
       arbitrary: fc.constantFrom(
-        'list' as const,
-        'read' as const,
-        'replace' as const,
-        'remove' as const,
+        ...(['list', 'read', 'read', 'replace', 'patch', 'remove'] as const),
       ),
     },
+    { weight: 2, arbitrary: fc.constantFrom('createAll' as const, 'repeat' as const) },
   ),
   back: ids(30),
   ownerBack: ids(12),
-  texts: fc.tuple(...Array.from({ length: MOST_FIELDS }, () => text)),
+  texts,
+  moreTexts: fc.array(texts, { maxLength: 3 }),
+  conditions,
+  key: fc.constantFrom(undefined, undefined, 'new' as const, 'new' as const, 'used' as const),
+  which: fc.nat({ max: 15 }),
   limit: often(
     fc.option(fc.integer({ min: 1, max: 100 }).map(String), { nil: undefined }),
     fc.constantFrom('0', '101'),
@@ -84,11 +107,12 @@ function idFor(given: readonly number[], back: number | string): string {
 function play(
   service: Service,
   model: Model,
-  { back, ownerBack, ...move }: Drawn,
+  { back, ownerBack, conditions, ...move }: Drawn,
 ): Promise<number> {
   const { owner } = move.resource;
   return model.play(service, {
     ...move,
+    ...conditions,
     id: idFor(model.given(move.resource), back),
     ownerId: idFor(owner ? model.given(owner.resource) : [], ownerBack),
   });
@@ -113,7 +137,7 @@ async function assertKept(service: Service, models: readonly Model[]): Promise<v
 
 /** Asserts that no kind of answer was rare, as a game without them would prove little. */
 function assertLively(statuses: readonly number[]): void {
-  for (const status of [200, 201, 204, 404, 422]) {
+  for (const status of [200, 201, 204, 304, 404, 412, 422]) {
     const count = statuses.filter((each) => each === status).length;
     assert.ok(
       count >= statuses.length / 100,

@@ -247,7 +247,7 @@ test('backup: refuses all but sound databases of this program', async (t) => {
     { sql: 'CREATE TABLE notes_server_import (begun INTEGER) STRICT' },
   ]);
   await database.close();
-  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 40_960, 81_920));
+  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 204_800, 245_760));
   const target = newFile(t);
   for (const [db, reason] of [
     [newFile(t), /cannot open the database \S+: there is no such file$/],

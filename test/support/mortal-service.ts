@@ -1,0 +1,92 @@
+// A service of two processes that are killed while clients use it. Its clients go on after broken
+// connections, refusals and time-outs.
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { stop } from './command.ts';
+import type { Ends } from './engine.ts';
+import { type Answer, type RequestParts, request } from './http.ts';
+import { between, brokenConnection } from './ledger.ts';
+import { type Processes, startProcesses } from './processes.ts';
+import { until } from './until.ts';
+
+const PROCESSES = 2;
+
+/** A service that can be killed. */
+export interface MortalService {
+  /** Sends a request; resolves with undefined if it gets no answer, or 503. */
+  attempt(method: string, path: string, parts?: RequestParts): Promise<Answer | undefined>;
+  /** Sends a request until it is answered, and not with 503. */
+  insist(method: string, path: string, parts?: RequestParts): Promise<Answer>;
+  /** Kills one process; resolves when another has taken its place. */
+  killOne(): Promise<void>;
+  /** Kills the first process, which the others follow, and starts the service again. */
+  killAll(): Promise<void>;
+  /** How many requests were not answered, or with 503. */
+  failures(): number;
+  /** Stops the service in order. */
+  stop(): Promise<void>;
+}
+
+/** Starts a service on the database `db`, as `--db` takes it. */
+export async function startMortal(test: Ends, db: string): Promise<MortalService> {
+  const agent = new Agent({ keepAlive: true });
+  test.after(() => agent.destroy());
+  const start = () => startProcesses(test, PROCESSES, ['--db', db, '--log-level', 'silent']);
+  let running: Promise<Processes> = start();
+  let failures = 0;
+  await running;
+
+  async function attempt(method: string, path: string, parts?: RequestParts) {
+    try {
+      const answer = await request((await running).url, method, path, { agent, ...parts });
+      if (answer.status !== 503) return answer;
+    } catch (error) {
+      assert.ok(brokenConnection(error), error as Error);
+    }
+    failures += 1;
+    await nextTurn();
+    return undefined;
+  }
+
+  return {
+    attempt,
+    async insist(method, path, parts) {
+      for (;;) {
+        const answer = await attempt(method, path, parts);
+        if (answer) return answer;
+      }
+    },
+    async killOne() {
+      const { serving } = await running;
+      const victim = serving()[between(0, PROCESSES - 1)];
+      assert.ok(victim);
+      process.kill(victim, 'SIGKILL');
+      await until(() => !serving().includes(victim) && serving().length === PROCESSES);
+    },
+    async killAll() {
+      const killed = await running;
+      killed.process.kill('SIGKILL');
+      running = killed.ended.then(start);
+      await running;
+    },
+    failures: () => failures,
+    async stop() {
+      assert.equal((await stop(await running)).status, 0);
+    },
+  };
+}
+
+/** Runs `clients` at once and meanwhile `kills`, each after a further equal share of `total`. */
+export async function withKills(
+  clients: Promise<unknown>,
+  { done, total }: { readonly done: () => number; readonly total: number },
+  kills: readonly (() => Promise<void>)[],
+): Promise<void> {
+  for (const [index, kill] of kills.entries()) {
+    const enough = (total * (index + 1)) / (kills.length + 1);
+    await Promise.race([until(() => done() >= enough), clients]);
+    await kill();
+  }
+  await clients;
+}
