@@ -66,9 +66,9 @@ const FAULTS = [
     to: 'return notFound(this.#resource.label,' },
   { name: 'http: the media type is checked before the declared size', file: 'src/http/dispatch.ts',
     tests: /malformed/,
-    from: 'checkDeclaredLength(message, this.#options.bodyLimitBytes);\n' +
-      '    if (route.takesBody) checkMediaType(message);',
-    to: 'if (route.takesBody) checkMediaType(message);\n' +
+    from: 'checkDeclaredLength(message, this.#options.bodyLimitBytes); // 413\n' +
+      '    let input = NO_BODY;',
+    to: 'let input = NO_BODY;\n    if (route.accepts) formatOf(message, route.accepts);\n' +
       '    checkDeclaredLength(message, this.#options.bodyLimitBytes);' },
   { name: 'http: an internal error is told to the client', file: 'src/http/dispatch.ts',
     tests: /\/log\./, from: "'Something unexpected happened.'", to: 'String(cause)' },
