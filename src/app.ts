@@ -1,6 +1,6 @@
 // The composition root: assembles the service for the command line, the library and the tests.
 import type { AddressInfo } from 'node:net';
-import { isLocal, type Options } from './cli/options.ts';
+import { isLocal, keySourceOf, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
 import { addressOf } from './guards/client-address.ts';
@@ -69,7 +69,8 @@ export class App {
       },
       onRefused: (requestId, problem, sender) => {
         this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
-        logRefusal(log, requestId, problem, this.#clientOf(sender));
+        const traceId = traceIdOf(sender.headers);
+        logRefusal(log, requestId, problem, this.#clientOf(sender), traceId);
       },
       problemBase: () => this.#bases.problemBase,
       limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
@@ -84,7 +85,8 @@ export class App {
   async listen(): Promise<string> {
     const options = this.#options;
     const documentation = await loadDocumentation();
-    this.#keys = await loadConfiguredKeys(options);
+    const keySource = keySourceOf(options);
+    this.#keys = keySource && (await loadKeys(keySource));
     const needsLease = options.db.kind !== 'cluster';
     this.#database = await this.#siblings.openDatabase(() => openStorage(options), needsLease);
     try {
@@ -100,6 +102,11 @@ export class App {
       await this.close();
       throw error;
     }
+  }
+
+  /** How many keys are valid; 0 if the service requires none. */
+  get keyCount(): number {
+    return this.#keys?.count ?? 0;
   }
 
   /** Reloads the key file; resolves with the number of keys. If it rejects, keeps the old keys. */
@@ -194,11 +201,6 @@ export class App {
       ...problemRoutes(contract),
     ];
   }
-}
-
-async function loadConfiguredKeys({ apiKeys, apiKeysFile }: Options): Promise<Keys | undefined> {
-  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
-  return hasKeys ? loadKeys({ texts: apiKeys, file: apiKeysFile }) : undefined;
 }
 
 /** One shared instance: stack traces are too expensive for an overloaded service. */

@@ -6,7 +6,7 @@ import { type Command, parseCommand } from './cli/command-line.ts';
 import { completionScript } from './cli/completion.ts';
 import { firstSteps } from './cli/first-steps.ts';
 import { helpText } from './cli/help.ts';
-import { type Options, unknownVariables } from './cli/options.ts';
+import { keySourceOf, type Options, unknownVariables } from './cli/options.ts';
 import { backup } from './commands/backup.ts';
 import { checkFile } from './commands/check.ts';
 import { copy } from './commands/copy.ts';
@@ -14,7 +14,7 @@ import { exportLines } from './commands/export.ts';
 import { importLines } from './commands/import.ts';
 import type { Screen } from './commands/progress.ts';
 import { restore } from './commands/restore.ts';
-import { freeSocketPath } from './http/socket-path.ts';
+import { freeSocketPath, socketRemover } from './http/socket-path.ts';
 import { LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
 import { joinSupervisor } from './processes/siblings.ts';
@@ -25,6 +25,9 @@ import { readVersion } from './version.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
+/** The commands that read no variables, or whose log warns of unknown ones. */
+const QUIET: ReadonlySet<string> = new Set(['check', 'completion', 'help', 'serve', 'version']);
+
 /** The reader of standard output has closed it: the command fails without a message. */
 class ReaderGone extends Error {}
 
@@ -33,8 +36,7 @@ export async function main(): Promise<void> {
   // A closed output must neither end the process nor print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    const command = parseCommand(process.argv.slice(2), process.env);
-    await run(command);
+    await run(readCommand());
   } catch (error) {
     // The launcher explains incomplete installations.
     if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error;
@@ -45,6 +47,21 @@ export async function main(): Promise<void> {
     // Clear a progress bar first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
+  }
+}
+
+/** Parses the command line. Warns of unknown variables, unless the log of the service will. */
+function readCommand(): Command {
+  let kind: Command['kind'] | undefined;
+  try {
+    const command = parseCommand(process.argv.slice(2), process.env);
+    kind = command.kind;
+    return command;
+  } finally {
+    if (kind === undefined || !QUIET.has(kind)) {
+      for (const name of unknownVariables(process.env))
+        process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
+    }
   }
 }
 
@@ -116,11 +133,13 @@ async function serve(options: Options): Promise<void> {
     options.processes > 1 ? new Supervisor(supervisorOptions(options), log) : new App(options, log);
   if (options.socket !== undefined) await freeSocketPath(options.socket);
   const address = await app.listen();
+  const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
     // Restores the default: a second signal ends the process at once.
     for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each);
     log.write('info', 'stopping', { signal });
+    removeSocket();
     endWith(log, app.close());
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
@@ -128,12 +147,13 @@ async function serve(options: Options): Promise<void> {
   if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, log));
   print(`notes-server listening on ${address}\n`);
   if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
+  log.write('info', 'listening', { address, keys: app.keyCount });
 }
 
 function supervisorOptions(options: Options): SupervisorOptions {
-  const { processes, host, port, socket, apiKeys, apiKeysFile } = options;
-  const keySource = apiKeysFile === undefined ? undefined : { texts: apiKeys, file: apiKeysFile };
-  return { processes, host, port, socket, args: process.argv.slice(2), keySource };
+  const { processes, host, port, socket } = options;
+  const args = process.argv.slice(2);
+  return { processes, host, port, socket, args, keySource: keySourceOf(options) };
 }
 
 /** Serves as one of several processes, under the control of the supervisor. */
@@ -177,7 +197,8 @@ async function reloadKeys(app: Pick<App, 'reloadKeys'>, log: Log): Promise<void>
   try {
     log.write('info', 'keys reloaded', { keys: await app.reloadKeys() });
   } catch (error) {
-    log.write('error', 'the old keys stay', { error });
+    // One line says it all; a stack trace would look like a crash.
+    log.write('error', 'the old keys stay', { reason: (error as Error).message });
   }
 }
 

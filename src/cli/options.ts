@@ -1,7 +1,7 @@
 // The table of all options of the service, from which command line, environment, --help and library
 // derive.
 import { isIP } from 'node:net';
-import { isKey } from '../guards/keys.ts';
+import { isKey, type KeySource } from '../guards/keys.ts';
 import { HTTP_LIMITS } from '../http/limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../log/log.ts';
 import type { Location } from '../storage/location.ts';
@@ -121,7 +121,7 @@ export const OPTIONS = {
     flag: 'idle-timeout',
     value: 'SECONDS',
     default: `${HTTP_LIMITS.keepAliveTimeoutMs / 1_000}`,
-    help: 'how long idle connections stay open; behind a proxy, longer than it keeps them',
+    help: 'how long idle connections stay open; must exceed the idle timeout of a proxy in front',
     parse: integer(1, MAX_IDLE_TIMEOUT_S),
   },
   allowAnonymous: {
@@ -201,6 +201,8 @@ export const SERVICE_FLAGS: readonly Flag[] = [
   VERSION_FLAG,
 ];
 
+const PREFIX = 'NOTES_';
+
 /** The variables that have no flag, because all users of a machine can read command lines. */
 const SECRETS = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
 
@@ -270,9 +272,19 @@ function toCamelCase(flag: string): string {
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   const known = [...DECLARATIONS.map(([, { flag }]) => variableOf(flag)), ...SECRETS];
   const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith('NOTES_') && !known.includes(name),
+    (name) => name.startsWith(PREFIX) && !known.includes(name),
   );
-  return unknown.map((name) => `${name}${suggestion(name, known)}`);
+  const names = known.map((name) => name.slice(PREFIX.length));
+  return unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
+}
+
+/** Returns the source of the keys; undefined if there is none, so that nobody needs a key. */
+export function keySourceOf({
+  apiKeys,
+  apiKeysFile,
+}: Pick<Options, 'apiKeys' | 'apiKeysFile'>): KeySource | undefined {
+  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
+  return hasKeys ? { texts: apiKeys, file: apiKeysFile } : undefined;
 }
 
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */
@@ -309,7 +321,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
       '--processes needs a file or a cluster: processes cannot share a database in memory',
     );
   }
-  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
+  const hasKeys = keySourceOf({ apiKeys, apiKeysFile }) !== undefined;
   if (!isLocal(parsed) && !hasKeys && !allowAnonymous) {
     throw new UsageError(
       `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
@@ -348,5 +360,5 @@ function lookUp(
 }
 
 function variableOf(flag: string): string {
-  return `NOTES_${flag.toUpperCase().replaceAll('-', '_')}`;
+  return `${PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`;
 }

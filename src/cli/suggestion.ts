@@ -3,15 +3,21 @@
 const MAX_MISTAKES = 2;
 
 /**
- * Returns `; did you mean NAME?` with the most similar of `names`, after `prefix`; empty if none is
- * similar.
+ * Returns `; did you mean NAME?` with the most similar of `names`, or an empty text if none is
+ * similar. A name with a word that begins with `typed` is similar. `prefix` is written in front of
+ * the name.
  */
 export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
   const lower = typed.toLowerCase();
-  const beginnings = names.filter((name) => lower !== '' && name.toLowerCase().startsWith(lower));
-  const [shortest] = beginnings.sort((one, other) => one.length - other.length);
+  const extended = names.filter((name) => lower !== '' && wordsOf(name).includes(wordsOf(lower)));
+  const [shortest] = extended.sort((one, other) => one.length - other.length);
   const found = shortest ?? nearest(lower, names);
   return found === undefined ? '' : `; did you mean ${prefix}${found}?`;
+}
+
+/** Returns the words of a name, each after a hyphen. */
+function wordsOf(name: string): string {
+  return `-${name.toLowerCase().replaceAll('_', '-')}`;
 }
 
 function nearest(typed: string, names: readonly string[]): string | undefined {

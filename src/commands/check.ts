@@ -1,39 +1,105 @@
-// The command `check`: runs SQLite's integrity checks and verifies the counters and last ids that
-// this program relies on. Other processes may use the file meanwhile.
-import { type Resource, typeOf } from '../resources/resource.ts';
-import { RESOURCES } from '../resources/resources.ts';
+// The command `check`: runs SQLite's integrity checks and verifies the counters, last ids and
+// numbers that this program relies on. Other processes may use the file meanwhile.
+import { type Link, type Relation, type Resource, typeOf } from '../resources/resource.ts';
+import { RELATIONS } from '../resources/resources.ts';
+import { CHANGES, LAST_NUMBER } from '../storage/change-numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
 import { BLOCK_BITS } from '../storage/steps.ts';
-import { storedResources } from './walk.ts';
+import { storedContent } from './walk.ts';
 
 /** The most faults that one check reports. */
 const MAX_FAULTS = 25;
 
-/** Returns queries that return one row per fault, and none for a sound database. */
-export function soundnessQueries(resources: readonly Resource[] = RESOURCES): string[] {
+/**
+ * Returns queries that return one row per fault, and none for a sound database. Without
+ * `hasChanges`, records have no numbers and there is no generation.
+ */
+export function soundnessQueries(
+  relations: readonly Relation[] = RELATIONS,
+  hasChanges = true,
+): string[] {
+  const resources = relations.filter((each) => 'fields' in each);
   return [
+    // Links have no rowid.
     `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent)
-     FROM pragma_foreign_key_check`,
-    ...resources.flatMap(queriesFor),
+     FROM pragma_foreign_key_check WHERE rowid NOTNULL`,
+    ...relations.flatMap((each) => ('ends' in each ? queriesForEnds(each) : [])),
+    ...relations.map(queryForBlocks),
+    ...resources.map(queryForLastId),
+    ...(hasChanges ? [GENERATION_QUERY, ...queriesForNumbers(resources)] : []),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
 
-/** Returns the queries that compare the block counters and the last id with the records. */
-function queriesFor({ table, blocks, owner }: Resource): string[] {
+function queriesForEnds({ table, ends }: Link): string[] {
+  const link = ends.map((end) => `${typeOf(end.resource)} %d`).join(' and ');
+  const ids = ends.map(({ column }) => column).join(', ');
+  return ends.map(
+    ({ resource, column }) => `
+      SELECT format('${table}: the link of ${link} has no parent in ${resource.table}', ${ids})
+      FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${resource.table})`,
+  );
+}
+
+/** Returns the query that compares the block counters with the rows. */
+function queryForBlocks(relation: Relation): string {
+  const { table, blocks } = relation;
+  const [id, owner] =
+    'ends' in relation ? [relation.ends[0].column, relation.ends[1]] : ['id', relation.owner];
   const ownerId = owner?.column ?? '0';
   const ofOwner = owner ? ` of ${typeOf(owner.resource)} ` : '';
+  return `
+    SELECT format('${blocks}: block %d%s counts %d records, but there are %d',
+      block, iif(owner, '${ofOwner}' || owner, ''), sum(kept), sum(found))
+    FROM (SELECT ${ownerId} AS owner, block, count AS kept, 0 AS found FROM ${blocks}
+          UNION ALL SELECT ${ownerId}, ${id} >> ${BLOCK_BITS}, 0, 1 FROM ${table})
+    GROUP BY owner, block HAVING sum(kept) <> sum(found)`;
+}
+
+function queryForLastId({ table }: Resource): string {
+  return `
+    SELECT format('${table}: record %d exceeds the last assigned id', max(id))
+    FROM ${table}
+    HAVING max(id) > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
+}
+
+const GENERATION = 'notes_server_generation';
+const GENERATION_QUERY = `
+  SELECT format('${GENERATION}: there must be one generation of 8 hex digits, but there is %s',
+    coalesce(group_concat(generation, ', '), 'none'))
+  FROM ${GENERATION}
+  HAVING count(*) <> 1 OR max(generation) NOT GLOB '${'[0-9a-f]'.repeat(8)}'`;
+
+/** Returns the queries that compare the numbers of the records with each other and with the log. */
+function queriesForNumbers(resources: readonly Resource[]): string[] {
+  const numbers = resources.map(
+    (each) => `SELECT number, '${typeOf(each)} ' || id AS record FROM ${each.table}`,
+  );
   return [
-    `SELECT format('${blocks}: block %d%s counts %d records, but there are %d',
-       block, iif(owner, '${ofOwner}' || owner, ''), sum(kept), sum(found))
-     FROM (SELECT ${ownerId} AS owner, block, count AS kept, 0 AS found FROM ${blocks}
-           UNION ALL SELECT ${ownerId}, id >> ${BLOCK_BITS}, 0, 1 FROM ${table})
-     GROUP BY owner, block HAVING sum(kept) <> sum(found)`,
-    `SELECT format('${table}: record %d exceeds the last assigned id', max(id))
-     FROM ${table}
-     HAVING max(id) > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`,
+    ...resources.flatMap(({ table }) => [
+      `SELECT format('${table}: record %d has the number %d, which was never assigned', id, number)
+       FROM ${table} WHERE number NOT BETWEEN 1 AND ${LAST_NUMBER}`,
+    ]),
+    `SELECT format('the number %d belongs to %d records, such as %s and %s',
+       number, count(*), min(record), max(record))
+     FROM (${numbers.join(' UNION ALL ')}) GROUP BY number HAVING count(*) > 1`,
+    ...resources.map(queryForLog),
   ];
+}
+
+/** Returns the query that compares the records with their last changes in the log. */
+function queryForLog(resource: Resource): string {
+  const { table } = resource;
+  const type = typeOf(resource);
+  return `
+    SELECT format('${table}: record %d has the number %d, but its last change in the log is %d, %s',
+      ${table}.id, ${table}.number, logged.number, type)
+    FROM (SELECT id, max(number) AS number, type FROM ${CHANGES}
+          WHERE type IN ('${type}.created', '${type}.updated', '${type}.deleted')
+          GROUP BY id) AS logged
+    JOIN ${table} ON ${table}.id = logged.id
+    WHERE ${table}.number <> logged.number OR type = '${type}.deleted'`;
 }
 
 /**
@@ -51,11 +117,11 @@ export async function checkFile(path: string): Promise<string[]> {
 async function inspect(path: string, atRest: boolean): Promise<string[]> {
   await using connection = await openToInspect(path, atRest);
   try {
-    const resources = await storedResources({ read: (statement) => connection.run(statement) });
+    const content = await storedContent({ read: (statement) => connection.run(statement) });
     const faults = await findFaults(connection, 'PRAGMA integrity_check(1)');
     // Start with a limit of 1: above it, SQLite may fail on unreadable data and report no fault.
     const further = faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
-    for (const sql of [...further, ...soundnessQueries(resources)])
+    for (const sql of [...further, ...soundnessQueries(content.relations, content.hasChanges)])
       faults.push(...(await findFaults(connection, sql)));
     return [...new Set(faults)];
   } catch (error) {

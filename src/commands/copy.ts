@@ -2,23 +2,30 @@
 // equal pages, so that an interrupted copy can continue; a second pass compares both databases.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { columnsOf, type Resource } from '../resources/resource.ts';
-import { RESOURCES } from '../resources/resources.ts';
-import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
+import { keysOf, type Relation, type Resource } from '../resources/resource.ts';
+import { RELATIONS } from '../resources/resources.ts';
+import { CHANGES, renewGeneration } from '../storage/change-numbers.ts';
+import {
+  type Database,
+  DatabaseUnusable,
+  type Source,
+  type Statement,
+} from '../storage/database.ts';
 import { openSource, openTarget, type StorageOptions } from '../storage/open.ts';
 import { markUnfinished, removeMark, unfinishedIn } from '../storage/unfinished.ts';
 import { createProgress, type Screen } from './progress.ts';
 import {
+  allColumnsOf,
   type Counts,
   countsOf,
   formatCounts,
-  IS_ON_PAGE,
   insertSql,
+  isOnPage,
   lastIdsOf,
   MAX_ID,
   nextPage,
   setLastIds,
-  storedResources,
+  storedContent,
   totalOf,
 } from './walk.ts';
 
@@ -41,10 +48,10 @@ export async function copy(
       copy: createProgress(screen, 'copied'),
       check: createProgress(screen, 'compared'),
     };
-    const resources = await storedResources(source);
-    const others = RESOURCES.filter((each) => !resources.includes(each));
+    const { relations } = await storedContent(source);
+    const others = RELATIONS.filter((each) => !relations.includes(each));
     if (totalOf(await countsOf(target, others)) > 0) throw holdsOthers();
-    const counts = await copyDatabase(source, target, resources, (phase, done, total) =>
+    const counts = await copyDatabase(source, target, relations, (phase, done, total) =>
       progress[phase](done, total),
     );
     return `${from.db.name} and ${to.db.name} have the same content: ${formatCounts(counts)}`;
@@ -56,42 +63,45 @@ export async function copy(
 }
 
 /**
- * Copies the records of the resources in their order, and the last ids. Compares both databases and
- * resolves with the initial counts of the source. Rejects with {@link DatabaseUnusable} if the
- * target already holds other records, which it keeps, or if the databases differ after the copy.
+ * Copies the rows of the relations in their order, and the last ids; begins a new generation in the
+ * target. Compares both databases and resolves with the initial counts of the source. Rejects with
+ * {@link DatabaseUnusable} if the target already holds other records, which it keeps, or if the
+ * databases differ after the copy.
  */
 export async function copyDatabase(
   source: Source,
   target: Database,
-  resources: readonly Resource[],
+  relations: readonly Relation[],
   onProgress: OnCopyProgress,
 ): Promise<Counts> {
-  const counts = await countsOf(source, resources);
+  const counts = await countsOf(source, relations);
   const total = totalOf(counts);
+  const { hasChanges } = await storedContent(source);
+  const tables = relations.map((relation) => ({ relation, hasChanges }));
   const differences = (phase: 'copy' | 'check') =>
-    findDifferences(source, target, resources, (done) => onProgress(phase, done, total));
+    findDifferences(source, target, tables, (done) => onProgress(phase, done, total));
   const differ = async () => !(await differences('check').next()).done;
   if ((await unfinishedIn(target)) !== 'copy') {
     const targetIds = await lastIdsOf(target);
-    if (Object.keys(targetIds).length > 0) {
+    const { [CHANGES]: _, ...idsOnly } = targetIds;
+    if (Object.keys(idsOnly).length > 0) {
       // Repeating a finished copy only compares.
-      const isOther = !isDeepStrictEqual(await lastIdsOf(source), targetIds) || (await differ());
+      const wanted = hasChanges ? targetIds : idsOnly;
+      const isOther = !isDeepStrictEqual(await lastIdsOf(source), wanted) || (await differ());
       if (isOther) throw holdsOthers();
       return counts;
     }
     await target.transact(randomUUID(), [markUnfinished('copy')]);
   }
-  for await (const { resource, page, wanted, found } of differences('copy')) {
-    const remove = `DELETE FROM ${resource.table} WHERE ${IS_ON_PAGE}`;
-    await target.transact(randomUUID(), [
-      ...(found === '[]' ? [] : [{ sql: remove, parameter: page }]),
-      { sql: insertSql(resource), parameter: wanted },
-    ]);
-  }
+  for await (const difference of differences('copy'))
+    await target.transact(randomUUID(), replacePage(difference));
   const lastIds = await lastIdsOf(source);
   if (await differ())
     throw new DatabaseUnusable('one of the two databases changed meanwhile: run the copy again');
-  await target.transact(randomUUID(), [...setLastIds(lastIds), removeMark('copy')]);
+  // A source of version 1 has no number of the last change.
+  const { [CHANGES]: last = 0 } = await lastIdsOf(target);
+  const statements = [...setLastIds({ [CHANGES]: last, ...lastIds }), removeMark('copy')];
+  await target.transact(randomUUID(), [...statements, ...renewGeneration()]);
   return counts;
 }
 
@@ -99,9 +109,14 @@ function holdsOthers(): DatabaseUnusable {
   return new DatabaseUnusable('it already holds other records');
 }
 
+/** A table; `hasChanges` tells whether its records have numbers and times in the source. */
+interface Table {
+  readonly relation: Relation;
+  readonly hasChanges: boolean;
+}
+
 /** A page whose records in the target (`found`) are not those in the source (`wanted`). */
-interface Difference {
-  readonly resource: Resource;
+interface Difference extends Table {
   readonly page: string;
   readonly wanted: string;
   readonly found: string;
@@ -111,21 +126,21 @@ interface Difference {
 async function* findDifferences(
   source: Source,
   target: Source,
-  resources: readonly Resource[],
+  tables: readonly Table[],
   onDone: (done: number) => void,
 ): AsyncGenerator<Difference> {
   let done = 0;
   onDone(done);
-  for (const resource of resources) {
+  for (const table of tables) {
     let after = 0;
     while (after < MAX_ID) {
-      const { last, count } = await nextPage(source, resource, after);
+      const { last, count } = await nextPage(source, table.relation, after);
       const page = JSON.stringify([after, last]);
       const [wanted, found] = await Promise.all([
-        recordsOn(source, resource, page),
-        recordsOn(target, resource, page),
+        recordsOn(source, table, page),
+        recordsOn(target, table, page),
       ]);
-      if (wanted !== found) yield { resource, page, wanted, found };
+      if (wanted !== found) yield { ...table, page, wanted, found };
       done += count;
       onDone(done);
       after = last;
@@ -133,14 +148,42 @@ async function* findDifferences(
   }
 }
 
-/** Resolves with the records of a page as a JSON array of [id, ...columns]. */
-async function recordsOn({ read }: Source, resource: Resource, page: string): Promise<string> {
-  const columns = ['id', ...columnsOf(resource)].join(', ');
+/** Resolves with the rows of a page as a JSON array of arrays of the values of all columns. */
+async function recordsOn({ read }: Source, table: Table, page: string): Promise<string> {
+  const { relation, hasChanges } = table;
+  const columns = allColumnsOf(relation, hasChanges).join(', ');
   const [row] = await read({
     sql: `
-      SELECT json_group_array(json_array(${columns}) ORDER BY id) AS records
-      FROM ${resource.table} WHERE ${IS_ON_PAGE}`,
+      SELECT json_group_array(json_array(${columns}) ORDER BY ${keysOf(relation).join(', ')}) AS records
+      FROM ${relation.table} WHERE ${isOnPage(relation)}`,
     parameter: page,
   });
   return String(row?.records);
+}
+
+/** Returns the statements that make a page of the target equal to that of the source. */
+function replacePage({ relation, hasChanges, page, wanted, found }: Difference): Statement[] {
+  const { table } = relation;
+  const removePage = { sql: `DELETE FROM ${table} WHERE ${isOnPage(relation)}`, parameter: page };
+  const insert = { sql: insertSql(relation, hasChanges), parameter: wanted };
+  const clash = hasChanges && 'fields' in relation ? [removeNumbers(relation, wanted)] : [];
+  // The log would tell of the deletions, and `check` would miss the records.
+  const emptyLog = { sql: `DELETE FROM ${CHANGES}` };
+  return [...(found === '[]' ? [] : [removePage]), ...clash, insert, emptyLog];
+}
+
+/**
+ * Returns the statement that deletes the records of other pages whose numbers occur in `wanted`: an
+ * interrupted copy leaves some if the source has been replaced by a backup since.
+ */
+function removeNumbers(resource: Resource, wanted: string): Statement {
+  const columns = allColumnsOf(resource);
+  const unique = [...(resource.owner ? [resource.owner.column] : []), 'number'];
+  const values = unique.map((column) => `value ->> ${columns.indexOf(column)}`);
+  return {
+    sql: `
+      DELETE FROM ${resource.table}
+      WHERE (${unique.join(', ')}) IN (SELECT ${values.join(', ')} FROM json_each(?1))`,
+    parameter: wanted,
+  };
 }

@@ -1,9 +1,16 @@
 // The grammar of an export: JSON lines. The first line states how many records follow and which ids
-// were given last; the last line proves that the export is complete. Each other line is a record as
-// the service returns it, with its type as an additional member.
+// were given last; the last line proves that the export is complete. Each other line is a link, or a
+// record as the service returns it with its type, the number of its last change, and its times.
 import { recordCheck } from '../contract/record.ts';
-import { type Resource, typeOf, valuesOf } from '../resources/resource.ts';
-import { RESOURCES } from '../resources/resources.ts';
+import {
+  type Link,
+  type Relation,
+  type Resource,
+  typeOf,
+  valuesOf,
+} from '../resources/resource.ts';
+import { LINKS, RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { CHANGES } from '../storage/change-numbers.ts';
 import type { RecordValues } from './records.ts';
 import { type Counts, type LastIds, MAX_IMPORTED_ID, totalOf } from './walk.ts';
 
@@ -13,10 +20,23 @@ export interface Head {
   readonly lastIds: LastIds;
 }
 
-/** The record in a line, and its resource. */
+/** The content of a first line that was read. */
+export interface ReadHead extends Head {
+  /** Whether records have numbers and times. */
+  readonly hasChanges: boolean;
+}
+
+/** The record or link in a line. */
 export interface RecordLine {
-  readonly resource: Resource;
+  readonly relation: Relation;
+  /** The values of its columns, without its number and its times. */
   readonly values: RecordValues;
+}
+
+/** The number of a record's last change, and when it was created and updated, in ms since 1970. */
+export interface ChangeValues {
+  readonly number: number | undefined;
+  readonly times: readonly [createdAt: number | null, updatedAt: number | null];
 }
 
 /** A parsed line. */
@@ -25,13 +45,20 @@ export type LineValue = Readonly<Record<string, unknown>>;
 /** The longest line that is read. The longest note, with all its texts escaped, needs 1.2 MB. */
 export const MAX_LINE_BYTES = 2_097_152;
 
-const VERSION = 1;
+/** Version 1 has no links, numbers or times. */
+const VERSION = 2;
 const HEAD = 'notes-server';
 const END = 'end';
 
+/** The latest time that a record may have, which shows the format in messages. */
+const MAX_TIME = '9999-12-31T23:59:59.999Z';
+
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const TABLES = RESOURCES.map(({ table }) => table);
-const READERS = new Map(RESOURCES.map((each) => [typeOf(each), readerOf(each)]));
+const TABLES = RELATIONS.map(({ table }) => table);
+const READERS = new Map([
+  ...RESOURCES.map((each) => [typeOf(each), readerOf(each)] as const),
+  ...LINKS.map((each) => [typeOf(each), linkReaderOf(each)] as const),
+]);
 
 /** Returns the first line. */
 export function headLine({ counts, lastIds }: Head): string {
@@ -52,13 +79,17 @@ export function readLine(line: Buffer): LineValue {
 }
 
 /** Returns the content of the first line. Throws if it is malformed. */
-export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): Head {
+export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): ReadHead {
   if (type !== HEAD) throw new Error('it is not an export of notes-server');
-  if (version !== VERSION) {
+  if (version !== 1 && version !== VERSION) {
     const found = typeof version === 'number' ? version : 'not a number';
-    throw new Error(`its version is ${found}; this program reads version ${VERSION}`);
+    throw new Error(`its version is ${found}; this program reads the versions 1 and ${VERSION}`);
   }
-  return { counts: numbersByTable('counts', counts), lastIds: numbersByTable('last_ids', lastIds) };
+  return {
+    hasChanges: version !== 1,
+    counts: numbersByName('counts', counts, TABLES),
+    lastIds: numbersByName('last_ids', lastIds, [...TABLES, CHANGES]),
+  };
 }
 
 /** Whether the line is the last one. Throws if it or the first line contradicts `records`. */
@@ -74,7 +105,7 @@ export function isEnd(value: LineValue, records: number, head: Head): boolean {
   return true;
 }
 
-/** Returns the record in a line. Throws if the service could not have stored it. */
+/** Returns the record or link in a line. Throws if the service could not have stored it. */
 export function readRecord(value: LineValue): RecordLine {
   const read = typeof value.type === 'string' ? READERS.get(value.type) : undefined;
   if (!read) throw new Error(`its type must be ${[...READERS.keys()].join(', ')} or end`);
@@ -94,27 +125,60 @@ export function readerOf(
     const ownerId = resource.owner ? [idIn(value, resource.owner.column)] : [];
     const fault = check(value);
     if (fault !== undefined) throw new Error(fault);
-    return { resource, values: [id, ...ownerId, ...valuesOf(resource, value)] };
+    return { relation: resource, values: [id, ...ownerId, ...valuesOf(resource, value)] };
   };
+}
+
+function linkReaderOf(link: Link): (value: LineValue) => RecordLine {
+  const [first, second] = link.ends;
+  return (value) => ({
+    relation: link,
+    values: [idIn(value, first.column), idIn(value, second.column)],
+  });
+}
+
+/** Returns what a line says about the changes of its record. Throws if `head` contradicts it. */
+export function readChange(
+  { number, created_at: createdAt, updated_at: updatedAt }: LineValue,
+  { hasChanges, lastIds }: ReadHead,
+): ChangeValues {
+  if (!hasChanges) return { number: undefined, times: [null, null] };
+  const last = lastIds[CHANGES] ?? 0;
+  if (number !== undefined && !isWholeNumber(number, 1, last))
+    throw new Error(`number must be a whole number from 1 to ${last}, as the first line states`);
+  const times = [timeIn('created_at', createdAt), timeIn('updated_at', updatedAt)] as const;
+  return { number, times };
+}
+
+function timeIn(name: string, value: unknown): number | null {
+  if (value === undefined || value === null) return null;
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(ms) || value !== new Date(ms).toISOString() || value.length > MAX_TIME.length)
+    throw new Error(`${name} must be null or a time like ${MAX_TIME}`);
+  return ms;
+}
+
+function isWholeNumber(value: unknown, least: number, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
 }
 
 function idIn(value: LineValue, name: string): number {
   const id = value[name];
-  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1 || id > MAX_IMPORTED_ID) {
+  if (!isWholeNumber(id, 1, MAX_IMPORTED_ID))
     throw new Error(`${name} must be a whole number from 1 to ${MAX_IMPORTED_ID}`);
-  }
   return id;
 }
 
-function numbersByTable(name: string, value: unknown): Record<string, number> {
-  const isValid = ([table, each]: [string, unknown]) =>
-    TABLES.includes(table) &&
-    Number.isInteger(each) &&
-    Number(each) >= 0 &&
-    Number(each) <= MAX_IMPORTED_ID;
+function numbersByName(
+  member: string,
+  value: unknown,
+  names: readonly string[],
+): Record<string, number> {
+  const isValid = ([name, each]: [string, unknown]) =>
+    names.includes(name) && isWholeNumber(each, 0, MAX_IMPORTED_ID);
   if (typeof value !== 'object' || value === null || !Object.entries(value).every(isValid)) {
-    const tables = TABLES.join(', ');
-    throw new Error(`${name} must map ${tables} to whole numbers from 0 to ${MAX_IMPORTED_ID}`);
+    const all = names.join(', ');
+    throw new Error(`${member} must map ${all} to whole numbers from 0 to ${MAX_IMPORTED_ID}`);
   }
   return { ...value };
 }

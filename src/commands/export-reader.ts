@@ -1,10 +1,13 @@
 // Reads an export page by page and validates each line.
-import type { Resource } from '../resources/resource.ts';
+import { keysOf, type Relation } from '../resources/resource.ts';
+import { CHANGES } from '../storage/change-numbers.ts';
 import {
-  type Head,
   isEnd,
+  type LineValue,
   MAX_LINE_BYTES,
+  type ReadHead,
   type RecordLine,
+  readChange,
   readHead,
   readLine,
   readRecord,
@@ -13,9 +16,13 @@ import { linesOf } from './lines.ts';
 import type { RecordValues } from './records.ts';
 import { PAGE } from './walk.ts';
 
-/** Consecutive records of one resource. */
+/** Masks of up to 30 bits are stored without a heap object. */
+const BITS = 30;
+
+/** Consecutive rows of one relation. */
 export interface RecordPage {
-  readonly resource: Resource;
+  readonly relation: Relation;
+  /** The values of all columns. */
   readonly records: readonly RecordValues[];
   /** The number of the line that holds the first record. */
   readonly firstLine: number;
@@ -23,16 +30,18 @@ export interface RecordPage {
 
 /** Reads one export. Errors in a line start with its number. */
 export class ExportReader {
-  readonly head: Head;
+  readonly head: ReadHead;
   /** The bytes of the first line. */
   readonly headBytes: Buffer;
   readonly #lines: AsyncGenerator<readonly Buffer[]>;
-  readonly #lastIds = new Map<Resource, number>();
+  readonly #lastKeys = new Map<Relation, readonly unknown[]>();
+  readonly #numbers = new NumberSet();
   /** Lines that were read together with the first one. */
   readonly #firstLines: readonly Buffer[];
   #lineNumber = 1;
   #recordCount = 0;
   #hasEnded = false;
+  #lastNumber: number;
   #page: RecordLine[] = [];
   #pageBytes = 0;
 
@@ -45,6 +54,7 @@ export class ExportReader {
     this.#firstLines = others;
     this.headBytes = first;
     this.head = withLineNumber(1, () => readHead(readLine(first)));
+    this.#lastNumber = this.head.lastIds[CHANGES] ?? 0;
   }
 
   /** Reads the first line. Rejects, and closes `input`, if the line is missing or malformed. */
@@ -57,6 +67,11 @@ export class ExportReader {
       await lines.return(undefined);
       throw error;
     }
+  }
+
+  /** The largest number of a change so far. */
+  get lastNumber(): number {
+    return this.#lastNumber;
   }
 
   /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
@@ -79,9 +94,9 @@ export class ExportReader {
       const isFull =
         this.#page.length >= PAGE.records || this.#pageBytes + line.length > PAGE.bytes;
       const [first] = this.#page;
-      if (first && (isFull || record?.resource !== first.resource)) {
+      if (first && (isFull || record?.relation !== first.relation)) {
         const records = this.#page.map(({ values }) => values);
-        yield { resource: first.resource, records, firstLine: this.#lineNumber - records.length };
+        yield { relation: first.relation, records, firstLine: this.#lineNumber - records.length };
         [this.#page, this.#pageBytes] = [[], 0];
       }
       if (record) this.#page.push(record);
@@ -96,13 +111,40 @@ export class ExportReader {
     this.#hasEnded = isEnd(value, this.#recordCount, this.head);
     if (this.#hasEnded) return undefined;
     const record = readRecord(value);
-    const [id] = record.values;
-    const previous = this.#lastIds.get(record.resource) ?? 0;
-    if (id <= previous)
-      throw new Error(`ids must increase within each type, but ${id} follows ${previous}`);
-    this.#lastIds.set(record.resource, id);
+    this.#checkOrder(record);
     this.#recordCount += 1;
-    return record;
+    return 'fields' in record.relation ? this.#withChange(record, value) : record;
+  }
+
+  #checkOrder({ relation, values }: RecordLine): void {
+    const key = values.slice(0, keysOf(relation).length);
+    const previous = this.#lastKeys.get(relation) ?? [];
+    const differing = key.findIndex((id, index) => id !== previous[index]);
+    if (Number(key[differing] ?? 0) <= Number(previous[differing] ?? 0))
+      throw new Error(`ids must increase within each type, but ${key} follows ${previous}`);
+    this.#lastKeys.set(relation, key);
+  }
+
+  /** Appends the number and the times. A record without a number gets the next one. */
+  #withChange({ relation, values }: RecordLine, line: LineValue): RecordLine {
+    const { number = this.#lastNumber + 1, times } = readChange(line, this.head);
+    if (!this.#numbers.add(number)) throw new Error(`the number ${number} occurs twice`);
+    this.#lastNumber = Math.max(this.#lastNumber, number);
+    return { relation, values: [...values, number, ...times] };
+  }
+}
+
+/** A set of whole numbers. Neighbours share an entry, so that a million of them need about 2 MB. */
+class NumberSet {
+  readonly #masks = new Map<number, number>();
+
+  /** Adds a number; returns false if the set contains it already. */
+  add(number: number): boolean {
+    const key = Math.floor(number / BITS);
+    const bit = 1 << (number % BITS);
+    const mask = this.#masks.get(key) ?? 0;
+    this.#masks.set(key, mask | bit);
+    return (mask & bit) === 0;
   }
 }
 

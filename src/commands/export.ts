@@ -1,12 +1,12 @@
 // The command `export`: writes all records as JSON lines, to a file or to the output.
 import { isDeepStrictEqual } from 'node:util';
-import type { Resource } from '../resources/resource.ts';
+import type { Relation } from '../resources/resource.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
 import { endLine, headLine } from './export-format.ts';
 import { createProgress, type Screen } from './progress.ts';
 import { recordLines } from './records.ts';
-import { countsOf, formatCounts, lastIdsOf, storedResources, totalOf } from './walk.ts';
+import { countsOf, formatCounts, lastIdsOf, storedContent, totalOf } from './walk.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Writes a text; resolves when the next one can be written. */
@@ -15,8 +15,9 @@ export type WriteText = (text: string) => Promise<unknown>;
 /**
  * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
  * a file, writes to `output` and resolves with undefined. Others may use the database meanwhile; a
- * database file is read in one transaction. Rejects with {@link DatabaseUnusable}, and leaves no
- * file behind; rejects as `output` does.
+ * database file is read in one transaction. Rejects with {@link DatabaseUnusable} if the database
+ * cannot be read or `file` cannot be written, and then leaves no file behind. Also rejects with any
+ * error of `output`.
  */
 export async function exportLines(
   from: StorageOptions,
@@ -38,27 +39,27 @@ export async function exportLines(
 
 async function writeLines(source: Source, write: WriteText, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'exported');
-  const resources = await storedResources(source);
-  const summary = await summaryOf(source, resources);
+  const { relations, hasChanges } = await storedContent(source);
+  const summary = await summaryOf(source, relations);
   const total = totalOf(summary.counts);
   await write(headLine(summary));
   let done = 0;
   progress(done, total);
-  for (const resource of resources) {
-    for await (const { lines, count } of recordLines(source, resource)) {
+  for (const relation of relations) {
+    for await (const { lines, count } of recordLines(source, relation, hasChanges)) {
       await write(lines);
       done += count;
       progress(done, total);
     }
   }
   // A cluster is not read in one transaction: others may have written to it meanwhile.
-  if (done !== total || !isDeepStrictEqual(await summaryOf(source, resources), summary)) {
-    throw new DatabaseUnusable('records were added or deleted meanwhile: run the export again');
+  if (done !== total || !isDeepStrictEqual(await summaryOf(source, relations), summary)) {
+    throw new DatabaseUnusable('the records have changed meanwhile: run the export again');
   }
   await write(endLine(total));
   return formatCounts(summary.counts);
 }
 
-async function summaryOf(source: Source, resources: readonly Resource[]) {
-  return { counts: await countsOf(source, resources), lastIds: await lastIdsOf(source) };
+async function summaryOf(source: Source, relations: readonly Relation[]) {
+  return { counts: await countsOf(source, relations), lastIds: await lastIdsOf(source) };
 }

@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { CHANGES } from '../storage/change-numbers.ts';
 import { type Database, DatabaseUnusable } from '../storage/database.ts';
 import { openTarget, type StorageOptions } from '../storage/open.ts';
 import { ExportReader, type RecordPage } from './export-reader.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
 import { compare, importInto, RecordRefused } from './records.ts';
-import { lastIdsOf, totalOf } from './walk.ts';
+import { lastIdsOf, MAX_IMPORTED_ID, totalOf } from './walk.ts';
 
 /** Larger chunks need fewer reads. */
 const CHUNK_BYTES = 262_144;
@@ -19,9 +20,9 @@ const FINGERPRINT_BYTES = 6;
  * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
  * resolves with a message that says how many are new. Skips records that already exist unchanged.
  * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A failed import
- * removes a database that it created; otherwise, the records added so far stay, and another run
- * with the same export continues. If the database is not empty and `file` is a regular file, checks
- * the whole file first, except for missing owners.
+ * removes a database that it created and empties a file that was empty; otherwise, the records added
+ * so far stay, and another run with the same export continues. If the database is not empty and
+ * `file` is a regular file, checks the whole file first, except for records that refer to missing ones.
  */
 export async function importLines(
   file: string | undefined,
@@ -36,15 +37,18 @@ export async function importLines(
     const canReadTwice = file !== undefined && (await stat(file)).isFile();
     await using reader = await openExport();
     await using target = await openTarget(to, 'import');
-    const isEmpty = Object.keys(await lastIdsOf(target)).length === 0;
+    const lastIds = await lastIdsOf(target);
+    const isEmpty = Object.keys(lastIds).length === 0;
+    if ((lastIds[CHANGES] ?? 0) + (reader.head.lastIds[CHANGES] ?? 0) > MAX_IMPORTED_ID)
+      throw new Error('the numbers of its changes are too large');
     if (canReadTwice && !isEmpty) {
       await using firstPass = await openExport();
-      await forEachPage(firstPass, createProgress(screen, 'compared'), ({ resource, records }) =>
-        compare(target, resource, records),
+      await forEachPage(firstPass, createProgress(screen, 'compared'), ({ relation, records }) =>
+        compare(target, relation, records),
       );
     }
     const added = await addAll(reader, target, screen).catch(async (error) => {
-      // If it was not empty, another import created and filled it while this one opened it.
+      // Keep a database with content, even if this import created it: another one has filled it.
       if (isEmpty) await target.discardNew();
       throw error;
     });
@@ -61,9 +65,9 @@ async function addAll(reader: ExportReader, target: Database, screen: Screen): P
   const importer = importInto(target, fingerprintOf(reader.headBytes));
   let added = 0;
   await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
-    added += await importer.add(page.resource, page.records);
+    added += await importer.add(page.relation, page.records);
   });
-  await importer.finish(reader.head.lastIds);
+  await importer.finish({ ...reader.head.lastIds, [CHANGES]: reader.lastNumber });
   return added;
 }
 
@@ -97,8 +101,7 @@ async function forEachPage(
   for await (const page of reader.pages()) {
     await handle(page).catch((error) => {
       if (!(error instanceof RecordRefused)) throw error;
-      const line = page.firstLine + page.records.findIndex(([id]) => id === error.id);
-      throw new Error(`line ${line}: ${error.message}`, { cause: error });
+      throw new Error(`line ${page.firstLine + error.index}: ${error.message}`, { cause: error });
     });
     done += page.records.length;
     onProgress(done, total);

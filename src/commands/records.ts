@@ -1,12 +1,21 @@
 // Reads records from a database as JSON lines, and adds records with their ids to a database.
 import { randomUUID } from 'node:crypto';
-import { columnsOf, type FieldValue, type Resource, typeOf } from '../resources/resource.ts';
-import type { Database, Source } from '../storage/database.ts';
-import { recordSql } from '../storage/record-text.ts';
-import { markImport, refuseOtherImport, removeMark } from '../storage/unfinished.ts';
 import {
-  IS_ON_PAGE,
+  columnsOf,
+  type FieldValue,
+  keysOf,
+  type Relation,
+  referencesOf,
+  typeOf,
+} from '../resources/resource.ts';
+import { CHANGES, renewGeneration, timeSql } from '../storage/change-numbers.ts';
+import type { Database, Source, Statement } from '../storage/database.ts';
+import { membersSql } from '../storage/record-text.ts';
+import { markImport, removeMark, unfinishedBase } from '../storage/unfinished.ts';
+import {
+  allColumnsOf,
   insertSql,
+  isOnPage,
   type LastIds,
   lastIdsOf,
   MAX_ID,
@@ -14,47 +23,44 @@ import {
   setLastIds,
 } from './walk.ts';
 
-/** A record: its id, the id of its owner, if any, and its values in the order of the fields. */
-export type RecordValues = readonly [id: number, ...values: FieldValue[]];
+/** The SQL of the members that an export adds to each record. */
+const CHANGE_MEMBERS = [
+  `'number', number`,
+  ...['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`),
+];
 
-/** The record with this id cannot be added. */
+/** The values of a row, in the order of its columns; null is an unknown time. */
+export type RecordValues = readonly [id: number, ...values: (FieldValue | null)[]];
+
+/** A record cannot be added. */
 export class RecordRefused extends Error {
   override readonly name = 'RecordRefused';
-  readonly id: number;
+  /** Its position among the given records. */
+  readonly index: number;
 
-  constructor(message: string, id: number) {
+  constructor(message: string, index: number) {
     super(message);
-    this.id = id;
+    this.index = index;
   }
 }
 
-/** How records compare with those in a database. */
-interface Comparison {
-  /** How many records exist with the same values. */
-  readonly same: number;
-  /** The least id of a record whose owner is missing. */
-  readonly orphan: number | undefined;
-}
-
-/** The SQL of the id, and of the owner's id, in {@link RecordValues}. */
-const ID = 'value ->> 0';
-const OWNER_ID = 'value ->> 1';
-
 /**
  * Reads a table page by page: one line of JSON for each record, with its type as the first member.
+ * `hasChanges` tells whether records have numbers and times.
  */
 export async function* recordLines(
   source: Source,
-  resource: Resource,
+  relation: Relation,
+  hasChanges = true,
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
-  const record = recordSql(resource, undefined, typeOf(resource));
+  const line = lineSql(relation, hasChanges);
   let after = 0;
   while (after < MAX_ID) {
-    const { last, count } = await nextPage(source, resource, after);
+    const { last, count } = await nextPage(source, relation, after);
     const [row] = await source.read({
       sql: `
-        SELECT group_concat(${record}, char(10) ORDER BY id) AS lines
-        FROM ${resource.table} WHERE ${IS_ON_PAGE}`,
+        SELECT group_concat(${line}, char(10) ORDER BY ${keysOf(relation)}) AS lines
+        FROM ${relation.table} WHERE ${isOnPage(relation)}`,
       parameter: JSON.stringify([after, last]),
     });
     if (count > 0) yield { lines: `${row?.lines}\n`, count };
@@ -62,79 +68,135 @@ export async function* recordLines(
   }
 }
 
+function lineSql(relation: Relation, hasChanges: boolean): string {
+  const members =
+    'ends' in relation
+      ? keysOf(relation).map((column) => `'${column}', ${column}`)
+      : [...membersSql(relation), ...(hasChanges ? CHANGE_MEMBERS : [])];
+  return `json_object('type', '${typeOf(relation)}', ${members.join(', ')})`;
+}
+
 /** An import. Nobody else may write to the database. Rejects if another import is unfinished. */
 export interface Import {
   /**
    * Adds the records that are missing, in one transaction; resolves with how many. Adds none, and
-   * rejects with {@link RecordRefused}, if an id is taken or an owner is missing.
+   * rejects with {@link RecordRefused}, if an id is taken or another record is missing that the
+   * record belongs to.
    */
-  add(resource: Resource, records: readonly RecordValues[]): Promise<number>;
-  /** Makes sure that no id up to `lastIds` is assigned again, and ends the import. */
+  add(relation: Relation, records: readonly RecordValues[]): Promise<number>;
+  /** Makes sure that nothing up to `lastIds` is assigned again, and ends the import. */
   finish(lastIds: LastIds): Promise<void>;
 }
 
 /**
  * Returns the import of the export with this fingerprint into `target`. From its first addition
- * until it is finished, no service starts on `target`.
+ * until it is finished, no service starts on `target`. The base, which is the last number of
+ * `target` before that, is added to the numbers of the records.
  */
 export function importInto(target: Database, fingerprint: number): Import {
   return {
-    async add(resource, records) {
-      await refuseOtherImport(target, fingerprint);
-      const { same, orphan } = await compare(target, resource, records);
-      const { table, owner } = resource;
-      if (owner && orphan !== undefined) {
-        const message = `${owner.column} refers to a ${typeOf(owner.resource)} that does not exist`;
-        throw new RecordRefused(message, orphan);
-      }
-      const sql = `${insertSql(resource)}
-        WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE id = ${ID})`;
-      const insert = { sql, parameter: JSON.stringify(records) };
+    async add(relation, records) {
+      const base = await unfinishedBase(target, fingerprint);
+      const { same, orphan } = await compare(target, relation, records);
+      if (orphan) throw orphan;
       const added = records.length - same;
-      if (added > 0) await target.transact(randomUUID(), [...markImport(fingerprint), insert]);
+      if (added === 0) return 0;
+      const newBase = base ?? (await lastIdsOf(target))[CHANGES] ?? 0;
+      const mark = base === undefined ? markImport(fingerprint, newBase) : [];
+      await target
+        .transact(randomUUID(), [...mark, insertion(relation, records, newBase)])
+        .catch(explainClash);
       return added;
     },
 
-    async finish(lastIds) {
-      await refuseOtherImport(target, fingerprint);
+    async finish(stated) {
+      const base = await unfinishedBase(target, fingerprint);
       const given = await lastIdsOf(target);
+      const lastIds: LastIds = { ...stated, [CHANGES]: (base ?? 0) + (stated[CHANGES] ?? 0) };
       const tables = Object.keys({ ...given, ...lastIds });
       const last = tables.map((table) => [table, Math.max(given[table] ?? 0, lastIds[table] ?? 0)]);
       const statements = [...setLastIds(Object.fromEntries(last)), removeMark('import')];
+      if (base !== undefined) statements.push(...renewGeneration());
       await target.transact(randomUUID(), statements);
     },
   };
 }
 
+function insertion(relation: Relation, records: readonly RecordValues[], base: number): Statement {
+  const numberIndex = allColumnsOf(relation).indexOf('number');
+  const rows = records.map((values) =>
+    values.map((value, index) => (index === numberIndex ? Number(value) + base : value)),
+  );
+  const isFound = keysOf(relation).map((key, index) => `${key} = value ->> ${index}`);
+  return {
+    sql: `${insertSql(relation)}
+      WHERE NOT EXISTS (SELECT 1 FROM ${relation.table} WHERE ${isFound.join(' AND ')})`,
+    parameter: JSON.stringify(rows),
+  };
+}
+
+/** The numbers of an export are distinct, so it has changed since an earlier run added records. */
+function explainClash(error: Error): never {
+  if (!error.message.includes('UNIQUE constraint failed')) throw error;
+  throw new Error(
+    'one of its numbers already belongs to another record: import the file that was interrupted',
+    { cause: error },
+  );
+}
+
+/** How records compare with those in a database. */
+interface Comparison {
+  /** How many records exist with the same values. */
+  readonly same: number;
+  /** The first record that refers to a missing one. */
+  readonly orphan: RecordRefused | undefined;
+}
+
 /**
- * Compares records with those of `target`, and changes nothing. Rejects with {@link RecordRefused}
- * if an id belongs to another record.
+ * Compares the keys and fields of records with those of `target`, and changes nothing. Rejects with
+ * {@link RecordRefused} if an id belongs to another record.
  */
 export async function compare(
   target: Source,
-  resource: Resource,
+  relation: Relation,
   records: readonly RecordValues[],
 ): Promise<Comparison> {
   const parameter = JSON.stringify(records);
-  const [found] = await target.read({ sql: comparisonSql(resource), parameter });
-  const idOf = (value: unknown) => (value == null ? undefined : Number(value));
-  const taken = idOf(found?.taken);
-  if (taken !== undefined)
-    throw new RecordRefused(`another ${typeOf(resource)} already has the id ${taken}`, taken);
-  return { same: Number(found?.same), orphan: idOf(found?.orphan) };
+  const [found] = await target.read({ sql: comparisonSql(relation), parameter });
+  const taken = found?.taken;
+  if (taken != null) {
+    const index = Number(taken);
+    const message = `another ${typeOf(relation)} already has the id ${records[index]?.[0]}`;
+    throw new RecordRefused(message, index);
+  }
+  const [orphan] = referencesOf(relation).flatMap(({ resource, column }) => {
+    const index = found?.[orphanName(column)];
+    const message = `${column} refers to a ${typeOf(resource)} that does not exist`;
+    return index == null ? [] : [new RecordRefused(message, Number(index))];
+  });
+  return { same: Number(found?.same), orphan };
 }
 
-function comparisonSql(resource: Resource): string {
-  const { table, owner } = resource;
-  const same = columnsOf(resource).map(
-    (column, index) => `found.${column} IS value ->> ${index + 1}`,
+function comparisonSql(relation: Relation): string {
+  const columns = allColumnsOf(relation);
+  const given = (column: string) => `given.value ->> ${columns.indexOf(column)}`;
+  const fields = 'fields' in relation ? columnsOf(relation) : [];
+  const same = ['TRUE', ...fields.map((column) => `found.${column} IS ${given(column)}`)];
+  const isFound = keysOf(relation).map((key) => `found.${key} = ${given(key)}`);
+  const orphans = referencesOf(relation).map(
+    ({ resource, column }) => `,
+      (SELECT min(key) FROM json_each(?1) AS given
+       WHERE NOT EXISTS (SELECT 1 FROM ${resource.table} WHERE id = ${given(column)}))
+      AS ${orphanName(column)}`,
   );
-  const isOrphan =
-    owner && `NOT EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${OWNER_ID})`;
-  const orphan = isOrphan ? `(SELECT min(${ID}) FROM json_each(?1) WHERE ${isOrphan})` : 'NULL';
   // CROSS JOIN fixes the order of the tables: a lookup for each record, not a scan of the table.
   return `
-    SELECT count(*) AS same, min(iif(${same.join(' AND ')}, NULL, found.id)) AS taken,
-      ${orphan} AS orphan
-    FROM json_each(?1) CROSS JOIN ${table} AS found ON found.id = ${ID}`;
+    SELECT count(*) AS same, min(iif(${same.join(' AND ')}, NULL, given.key)) AS taken
+      ${orphans.join('')}
+    FROM json_each(?1) AS given CROSS JOIN ${relation.table} AS found ON ${isFound.join(' AND ')}`;
+}
+
+/** Returns the name of the result that is the position of the first record without `column`. */
+function orphanName(column: string): string {
+  return `without_${column}`;
 }

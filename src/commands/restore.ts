@@ -3,17 +3,19 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { renewGeneration } from '../storage/change-numbers.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { isAtRest, lockToReplace, openToInspect } from '../storage/sqlite/existing.ts';
+import { isAtRest, lockToReplace, openAlone, openToInspect } from '../storage/sqlite/existing.ts';
 import { auxiliaryPaths } from '../storage/sqlite/files.ts';
 import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { openComplete, writeSnapshot } from './snapshot.ts';
+import { storedContent } from './walk.ts';
 import { isPresent, publishWhole } from './whole-file.ts';
 
 /**
- * Creates the database file `db` from the backup `from`; with `force`, replaces an existing file.
- * Resolves with a line that says where the old file is. Rejects with
+ * Creates the database file `db` from the backup `from`, with a new generation; with `force`,
+ * replaces an existing file. Resolves with a line that says where the old file is. Rejects with
  * {@link DatabaseUnusable}, and changes nothing, if the backup is unreadable or damaged, if anybody
  * uses `db` or creates it meanwhile, if `db` is not a file, or if it is missing but its log exists.
  */
@@ -92,6 +94,10 @@ async function replaceWith(
 async function writeCopy(backup: string, path: string, onProgress: OnProgress): Promise<void> {
   await using source = await openComplete(backup, (file) => openToInspect(file, isAtRest(file)));
   await writeSnapshot(source, path, onProgress);
+  await using copy = await openAlone(path);
+  const { hasChanges } = await storedContent({ read: (statement) => copy.run(statement) });
+  // States that come after the backup may have the same numbers as states that it loses.
+  for (const statement of hasChanges ? renewGeneration() : []) await copy.run(statement);
 }
 
 /** Rejects if there are logs without their database, because they may hold data. */

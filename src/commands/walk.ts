@@ -1,14 +1,18 @@
 // Lets commands process whole databases: counts, pages in ascending order of id, and last ids.
-import { columnsOf, type Resource } from '../resources/resource.ts';
-import { RESOURCES } from '../resources/resources.ts';
+import { columnsOf, keysOf, type Relation } from '../resources/resource.ts';
+import { RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { CHANGE_COLUMNS, FIRST_WITH_CHANGES, LAST_NUMBER } from '../storage/change-numbers.ts';
 import { DatabaseUnusable, type Source, type Statement } from '../storage/database.ts';
 import { SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
 import { formatNumber } from './progress.ts';
 
-/** The number of records in each table, in the order of the resources. */
+/** The number of records in each table, in the order of {@link RELATIONS}. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** The last id that each table has assigned; a table that has assigned none is missing. */
+/**
+ * The last id that each table has assigned, and as `changes` the number of the last change; a table
+ * that has assigned none is missing.
+ */
 export type LastIds = Readonly<Record<string, number>>;
 
 /** The limits of a page; its last record may exceed `bytes`. */
@@ -20,26 +24,49 @@ export const MAX_ID = Number.MAX_SAFE_INTEGER;
 /** The largest id that is imported. 2^52 - 1 ids up to {@link MAX_ID} remain for new records. */
 export const MAX_IMPORTED_ID = 2 ** 52;
 
-/** The SQL condition of a page. Its parameter is [the id before the page, its last id] in JSON. */
-export const IS_ON_PAGE = 'id > (?1 ->> 0) AND id <= (?1 ->> 1)';
+/**
+ * Returns the SQL condition of a page. Its parameter is [the id before the page, its last id] in
+ * JSON. The id of a link is that of its first record: all links of one record are on one page.
+ */
+export function isOnPage(relation: Relation): string {
+  const [key] = keysOf(relation);
+  return `${key} > (?1 ->> 0) AND ${key} <= (?1 ->> 1)`;
+}
 
-/** Resolves with the resources that the database has; one that must be migrated may lack some. */
-export async function storedResources({ read }: Source): Promise<readonly Resource[]> {
+/** Returns the columns of a table, its keys first; `hasChanges` is as in {@link storedContent}. */
+export function allColumnsOf(relation: Relation, hasChanges = true): readonly string[] {
+  if ('ends' in relation) return keysOf(relation);
+  return ['id', ...columnsOf(relation), ...(hasChanges ? CHANGE_COLUMNS : [])];
+}
+
+/** What a database holds. */
+export interface StoredContent {
+  readonly relations: readonly Relation[];
+  /** Whether records have numbers and times. */
+  readonly hasChanges: boolean;
+}
+
+/** Resolves with what the database holds; one that must be migrated may lack some of it. */
+export async function storedContent({ read }: Source): Promise<StoredContent> {
   const { version, names } = await storedSchema(read);
+  const hasChanges = version >= FIRST_WITH_CHANGES;
   // In the current version, a missing table is a fault that the caller will report.
-  if (version === SCHEMA_VERSION) return RESOURCES;
-  return RESOURCES.filter(({ table, blocks }) => names.has(table) || names.has(blocks));
+  if (version === SCHEMA_VERSION) return { relations: RELATIONS, hasChanges };
+  const isStored = ({ table, blocks }: Relation) => names.has(table) || names.has(blocks);
+  return { relations: RELATIONS.filter(isStored), hasChanges };
 }
 
 /**
- * Counts the records of each resource. Rejects with {@link DatabaseUnusable} if an id is beyond
+ * Counts the rows of each relation. Rejects with {@link DatabaseUnusable} if an id is beyond
  * {@link MAX_ID}, because JSON may not represent it exactly.
  */
-export async function countsOf({ read }: Source, resources: readonly Resource[]): Promise<Counts> {
+export async function countsOf({ read }: Source, relations: readonly Relation[]): Promise<Counts> {
   const counts = await Promise.all(
-    resources.map(async ({ table }) => {
+    relations.map(async (relation) => {
+      const { table } = relation;
+      const last = `coalesce(max(${keysOf(relation)[0]}), 0)`;
       const [row] = await read({
-        sql: `SELECT count(*) AS count, coalesce(max(id), 0) > ${MAX_ID} AS beyond FROM ${table}`,
+        sql: `SELECT count(*) AS count, ${last} > ${MAX_ID} AS beyond FROM ${table}`,
       });
       if (row?.beyond === 1)
         throw new DatabaseUnusable(
@@ -56,13 +83,17 @@ export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Formats the counts, as in "1 note, 0 tags". */
+/** Formats the counts, as in "1 note, 0 tags"; leaves out links if there are none. */
 export function formatCounts(counts: Counts): string {
   return Object.entries(counts)
-    .map(
-      ([table, count]) => `${formatNumber(count)} ${count === 1 ? table.replace(/s$/, '') : table}`,
-    )
+    .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))
+    .map(([table, count]) => `${formatNumber(count)} ${nameOf(table, count)}`)
     .join(', ');
+}
+
+function nameOf(table: string, count: number): string {
+  const plural = table.replace('_', ' ');
+  return count === 1 ? plural.replace(/s$/, '') : plural;
 }
 
 /**
@@ -71,30 +102,38 @@ export function formatCounts(counts: Counts): string {
  */
 export async function nextPage(
   { read }: Source,
-  resource: Resource,
+  relation: Relation,
   after: number,
 ): Promise<{ last: number; count: number }> {
-  const size = columnsOf(resource)
+  const { table } = relation;
+  const [key] = keysOf(relation);
+  const size = allColumnsOf(relation, false)
     .map((column) => `octet_length(${column})`)
     .join(' + ');
   const [row] = await read({
     sql: `
-      SELECT max(id) AS last, count(*) AS count
-      FROM (SELECT id, sum(size) OVER (ORDER BY id) - size AS before
-            FROM (SELECT id, ${size} AS size FROM ${resource.table}
-                  WHERE id > (?1 ->> 0) ORDER BY id LIMIT (?1 ->> 1)))
-      WHERE before < (?1 ->> 2)`,
+      SELECT last, (SELECT count(*) FROM ${table} WHERE ${key} > (?1 ->> 0) AND ${key} <= last) AS count
+      FROM (SELECT max(id) AS last
+            FROM (SELECT id, sum(size) OVER (ORDER BY id) - size AS before
+                  FROM (SELECT ${key} AS id, ${size} AS size FROM ${table}
+                        WHERE ${key} > (?1 ->> 0) ORDER BY ${key} LIMIT (?1 ->> 1)))
+            WHERE before < (?1 ->> 2))`,
     parameter: JSON.stringify([after, PAGE.records, PAGE.bytes]),
   });
   return { last: Number(row?.last ?? MAX_ID), count: Number(row?.count) };
 }
 
-/** Returns the SQL that inserts records, given as a JSON array of [id, ...columns]. */
-export function insertSql(resource: Resource): string {
-  const columns = ['id', ...columnsOf(resource)];
+/**
+ * Returns the SQL that inserts rows, given as a JSON array of the values of {@link allColumnsOf}.
+ * Records without numbers get the next ones.
+ */
+export function insertSql(relation: Relation, hasChanges = true): string {
+  const columns = allColumnsOf(relation, hasChanges);
+  const values = columns.map((_, index) => `value ->> ${index}`);
+  const [column, number] = hasChanges ? ['', ''] : [', number', `, ${LAST_NUMBER} + key + 1`];
   return `
-    INSERT INTO ${resource.table} (${columns.join(', ')})
-    SELECT ${columns.map((_, index) => `value ->> ${index}`).join(', ')} FROM json_each(?1)`;
+    INSERT INTO ${relation.table} (${columns.join(', ')}${column})
+    SELECT ${values.join(', ')}${number} FROM json_each(?1)`;
 }
 
 /** Resolves with the last ids, by table in alphabetical order. */

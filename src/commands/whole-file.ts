@@ -36,8 +36,9 @@ interface WholeFileOptions {
  * Creates the file `target` with what `write` writes. `source` is the database from which the
  * content comes, if any; its owner and mode are copied as far as permitted. Rejects with
  * {@link DatabaseUnusable}, and leaves no temporary file, if `target` exists, is a name that SQLite
- * reserves for `source`, or cannot be written, or if `write` rejects. Removes the temporary files
- * that killed processes left for `target`.
+ * reserves for `source`, or cannot be written, or if `write` rejects. If only the sync of the folder
+ * fails, the message says that `target` is complete. Removes the temporary files that killed
+ * processes left for `target`.
  */
 export async function writeWhole(
   target: string,
@@ -58,20 +59,24 @@ export async function publishWhole(
   write: WriteFile,
   publish: (unfinished: string) => Promise<void>,
 ): Promise<void> {
+  let folder: string;
   try {
-    const folder = await realpath(dirname(target));
+    folder = await realpath(dirname(target));
     const path = join(folder, basename(target));
     if (source !== undefined && auxiliaryPaths(source).includes(path)) {
       throw new Error(`SQLite reserves this name for ${source}`);
     }
     await removeLeftovers(path, source);
     await writeAndPublish(`${path}${UNFINISHED}${process.pid}`, like, write, publish);
-    await syncFolder(folder);
   } catch (error) {
     throw new DatabaseUnusable(`cannot write ${target}: ${reasonOf(error, target)}`, {
       cause: error,
     });
   }
+  await syncFolder(folder).catch((cause) => {
+    const doubt = 'but may be lost if the machine crashes, because its folder cannot be synced';
+    throw new DatabaseUnusable(`${target} is complete, ${doubt}: ${cause.message}`, { cause });
+  });
 }
 
 function reasonOf(error: unknown, target: string): string {

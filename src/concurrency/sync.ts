@@ -170,7 +170,7 @@ const ARRIVED = 1;
 const GENERATION = 2;
 const BARRIER_CELLS = 3;
 
-/** The generation of a barrier at which a thread has timed out. */
+/** When a thread times out at a barrier, the barrier gets this generation and keeps it. */
 const BROKEN = -1;
 /** After this generation, the count starts again at 0. */
 const MAX_GENERATION = 0x7fff_ffff;

@@ -2,7 +2,7 @@
 import type { Violation } from '../http/problem.ts';
 import type { BodySchema, SchemaError } from './generated.js';
 
-/** How many members of an array are checked for all violations; it may have half a million. */
+/** Violations are listed only for this many members of an array, which may have half a million. */
 const MAX_MEMBERS = 100;
 
 /** How many violations a sentence describes. */

@@ -14,6 +14,11 @@ export const GUIDES: readonly Guide[] = [
   { name: 'options', title: 'Options', description: 'Every option of the command, and its rules.' },
   { name: 'access', title: 'Access', description: 'Keys, rate limits, proxies and browsers.' },
   { name: 'data', title: 'Data', description: 'What requests contain, and when a write is safe.' },
+  {
+    name: 'safe-writes',
+    title: 'Safe writes',
+    description: 'Lost updates, retries, patches, many records at once.',
+  },
   { name: 'problems', title: 'Problems', description: 'Every error response, and what to do.' },
   { name: 'backups', title: 'Backups', description: 'Backup, restore, export and import.' },
   {

@@ -1,7 +1,7 @@
 // Writes a request as code. The service uses it for the first call on /docs, and the script of the
 // page for every operation.
 
-/** A request to the service. `url` contains no single quote, `body` is the text of its JSON. */
+/** A request to the service. `url` contains no single quote, `body` is JSON or lines of JSON. */
 export interface SampleRequest {
   readonly method: string;
   readonly url: string;
@@ -23,10 +23,14 @@ function writeCurl({ method, url, headers, body }: SampleRequest): string {
   const isImplied = method === (body === undefined ? 'GET' : 'POST');
   const options = [
     ...(isImplied ? [] : [`-X ${method}`]),
-    ...Object.entries(headers).map(([name, value]) => `-H '${name}: ${value}'`),
-    ...(body === undefined ? [] : [`-d '${body.replaceAll("'", "'\\''")}'`]),
+    ...Object.entries(headers).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`-d ${shellText(body)}`]),
   ];
   return `curl ${[...options, `'${url}'`].join(' \\\n  ')}`;
+}
+
+function shellText(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function writeJavaScript({ method, url, headers, body }: SampleRequest): string {
@@ -59,18 +63,20 @@ with urlopen(request) as response:
 
 /** Returns headers in the syntax that objects in JavaScript and dictionaries in Python share. */
 function writeMembers(headers: SampleRequest['headers']): string {
-  const members = Object.entries(headers).map(([name, value]) => `'${name}': '${value}'`);
-  return members.join(', ');
+  const textOf = (value: string) => (/['\\]/.test(value) ? JSON.stringify(value) : `'${value}'`);
+  return Object.entries(headers)
+    .map(([name, value]) => `'${name}': ${textOf(value)}`)
+    .join(', ');
 }
 
-/** Returns JSON as an object to stringify, and any other text as a string. */
+/** Returns JSON as an object to stringify, and any other text as a string, raw if possible. */
 function javaScriptBody(body: string): string {
   try {
     JSON.parse(body);
     // JSON has no line breaks inside strings.
     return `JSON.stringify(${body.replaceAll('\n', '\n  ')})`;
   } catch {
-    return JSON.stringify(body);
+    return /[`\r]|\$\{|\\$/.test(body) ? JSON.stringify(body) : `String.raw\`${body}\``;
   }
 }
 

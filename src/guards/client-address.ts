@@ -9,7 +9,8 @@ const NETWORK_GROUPS = 4;
 /** Some proxies append a port, and put an IPv6 address in brackets. */
 const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/;
 
-const IPV4_MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+/** An IPv4 address in a valid IPv6 address, with dots or as two hexadecimal groups. */
+const IPV4_MAPPED = /^[0:]+:ffff:(?:([\d.]+)|([\da-f]+):([\da-f]+))$/i;
 
 /** A client on a Unix socket, or one that has gone (RFC 7239, section 6.2). */
 const UNKNOWN = 'unknown';
@@ -26,7 +27,10 @@ export function clientNetwork(sender: Sender, trustProxy: boolean): string {
 export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
   const address = forwarded ?? socket.remoteAddress ?? UNKNOWN;
-  return IPV4_MAPPED.exec(address)?.[1] ?? address;
+  const [mapped, dotted, ...groups] = IPV4_MAPPED.exec(address) ?? [];
+  if (mapped === undefined) return address;
+  const numbers = groups.map((group) => Number.parseInt(group, 16));
+  return dotted ?? numbers.flatMap((number) => [number >> 8, number & 255]).join('.');
 }
 
 function lastAddress(list: string | string[] | undefined): string | undefined {

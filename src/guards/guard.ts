@@ -46,7 +46,10 @@ export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set([hostname]);
   const readOrigins = new Set(corsOrigins);
   const writeOrigins = new Set([...corsOrigins, origin]);
-  const limiter = rateLimit === undefined ? undefined : createLimiter(DEFAULT, rateLimit);
+  const limit =
+    rateLimit === undefined
+      ? undefined
+      : new RequestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
   /** Resolves with the holder of the sent key, or with the problem that refuses it. */
@@ -74,13 +77,9 @@ export function createGuard(options: GuardOptions): Guard {
   ): Promise<Admission> {
     const holder = keys && needsKey ? await identifyByKey(message, keys) : undefined;
     if (holder instanceof Problem) return { headers: cors, refusal: holder };
-    const sender = { client: holder?.digest, key: holder?.number };
-    if (!isLimited || !limiter || rateLimit === undefined) return { headers: cors, ...sender };
-    const quota = await limiter.take(holder?.digest ?? clientNetwork(message, trustProxy));
-    const headers = quotaHeaders(DEFAULT, rateLimit, quota);
-    return quota.allowed
-      ? { headers: [...cors, ...headers], ...sender }
-      : { headers: cors, ...sender, refusal: tooMany('Too many requests.', quota, headers) };
+    const sender = { headers: cors, client: holder?.digest, key: holder?.number };
+    if (!isLimited || !limit) return sender;
+    return limit.admit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
   }
 
   return function guard(message, segments) {
@@ -95,14 +94,54 @@ export function createGuard(options: GuardOptions): Guard {
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
     const needsKey = keys !== undefined && !(isSingle && OPEN.has(first)) && !OPEN_BELOW.has(first);
-    const isLimited = limiter !== undefined && !(isSingle && UNLIMITED.has(first));
+    const isLimited = limit !== undefined && !(isSingle && UNLIMITED.has(first));
     return needsKey || isLimited ? admit(message, cors, needsKey, isLimited) : { headers: cors };
   };
 }
 
+/** Limits the requests of each client, and shows its quota in the answers. */
+class RequestLimit {
+  readonly #limiter: RateLimiter;
+  readonly #size: number;
+
+  /** `size` is the quota of a client, which `limiter` enforces. */
+  constructor(limiter: RateLimiter, size: number) {
+    this.#limiter = limiter;
+    this.#size = size;
+  }
+
+  /** Counts a request; resolves with `sender`, to which it adds headers or the refusal. */
+  async admit(client: string, sender: Admission): Promise<Admission> {
+    const quota = await this.#limiter.take(client);
+    return quota.allowed ? this.#allow(client, sender, quota) : this.#refuse(sender, quota);
+  }
+
+  /** Counts further requests, at most the rest of a whole quota: otherwise no wait would help. */
+  async #charge(client: string, sender: Admission, requests: number): Promise<Admission> {
+    const count = Math.min(requests, this.#size - 1);
+    const quota = await this.#limiter.take(client, count);
+    if (quota.allowed) return this.#allow(client, sender, quota);
+    // The retry counts as a request, too.
+    return this.#refuse(sender, await this.#limiter.peek(client, count + 1));
+  }
+
+  #allow(client: string, sender: Admission, quota: Quota): Admission {
+    return {
+      ...sender,
+      headers: [...sender.headers, ...quotaHeaders(DEFAULT, this.#size, quota)],
+      charge: (requests) => this.#charge(client, sender, requests),
+    };
+  }
+
+  #refuse(sender: Admission, quota: Quota): Admission {
+    const headers = quotaHeaders(DEFAULT, this.#size, quota);
+    return { ...sender, refusal: tooMany('Too many requests.', quota, headers) };
+  }
+}
+
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), the rest
- * of it (`r`), and the seconds until it is complete again (`t`).
+ * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what
+ * remains of the quota (`r`), and the seconds until the full quota is available again (`t`).
  */
 function quotaHeaders(name: string, quota: number, { remaining, resetS }: Quota): string[] {
   const policy = `"${name}";q=${quota};w=${WINDOW_S}`;

@@ -40,6 +40,11 @@ export class Keys {
     this.#source = source;
   }
 
+  /** How many keys are valid. */
+  get count(): number {
+    return this.#digests.length;
+  }
+
   /**
    * Returns the holder of the key in `authorization: Bearer` (RFC 6750) or else in `x-api-key`;
    * `none` if there is no key there, `wrong` if the key is unknown.

@@ -15,13 +15,14 @@ const PREFLIGHT_S = 7_200;
 
 /** The headers that scripts of allowed origins may read. */
 const EXPOSED =
-  'accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, ' +
-  'www-authenticate, x-request-id';
+  'accept, accept-patch, allow, etag, idempotent-replayed, link, location, ratelimit, ' +
+  'ratelimit-policy, retry-after, www-authenticate, x-request-id';
 
 const PREFLIGHT_HEADERS = [
-  ...['access-control-allow-methods', 'GET, HEAD, POST, PUT, DELETE'],
+  ...['access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
   'access-control-allow-headers',
-  'authorization, content-type, traceparent, tracestate, x-api-key, x-request-id',
+  'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, ' +
+    'traceparent, tracestate, x-api-key, x-request-id',
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 

@@ -17,7 +17,7 @@ export interface Quota {
   readonly allowed: boolean;
   /** How many more requests are allowed now. */
   readonly remaining: number;
-  /** Seconds until the next request is allowed, if this one is not; a whole number from 1. */
+  /** Seconds until the requests are allowed, if they are not now; a whole number from 1. */
   readonly retryAfterS: number;
   /** Seconds until the whole quota is available again; a whole number from 1. */
   readonly resetS: number;
@@ -25,10 +25,10 @@ export interface Quota {
 
 /** Limits the requests of each client, in this process or through another. */
 export interface RateLimiter {
-  /** Counts a request, unless it is refused, and returns the quota after it. */
-  take(client: string): Quota | Promise<Quota>;
+  /** Counts `count` requests, all or none, and returns the quota after them. */
+  take(client: string, count?: number): Quota | Promise<Quota>;
   /** Returns what `take` would return, without counting. */
-  peek(client: string): Quota | Promise<Quota>;
+  peek(client: string, count?: number): Quota | Promise<Quota>;
 }
 
 /** Allows each client `quota` requests in {@link WINDOW_S} seconds, in bounded memory. */
@@ -45,9 +45,9 @@ export class LocalRateLimiter implements RateLimiter {
     this.#intervalMs = WINDOW_MS / quota;
   }
 
-  /** Counts a request, unless it is refused. `now` is in milliseconds. */
-  take(client: string, now = performance.now()): Quota {
-    const decision = this.#decide(client, now);
+  /** Counts `count` requests, all or none. `now` is in milliseconds. */
+  take(client: string, count = 1, now = performance.now()): Quota {
+    const decision = this.#decide(client, count, now);
     // A map keeps the order of insertion, so this makes the client the latest one.
     this.#fullAt.delete(client);
     this.#fullAt.set(client, decision.nextFullAt);
@@ -56,16 +56,16 @@ export class LocalRateLimiter implements RateLimiter {
   }
 
   /** Returns what `take` would return, without counting. */
-  peek(client: string, now = performance.now()): Quota {
-    return this.#decide(client, now);
+  peek(client: string, count = 1, now = performance.now()): Quota {
+    return this.#decide(client, count, now);
   }
 
-  #decide(client: string, now: number): Quota & { readonly nextFullAt: number } {
+  #decide(client: string, count: number, now: number): Quota & { readonly nextFullAt: number } {
     const time = now / this.#intervalMs;
     const before = Math.max(this.#fullAt.get(client) ?? 0, time);
-    const wait = before + 1 - time - this.#quota;
+    const wait = before + count - time - this.#quota;
     const allowed = wait <= ROUNDING;
-    const nextFullAt = allowed ? before + 1 : before;
+    const nextFullAt = allowed ? before + count : before;
     return {
       allowed,
       nextFullAt,

@@ -62,32 +62,40 @@ function unsupported(detail: string, accepted: BodyFormats): Problem {
   return new Problem('unsupported-media-type', detail, { headers });
 }
 
-/** Parses a body. Throws bad-request. */
-export function parseBody(bytes: Buffer, format: BodyFormat, { maxLines }: BodyFormats): unknown {
-  return format === 'json' ? parseJson(bytes) : parseLines(bytes, maxLines);
-}
-
 /**
- * Parses the lines that are not blank, at most one more than `maxLines`. Throws bad-request with
- * the number of the first line that is not JSON; the first line has the number 0.
+ * Parses the lines that are not blank, at most one more than `maxLines`; awaits `pause` whenever it
+ * has parsed `sliceBytes`. Rejects as `pause` does, and with bad-request, with the number of the
+ * first line that is not JSON; the first line has the number 0.
  */
-function parseLines(bytes: Buffer, maxLines: number): unknown[] {
+export async function parseLines(
+  bytes: Buffer,
+  { maxLines }: BodyFormats,
+  sliceBytes: number,
+  pause: () => Promise<void>,
+): Promise<unknown[]> {
   const values: unknown[] = [];
-  let start = 0;
+  let sliceEnd = sliceBytes;
+  let start = skipSpace(bytes, 0);
   while (start < bytes.length && values.length <= maxLines) {
+    if (start >= sliceEnd) {
+      sliceEnd = start + sliceBytes;
+      await pause();
+    }
     const found = bytes.indexOf('\n', start);
     const end = found === -1 ? bytes.length : found;
-    if (!isBlank(bytes, start, end))
-      values.push(parseJson(bytes.subarray(start, end), `Line ${values.length} (counted from 0)`));
-    start = end + 1;
+    values.push(parseJson(bytes.subarray(start, end), `Line ${values.length} (counted from 0)`));
+    start = skipSpace(bytes, end);
   }
   return values;
 }
 
-function isBlank(bytes: Buffer, start: number, end: number): boolean {
-  for (let index = start; index < end; index += 1) {
-    const byte = bytes[index];
-    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
-  }
-  return true;
+/** Returns the position of the first byte from `start` on that is not JSON's white space. */
+function skipSpace(bytes: Buffer, start: number): number {
+  let position = start;
+  while (isSpace(bytes[position])) position += 1;
+  return position;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -2,13 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
-import { acceptPatch, type BodyFormats, formatOf, parseBody } from './body-format.ts';
+import { acceptPatch, type BodyFormats, formatOf, parseLines } from './body-format.ts';
 import { ByteBudget } from './byte-budget.ts';
+import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply } from './problem.ts';
 import { checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
 import { checkMessage } from './request-checks.ts';
-import type { Call, Guard, Outcome, Route } from './route.ts';
+import type { Admission, Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { parseTarget, type Target } from './target.ts';
 
@@ -29,10 +30,8 @@ interface Exchange {
   readonly response: ServerResponse;
   /** The client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
-  /** The headers of the guard, which every answer gets. */
-  headers: readonly string[];
-  client: string | undefined;
-  key: number | undefined;
+  /** What the guard has decided so far; every answer gets its headers. */
+  admission: Admission;
   template: string | undefined;
 }
 
@@ -91,9 +90,7 @@ export class Dispatcher {
       message,
       response,
       awaitsContinue,
-      headers: [],
-      client: undefined,
-      key: undefined,
+      admission: { headers: [] },
       template: undefined,
     };
     let result: Result;
@@ -110,7 +107,7 @@ export class Dispatcher {
     const outcome = {
       requestId,
       method: message.method ?? '',
-      key: exchange.key,
+      key: exchange.admission.key,
       template: exchange.template,
       status: isSent ? reply.status : undefined,
       milliseconds: performance.now() - started,
@@ -128,10 +125,7 @@ export class Dispatcher {
     const admitted = this.#options.guard(message, target.segments); // 403
     // Avoid `await` for a value that is not a promise: it would still cost time.
     const admission = admitted instanceof Promise ? await admitted : admitted;
-    exchange.headers = admission.headers;
-    exchange.client = admission.client;
-    exchange.key = admission.key;
-    if (admission.refusal) throw admission.refusal; // 403, 401, 429
+    enter(exchange, admission); // 403, 401, 429
     if (admission.reply) return admission.reply;
     if (target.isServer) return SERVER_OPTIONS;
     const match = this.#options.router(target.segments);
@@ -166,8 +160,14 @@ export class Dispatcher {
   async #readInput(exchange: Exchange, accepts: BodyFormats): Promise<RequestBody> {
     const format = formatOf(exchange.message, accepts);
     const bytes = await this.#readBytes(exchange);
-    if (bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await this.#queueParse();
-    return { format, bytes, body: parseBody(bytes, format, accepts) };
+    const { largeBodyBytes } = DISPATCH_LIMITS;
+    const pause = () => this.#queueParse();
+    if (bytes.length >= largeBodyBytes) await pause();
+    const body =
+      format === 'json'
+        ? parseJson(bytes)
+        : await parseLines(bytes, accepts, largeBodyBytes, pause);
+    return { format, bytes, body };
   }
 
   #readBytes({ message, response, awaitsContinue }: Exchange): Promise<Buffer> {
@@ -191,24 +191,21 @@ export class Dispatcher {
     };
   }
 
-  /** Resolves in an iteration of the event loop in which no other large body is parsed. */
+  /** Resolves in an iteration of the event loop that parses no other part of a large body. */
   #queueParse(): Promise<void> {
     this.#lastParse = this.#lastParse.then(() => immediate());
     return this.#lastParse;
   }
 
-  #callOf(
-    { message, response, client }: Exchange,
-    match: Match<Route>,
-    target: Target,
-    input: RequestBody,
-  ): Call {
+  #callOf(exchange: Exchange, match: Match<Route>, target: Target, input: RequestBody): Call {
+    const { message, response } = exchange;
     return {
       pathValues: match.values,
       query: target.query,
       ...input,
       headers: message.headers,
-      client,
+      client: exchange.admission.client,
+      charge: (requests) => charge(exchange, requests),
       ensureSendable: () => {
         if (response.destroyed) throw clientGone();
         this.#replies.ensureRoom();
@@ -228,7 +225,7 @@ export class Dispatcher {
   }
 
   #send(
-    { message, response, awaitsContinue, headers }: Exchange,
+    { message, response, awaitsContinue, admission: { headers } }: Exchange,
     reply: Reply,
     requestId: string,
   ): void {
@@ -246,6 +243,17 @@ export class Dispatcher {
     const isBounded = declared !== undefined && Number(declared) <= this.#options.bodyLimitBytes;
     return awaitsContinue || !isBounded;
   }
+}
+
+/** Records what the guard has decided. Throws its refusal. */
+function enter(exchange: Exchange, admission: Admission): void {
+  exchange.admission = admission;
+  if (admission.refusal) throw admission.refusal;
+}
+
+async function charge(exchange: Exchange, requests: number): Promise<void> {
+  const { charge: count } = exchange.admission;
+  if (count) enter(exchange, await count(requests));
 }
 
 function optionsReply({ pathItem: { allow, methods } }: Match<Route>): Reply {

@@ -27,7 +27,10 @@ export const HTTP_LIMITS = {
 export const DISPATCH_LIMITS = {
   /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
-  /** Bodies from this size count towards `bodiesBytes`, and are parsed one per loop iteration. */
+  /**
+   * Bodies from this size count towards `bodiesBytes`. One of them is parsed in each iteration of
+   * the event loop; of lines, so many bytes of one.
+   */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,
   /** Replies from this length count towards `repliesBytes`. */

@@ -18,6 +18,8 @@ export interface Call {
   readonly headers: IncomingHttpHeaders;
   /** As in {@link Admission}. */
   readonly client: string | undefined;
+  /** Counts further requests against the client's rate limit; rejects with too-many-requests. */
+  readonly charge: (requests: number) => Promise<void>;
   /**
    * Throws if a large reply could not be sent now: ClientGone if the client has disconnected, and
    * service-unavailable if there is no memory for it.
@@ -51,6 +53,8 @@ export interface Admission {
   readonly key?: number | undefined;
   /** The problem that refuses the request. */
   readonly refusal?: Problem;
+  /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
+  readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
   /** The reply to a request that needs no route. */
   readonly reply?: Reply;
 }

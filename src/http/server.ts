@@ -3,7 +3,6 @@
 // the well-formed requests.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -21,9 +20,7 @@ import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
 import type { RequestListener, Sender } from './route.ts';
-
-/** Connecting to a Unix socket requires permission to write. */
-const SOCKET_MODE = 0o660;
+import { createSocket } from './socket-path.ts';
 
 /** What the server depends on. */
 export interface HttpServerOptions {
@@ -73,11 +70,12 @@ export class HttpServer {
     return this.#server.address() as AddressInfo;
   }
 
-  /** Listens on a Unix socket for its owner and group; rejects with an error of node:net. */
-  async listenOnSocket(path: string): Promise<void> {
-    this.#server.listen({ path, backlog: this.#limits.backlog });
-    await once(this.#server, 'listening');
-    chmodSync(path, SOCKET_MODE);
+  /** Listens on a Unix socket; rejects as {@link createSocket} or with an error of node:net. */
+  listenOnSocket(socket: string): Promise<void> {
+    return createSocket(socket, (path) => {
+      this.#server.listen({ path, backlog: this.#limits.backlog });
+      return once(this.#server, 'listening');
+    });
   }
 
   /**
@@ -112,7 +110,7 @@ export class HttpServer {
     server.on('request', (message, response) => this.#receive(message, response, false));
     server.on('checkContinue', (message, response) => this.#receive(message, response, true));
     server.on('checkExpectation', (message, response) => this.#receive(message, response, false));
-    server.on('connect', (_message, socket) => this.#refuseConnect(socket));
+    server.on('connect', (message, socket) => this.#refuseConnect(message, socket));
     server.on('clientError', (error, socket) => this.#answerParseError(error, socket));
   }
 
@@ -128,7 +126,7 @@ export class HttpServer {
     );
   }
 
-  #refuseConnect(socket: Duplex): void {
+  #refuseConnect(message: IncomingMessage, socket: Duplex): void {
     // Node removes its own listeners from this socket; without any, a reset would end the process.
     socket.on('error', () => socket.destroy());
     if (socket instanceof Socket) socket.setTimeout(this.#limits.stalledMs, () => socket.destroy());
@@ -136,7 +134,8 @@ export class HttpServer {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
     const previous = this.#connections.latest(socket)?.response;
-    this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem));
+    const refused = { message, requestId: chooseRequestId(message) };
+    this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem, refused));
   }
 
   #answerParseError(error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -157,19 +156,23 @@ export class HttpServer {
 
   /**
    * Writes an answer directly to the socket, because Node has created no ServerResponse or a
-   * handler may be using it. `latest` is the request that is answered, if its headers were parsed.
+   * handler may be using it. `refused` is the request that is answered, if its headers were parsed.
    */
-  #refuse(socket: Duplex, problem: Problem, latest?: LatestRequest): void {
+  #refuse(
+    socket: Duplex,
+    problem: Problem,
+    refused?: Pick<LatestRequest, 'message' | 'requestId'>,
+  ): void {
     if (!socket.writable || problem.cause === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    const requestId = latest?.requestId ?? randomUUID();
-    const isHead = latest?.message.method === 'HEAD';
+    const requestId = refused?.requestId ?? randomUUID();
+    const isHead = refused?.message.method === 'HEAD';
     const reply = problemReply(problem, this.#options.problemBase());
     this.#end(socket, responseText(reply, requestId, isHead));
     const sender = { headers: {}, socket: socket instanceof Socket ? socket : {} };
-    this.#options.onRefused(requestId, problem, latest?.message ?? sender);
+    this.#options.onRefused(requestId, problem, refused?.message ?? sender);
   }
 
   /**

@@ -1,9 +1,17 @@
-// Frees the path of a Unix socket before the service listens there, because the socket of a killed
-// process remains.
+// Creates and removes the Unix socket of the service. Node would grant access to it as the umask
+// says, and on closing remove whatever is at the path that it has bound, even a successor's socket.
+// So Node binds a path in a hidden folder, from which a link makes the socket public.
+import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { access, constants, lstat, unlink } from 'node:fs/promises';
+import { chmodSync, linkSync, lstatSync, rmSync } from 'node:fs';
+import { access, constants, mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+
+/** To connect takes the right to write. */
+const SOCKET_MODE = 0o660;
+const PRIVATE_MODE = 0o700;
+const OTHERS_BITS = 0o077;
 
 /**
  * Removes a socket on which no process listens. Rejects with a one-line message if a process does,
@@ -16,14 +24,92 @@ export async function freeSocketPath(path: string): Promise<void> {
   } catch (error) {
     throw new Error(`cannot create ${path}: ${reasonOf(error)} ${folder}`, { cause: error });
   }
-  const file = await lstat(path).catch(() => undefined);
-  if (!file) return;
-  if (!file.isSocket()) throw new Error(`${path} exists and is not a socket`);
-  if (await hasListener(path)) throw new Error(`${path} is in use by another process`);
-  await unlink(path).catch((error) => {
-    if (error.code !== 'ENOENT')
-      throw new Error(`cannot replace ${path}: permission denied`, { cause: error });
+  // An earlier process with our id may have been killed during its start.
+  await rm(hiddenFolder(path), { recursive: true, force: true });
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found && !found.isSocket()) throw new Error(`${path} exists and is not a socket`);
+  if (!(await removeStale(path))) throw inUse(path);
+}
+
+/**
+ * Makes the socket that `listen` binds public at `path`, for its owner and group. All processes of a
+ * service share one socket: the first to call this creates it. Does not wait after `listen`, whose
+ * caller must be ready for requests when it resolves. Rejects as `listen` does, and if `path` is
+ * taken.
+ */
+export async function createSocket(
+  path: string,
+  listen: (hidden: string) => Promise<unknown>,
+): Promise<void> {
+  const folder = hiddenFolder(path);
+  const hidden = join(folder, 's');
+  if (cluster.isWorker) await removeStale(path);
+  await createPrivateFolder(folder);
+  try {
+    await listen(hidden);
+    chmodSync(hidden, SOCKET_MODE);
+    linkSync(hidden, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const isShared = code === 'ENOENT' || inodeOf(hidden) === inodeOf(path);
+    if (cluster.isWorker && isShared && inodeOf(path) !== undefined) return;
+    throw code === 'EEXIST' ? inUse(path) : error;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Returns a function that removes the socket at `path` if possible, unless another has taken its
+ * place. The system does not reuse the inode while a process listens.
+ */
+export function socketRemover(path: string): () => void {
+  const created = inodeOf(path);
+  return () => {
+    try {
+      if (inodeOf(path) === created) rmSync(path);
+    } catch {
+      // The next start replaces it.
+    }
+  };
+}
+
+/** All processes of a service name the same folder. */
+function hiddenFolder(path: string): string {
+  return join(dirname(path), `.${cluster.isWorker ? process.ppid : process.pid}`);
+}
+
+/** A sibling may have created the folder; anybody else's would give access to the socket. */
+async function createPrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, PRIVATE_MODE).catch((error) => {
+    const { uid, mode } = lstatSync(folder);
+    if (error.code !== 'EEXIST' || uid !== process.getuid?.() || (mode & OTHERS_BITS) !== 0)
+      throw error;
   });
+}
+
+/** Removes a socket on which no process listens; resolves with whether the path is free. */
+async function removeStale(path: string): Promise<boolean> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return true;
+  if (!found.isSocket() || (await hasListener(path))) return false;
+  const now = lstatSync(path, { throwIfNoEntry: false });
+  // A sibling may have replaced it; the new socket may have the inode of the old one.
+  if (now?.ino !== found.ino || now.ctimeMs !== found.ctimeMs) return now === undefined;
+  try {
+    rmSync(path);
+    return true;
+  } catch (error) {
+    throw new Error(`cannot replace ${path}: permission denied`, { cause: error });
+  }
+}
+
+function inodeOf(path: string): number | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.ino;
+}
+
+function inUse(path: string): Error {
+  return new Error(`${path} is in use by another process`);
 }
 
 function reasonOf(error: unknown): string {

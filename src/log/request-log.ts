@@ -31,9 +31,16 @@ export function logRefusal(
   requestId: string,
   { slug, cause }: Problem,
   client: string,
+  traceId: string | undefined,
 ): void {
   const { status } = problemTypes[slug];
-  log.write(levelOf(status), 'refused', { request_id: requestId, client, status, reason: cause });
+  log.write(levelOf(status), 'refused', {
+    request_id: requestId,
+    trace_id: traceId,
+    client,
+    status,
+    reason: cause,
+  });
 }
 
 function levelOf(status = 0): 'warn' | 'info' {

@@ -107,7 +107,9 @@ export class Channel<Theirs extends Functions> {
 
   async #serve({ name, argument, number }: Request): Promise<void> {
     try {
-      const result = await this.#ours[name]?.(argument as never);
+      const own = this.#ours[name];
+      if (!own) throw new Error(`the other process has no function ${name}`);
+      const result = await own(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
       const { message, code, address, port, hostname } = thrown as SentError;

@@ -8,6 +8,7 @@ export interface LimiterCall {
   readonly limiter: string;
   readonly quota: number;
   readonly client: string;
+  readonly count: number;
   readonly take: boolean;
 }
 

@@ -52,8 +52,8 @@ export function joinSupervisor(
 
   return {
     createLimiter: (limiter, quota) => ({
-      take: (client) => limiters.submit({ limiter, quota, client, take: true }),
-      peek: (client) => limiters.submit({ limiter, quota, client, take: false }),
+      take: (client, count = 1) => limiters.submit({ limiter, quota, client, count, take: true }),
+      peek: (client, count = 1) => limiters.submit({ limiter, quota, client, count, take: false }),
     }),
 
     shareMetrics(own) {

@@ -21,7 +21,7 @@ export interface SupervisorOptions {
   readonly socket: string | undefined;
   /** The command line of the members; the number of processes is appended. */
   readonly args: readonly string[];
-  /** The source of the keys, if they are in a file. */
+  /** The source of the keys, if there are any. */
   readonly keySource: KeySource | undefined;
 }
 
@@ -70,6 +70,11 @@ export class Supervisor {
       await this.close().catch(() => {});
       throw error;
     }
+  }
+
+  /** How many keys are valid; 0 if the service requires none. */
+  get keyCount(): number {
+    return this.#keys?.count ?? 0;
   }
 
   /** Makes all processes reload their keys; resolves with the count. Replaces those that fail. */
@@ -155,10 +160,10 @@ export class Supervisor {
     }
   }
 
-  #limit({ limiter, quota, client, take }: LimiterCall): Quota {
+  #limit({ limiter, quota, client, count, take }: LimiterCall): Quota {
     const known = this.#limiters.get(limiter) ?? new LocalRateLimiter(quota);
     this.#limiters.set(limiter, known);
-    return take ? known.take(client) : known.peek(client);
+    return take ? known.take(client, count) : known.peek(client, count);
   }
 
   async #pingAll(): Promise<void> {

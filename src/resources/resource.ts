@@ -24,15 +24,45 @@ export interface Resource {
   /** The fields by name, in the order of their members in a record. */
   readonly fields: Readonly<Record<string, Field>>;
   /** The resource that owns these records; `column` holds the id of the owner. */
-  readonly owner?: { readonly resource: Resource; readonly column: string };
+  readonly owner?: Reference;
 }
+
+/** A column that holds the id of a record of `resource`. */
+export interface Reference {
+  readonly resource: Resource;
+  readonly column: string;
+}
+
+/** A link between two records, such as a tag on a note. It has no id and no number of its own. */
+export interface Link {
+  readonly label: string;
+  readonly table: string;
+  /** The table that counts the links of each second record in each block of ids of the first. */
+  readonly blocks: string;
+  /** The two records, which are the key of the table. */
+  readonly ends: readonly [Reference, Reference];
+}
+
+/** What the rows of a table stand for. */
+export type Relation = Resource | Link;
 
 /** A required text. */
 export const text: Field = { type: 'text' };
 
-/** Returns the name of one record in exports and messages: the label in lower case. */
-export function typeOf({ label }: Resource): string {
-  return label.toLowerCase();
+/** Returns the name of one record in exports and messages: "note", "note_tag". */
+export function typeOf({ label }: Relation): string {
+  return label.toLowerCase().replace(' ', '_');
+}
+
+/** Returns the columns that identify a row. */
+export function keysOf(relation: Relation): readonly [string, ...string[]] {
+  return 'ends' in relation ? [relation.ends[0].column, relation.ends[1].column] : ['id'];
+}
+
+/** Returns the records without which a row cannot exist. */
+export function referencesOf(relation: Relation): readonly Reference[] {
+  if ('ends' in relation) return relation.ends;
+  return relation.owner ? [relation.owner] : [];
 }
 
 /** Returns the columns without the id, in order: the owner's id, if any, then the fields. */

@@ -2,14 +2,27 @@
 // derive.
 import { comments } from './comments.ts';
 import { notes } from './notes.ts';
-import type { Resource } from './resource.ts';
+import type { Link, Relation, Resource } from './resource.ts';
 import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
 
-// Links between two resources, such as tags on notes, belong here as a second list: each with its
-// two resources and the table that joins them. The commands will derive from it as well.
+/** All links. */
+export const LINKS: readonly Link[] = [
+  {
+    label: 'Note tag',
+    table: 'note_tags',
+    blocks: 'note_tag_blocks',
+    ends: [
+      { resource: notes, column: 'note_id' },
+      { resource: tags, column: 'tag_id' },
+    ],
+  },
+];
+
+/** All that commands export and copy, in this order. */
+export const RELATIONS: readonly Relation[] = [...RESOURCES, ...LINKS];
 
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
 export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))

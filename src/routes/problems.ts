@@ -73,7 +73,7 @@ function choose({ html, json }: Page, call: Call): Reply {
   return weights.json > weights.html ? json : html;
 }
 
-/** Returns the weights that the request gives the two forms by name. */
+/** Returns the weights of the two forms in `accept`; wildcards such as `text/*` do not count. */
 function weightsOf({ headers }: Call): { html: number; json: number } {
   const accepted = parseWeights(headers.accept);
   const weightOf = (type: string) => accepted.get(type) ?? 0;

@@ -21,6 +21,9 @@ import {
 /** The header of an answer that an earlier request has got. */
 const REPLAYED = ['idempotent-replayed', 'true'];
 
+/** A bulk request counts as one request, plus one for each of so many lines. */
+const LINES_PER_REQUEST = 50;
+
 /** The query of a list. */
 interface PageQuery {
   readonly limit: number;
@@ -42,7 +45,7 @@ export function recordRoutes(
   const recordPath = `${path}/{${idParameter}}`;
   return [
     endpoint<PageQuery & Ids>('GET', path, (input) => records.list(input)),
-    endpoint<Ids, Members | readonly Members[]>('POST', path, (input) => records.create(input)),
+    endpoint<Ids>('POST', path, (input) => records.create(input)),
     endpoint<Ids>('GET', recordPath, (input) => records.read(input)),
     endpoint<Ids, Members>('PUT', recordPath, (input) => records.replace(input)),
     endpoint<Ids, Members>('PATCH', recordPath, (input) => records.patch(input)),
@@ -84,9 +87,10 @@ class Records {
     );
   }
 
-  create(input: Input<Ids, Members | readonly Members[]>): Promise<Reply> {
-    const { body } = input;
-    return body instanceof Array ? this.#createAll(input, body) : this.#createOne(input, body);
+  create(input: Input<Ids, unknown>): Promise<Reply> {
+    return input.call.format === 'lines'
+      ? this.#createAll(input, input.body as readonly Members[])
+      : this.#createOne(input, input.body as Members);
   }
 
   async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {
@@ -98,6 +102,8 @@ class Records {
   }
 
   async #createAll(input: Input<Ids, unknown>, lines: readonly Members[]): Promise<Reply> {
+    const charge = Math.floor(lines.length / LINES_PER_REQUEST);
+    if (charge > 0) await input.call.charge(charge);
     const records = lines.map((members) => valuesOf(this.#resource, members));
     const { id, replayHeaders } = await this.#store(input, records);
     const ownerId = this.#ownerId(input.parameters);

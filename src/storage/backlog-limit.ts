@@ -1,6 +1,6 @@
 // Limits a queue to what recent throughput can serve in a short time, plus occasional bursts.
 
-/** The limits of a batch and of its queue. A size is a sum of the batcher's `size` values. */
+/** The limits of a batch and of its queue. Each batcher chooses the unit of its sizes. */
 export const BATCH_LIMITS = {
   batchItems: 512,
   batchSize: 4_194_304,

@@ -9,6 +9,9 @@ export const CHANGES = 'changes';
 /** The columns that every record has beside its fields. The times are in ms since 1970. */
 export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 
+/** The version of the schema that introduced numbers and generations. */
+export const FIRST_WITH_CHANGES = 2;
+
 /** The SQL of the number of the last change. */
 export const LAST_NUMBER = `
   (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${CHANGES}')`;
@@ -20,6 +23,11 @@ export function tagSql(number: string): string {
 
 /** The SQL of the tag of every list. No record has a tag of this form. */
 export const LIST_TAG = `(SELECT generation FROM notes_server_generation) || '.' || ${LAST_NUMBER}`;
+
+/** Returns the SQL of a time in RFC 3339, in UTC with milliseconds, for the SQL of ms since 1970. */
+export function timeSql(ms: string): string {
+  return `strftime('%Y-%m-%dT%H:%M:%fZ', ${ms} / 1000.0, 'unixepoch')`;
+}
 
 /** Returns a generation: 8 lower-case hex digits. */
 export function newGeneration(): string {

@@ -1,5 +1,5 @@
 // Opens the database that an option names: a file, memory, or a cluster.
-import { readFile, realpath, rm } from 'node:fs/promises';
+import { readFile, realpath, rm, stat, truncate } from 'node:fs/promises';
 import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location } from './location.ts';
@@ -8,7 +8,6 @@ import type { ParsedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared } from './sqlite/existing.ts';
-import { identityOf } from './sqlite/files.ts';
 import { unusable } from './sqlite/unusable.ts';
 import { type BulkLoad, refuseUnfinished } from './unfinished.ts';
 
@@ -31,23 +30,29 @@ export async function openStorage(options: StorageOptions): Promise<Database> {
 
 /** A database that a command fills. */
 export interface Target extends Database, AsyncDisposable {
-  /** Removes the file if {@link openTarget} created it. Afterwards, only close the database. */
+  /**
+   * Removes the file if {@link openTarget} created it, and empties it if it was empty. Afterwards,
+   * only close the database.
+   */
   discardNew(): Promise<void>;
 }
 
 /** Like {@link openStorage}, but locks a file, to start or continue a bulk load. */
 export async function openTarget(options: StorageOptions, load: BulkLoad): Promise<Target> {
   const { db } = options;
-  const isNew = db.kind === 'file' && identityOf(db.name) === undefined;
+  const isFile = db.kind === 'file';
+  const found = isFile ? await stat(db.name).catch(() => undefined) : undefined;
   const database = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options)
     : openSqlite(db.name, { alone: true }));
   const discardNew = async () => {
-    if (!isNew) return;
-    // Leave WAL mode while the file is locked. In WAL mode, closing would delete the log of a new
-    // file at this path, and another process could go on writing to the removed file.
+    if (!isFile || (found && found.size > 0)) return;
+    // Leave WAL mode while the file is locked. In WAL mode, `close` would delete the log at this
+    // path, which may belong to a new file by then. Also, only without WAL does SQLite refuse the
+    // writes of other processes to a removed file.
     await database.transact('discard', [{ sql: 'PRAGMA journal_mode = DELETE' }]);
-    await rm(await realpath(db.name));
+    const path = await realpath(db.name);
+    await (found ? truncate(path) : rm(path));
   };
   const createOrDiscard = (target: Database) =>
     createTables(target).catch(async (error) => {
@@ -82,7 +87,7 @@ async function createTables(database: Database): Promise<void> {
   const missing = (await firstMissing(database)) && (await firstMissing(database));
   if (missing) {
     throw new DatabaseUnusable(
-      `it has no table ${missing}: append a step to STEPS in src/storage/migrations.ts`,
+      `it has no table ${missing}: append a step to STEPS in src/storage/steps.ts`,
     );
   }
 }

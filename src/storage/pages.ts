@@ -80,7 +80,9 @@ function createReader(
       const pages = requests.map((_, index) => found.get(index));
       const lengths = requests.map((request, index) => recordLength(request, pages[index]));
       const { records, characters } = PAGE_BATCH_LIMITS;
-      limits.batchSize = Math.min(records, characters / Math.max(1, ...lengths));
+      const longest = Math.max(...lengths);
+      // Pages without records say nothing about their size.
+      if (longest > 0) limits.batchSize = Math.min(records, characters / longest);
       return pages;
     },
     size: ({ limit }) => limit,
@@ -100,9 +102,10 @@ function pageOf({ tag, items, total }: Row): Page {
   };
 }
 
-/** Returns the average length of the records of a page. */
+/** Returns the average length of the records of a page, 0 if it has none. */
 function recordLength({ limit, offset }: PageRequest, page: Page | undefined): number {
-  return page?.items ? page.items.length / Math.max(1, Math.min(limit, page.total - offset)) : 0;
+  const count = page ? Math.min(limit, page.total - offset) : 0;
+  return page?.items && count > 0 ? page.items.length / count : 0;
 }
 
 /** The members of a request, given the SQL of the request. */
@@ -111,10 +114,22 @@ const offsetOf = (request: string) => `${request} ->> 1`;
 const ownerOf = (request: string) => `${request} ->> 2`;
 const knownOf = (request: string) => `(${request} ->> 3)`;
 
+/** Returns the SQL of a query that is evaluated only if the client does not know the state. */
+function unlessKnown(request: string, query: string): string {
+  return `iif(${satisfiesSql(knownOf(request), '(SELECT tag FROM state)')}, NULL, (${query}))`;
+}
+
+/** Returns the SQL of each block with the number of records before it. */
+function runningSql(blocks: string, where: string): string {
+  return `
+    SELECT block, count, sum(count) OVER (ORDER BY block) - count AS before
+    FROM ${blocks} WHERE ${where}`;
+}
+
 /**
  * Returns a function that builds the SQL for `count` pages. The parameter of the SQL is a JSON
- * array of `count` requests [limit, offset, owner, known tags]. Each row is a page; its column `request` holds
- * the index of the request.
+ * array of `count` requests [limit, offset, owner, known tags]. Each row is a page; its column
+ * `request` holds the index of the request.
  */
 function createSqlBuilder(resource: Resource, deep: boolean): (count: number) => string {
   const { table, blocks, owner } = resource;
@@ -132,36 +147,29 @@ function createSqlBuilder(resource: Resource, deep: boolean): (count: number) =>
     ORDER BY id LIMIT ${limitOf(request)}
     OFFSET coalesce((${offsetOf(request)}) - (SELECT before FROM block_${index}), 0)`;
 
-  /** Each block with the number of records before it. */
-  const running = (where: string) => `
-    SELECT block, count, sum(count) OVER (ORDER BY block) - count AS before
-    FROM ${blocks} WHERE ${where}`;
-
   /**
    * The first block that ends beyond the offset. SQLite takes `before` from the row of the minimum.
    */
   const blockOf = (request: string, index: number) => `
     block_${index} (block, before) AS MATERIALIZED (
-      SELECT min(block), before FROM ${owner ? `(${running(ofOwner(request))})` : 'running'}
+      SELECT min(block), before
+      FROM ${owner ? `(${runningSql(blocks, ofOwner(request))})` : 'running'}
       WHERE before + count > ${offsetOf(request)}
     )`;
 
-  /** SQLite evaluates the query only if the client does not know the state. */
-  const unlessKnown = (request: string, query: string) =>
-    `iif(${satisfiesSql(knownOf(request), '(SELECT tag FROM state)')}, NULL, (${query}))`;
+  const totalSql = (request: string) =>
+    owner ? `${total} WHERE ${ofOwner(request)}` : 'SELECT total FROM everything';
 
   /** json_group_array keeps the order of the subquery; an ORDER BY argument would sort again. */
+  const itemsSql = (request: string, index: number) => `
+    SELECT json_group_array(${recordSql(resource)})
+    FROM (${deep ? deepRecords(request, index) : nearRecords(request)}) AS ${table}`;
+
   const pageSql = (request: string, index: number) => `
-    SELECT ${index} AS request,
+    SELECT ${index} AS request, (SELECT tag FROM state) AS tag,
       ${ownerExistsSql(resource, ownerOf(request))} AS owner_exists,
-      (SELECT tag FROM state) AS tag,
-      ${unlessKnown(request, owner ? `${total} WHERE ${ofOwner(request)}` : 'SELECT total FROM everything')} AS total,
-      ${unlessKnown(
-        request,
-        `
-        SELECT json_group_array(${recordSql(resource)})
-        FROM (${deep ? deepRecords(request, index) : nearRecords(request)}) AS ${table}`,
-      )} AS items`;
+      ${unlessKnown(request, totalSql(request))} AS total,
+      ${unlessKnown(request, itemsSql(request, index))} AS items`;
 
   const made = new Map<number, string>();
   return (count) => {
@@ -173,7 +181,7 @@ function createSqlBuilder(resource: Resource, deep: boolean): (count: number) =>
       `everything (total) AS MATERIALIZED (${total})`,
     ];
     // Computed once for all pages of a batch, because it reads every block.
-    if (deep && !owner) tables.push(`running AS MATERIALIZED (${running('TRUE')})`);
+    if (deep && !owner) tables.push(`running AS MATERIALIZED (${runningSql(blocks, 'TRUE')})`);
     if (deep) tables.push(...requests.map(blockOf));
     const sql = `WITH ${tables.join(',')} ${requests.map(pageSql).join(' UNION ALL ')}`;
     made.set(count, sql);

@@ -3,19 +3,19 @@
 import { columnsOf, type Field, type Resource } from '../resources/resource.ts';
 import type { Values } from './writer.ts';
 
-/**
- * Returns the SQL of a record's JSON text, given the SQL of its columns. `type`, if given, becomes
- * its first member.
- */
+/** Returns the SQL of a record's JSON text, given the SQL of its columns. */
 export function recordSql(
   resource: Resource,
   columnSql = (column: string) => `${resource.table}.${column}`,
-  type?: string,
 ): string {
-  const members = ['id', ...columnsOf(resource)].map(
+  return `json_object(${membersSql(resource, columnSql).join(', ')})`;
+}
+
+/** Returns the SQL of the name and the value of each member, for `json_object`. */
+export function membersSql(resource: Resource, columnSql = (column: string) => column): string[] {
+  return ['id', ...columnsOf(resource)].map(
     (column) => `'${column}', ${valueSql(columnSql(column), resource.fields[column])}`,
   );
-  return `json_object(${[...(type ? [`'type', '${type}'`] : []), ...members].join(', ')})`;
 }
 
 function valueSql(column: string, field: Field | undefined): string {

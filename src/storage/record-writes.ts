@@ -47,14 +47,17 @@ const KEPT_MS = 86_400_000;
 const KEPT_KEYS = 100_000;
 
 /** The SQL of the rows of all writes, and of the keys: [key, fingerprint, first row, owner]. */
-const ROWS = `json_each(?1, '$[1]')`;
-const KEYS = `json_each(?1, '$[2]')`;
+const ROWS = `json_each(?1, '$[1]') AS sent`;
+const KEYS = `json_each(?1, '$[2]') AS sent`;
 const NOW = '?1 ->> 0';
 
 const ANSWERS = 'notes_server_answers';
 
+/** The SQL of the position of the current row. */
+const POSITION = 'sent.key';
+
 /** The SQL of a member of the current row. */
-const member = (index: number) => `value ->> ${index}`;
+const member = (index: number) => `sent.value ->> ${index}`;
 
 /**
  * Returns the kinds of writes on `resource`. A row is [owner, ...fields] to create, [owner, id,
@@ -92,7 +95,7 @@ export function createKinds(resource: Resource) {
   return { creation, creationOnce, replacement, patch, removal };
 }
 
-/** Returns the SQL of the values that a new record gets: explicit, because RETURNING has no order. */
+/** Returns the SQL of what a new record gets: explicit, because RETURNING has no order. */
 function newRecord({ table }: Resource, position: string) {
   const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
   const number = `(${LAST_NUMBER} + ${position} + 1)`;
@@ -104,7 +107,7 @@ function createStatement(resource: Resource, where = ownerExistsSql(resource, me
   const { table, owner } = resource;
   const columns = columnsOf(resource);
   const values = columns.map((_, index) => member(index));
-  const { id, number, tag } = newRecord(resource, 'key');
+  const { id, number, tag } = newRecord(resource, POSITION);
   return {
     sql: `
       INSERT INTO ${table} (id, ${columns.join(', ')}, number, created_at, updated_at)
@@ -129,8 +132,7 @@ function onceStatements(resource: Resource) {
     {
       sql: `
         DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
-          OR position <= (SELECT max(position) FROM ${ANSWERS})
-            + json_array_length(?1, '$[2]') - ${KEPT_KEYS}`,
+          OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`,
     },
     {
       // An update that changes nothing, because RETURNING leaves out what is not written.
@@ -159,7 +161,7 @@ function changeStatement(resource: Resource, isPatch: boolean) {
     }),
   );
   const set = [...newValues].map(([column, value]) => `${column} = ${value}`);
-  const { number, tag } = newRecord(resource, 'key');
+  const { number, tag } = newRecord(resource, POSITION);
   const columnSql = (column: string) => newValues.get(column) ?? `${table}.${column}`;
   // Concatenated, because json_object would embed JSON as it is, not as a string.
   const newText = `${recordSql(resource, columnSql)} || ''`;

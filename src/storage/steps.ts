@@ -66,10 +66,11 @@ function counter({ table, blocks, owner, type, id }: Counter): string[] {
 export function changeLog(resource: Resource): string[] {
   const { table, owner } = resource;
   const type = typeOf(resource);
+  const columns = owner ? `${owner.column}, number` : 'number';
   const log = (event: string, row: 'new' | 'old', number: string) =>
     logChange(number, `${type}.${event}`, `${row}.id`, owner ? `${row}.${owner.column}` : 'NULL');
   return [
-    `CREATE UNIQUE INDEX ${table}_by_number ON ${table} (${owner ? `${owner.column}, ` : ''}number)`,
+    `CREATE UNIQUE INDEX ${table}_by_number ON ${table} (${columns})`,
     `CREATE TRIGGER ${type}_created AFTER INSERT ON ${table} BEGIN
      ${log('created', 'new', 'new.number')}
    END`,
@@ -120,7 +121,8 @@ function addChangeColumns(resource: Resource): string[] {
     `UPDATE ${table} SET number = (${last}) + position
      FROM (SELECT id AS record, row_number() OVER (ORDER BY id) AS position FROM ${table})
      WHERE id = record`,
-    `UPDATE sqlite_sequence SET seq = seq + (SELECT count(*) FROM ${table}) WHERE name = '${CHANGES}'`,
+    `UPDATE sqlite_sequence SET seq = seq + (SELECT count(*) FROM ${table})
+     WHERE name = '${CHANGES}'`,
     ...changeLog(resource),
   ];
 }
@@ -183,6 +185,7 @@ const SECOND = [
   ...addChangeColumns(notes),
   ...addChangeColumns(tags),
   ...addChangeColumns(comments),
+  'CREATE INDEX tags_by_name ON tags (name)',
   ...TAGS_ON_NOTES,
   ...SEARCH,
   `CREATE TABLE notes_server_answers (

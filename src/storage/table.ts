@@ -54,7 +54,7 @@ export interface Table {
    * does not satisfy the condition.
    */
   remove(id: number, owner?: number, condition?: Condition): Promise<boolean>;
-  /** Resolves with a page of the records by rising id, or with undefined if the owner is missing. */
+  /** Resolves with a page of the records by rising id, or undefined if the owner is missing. */
   page(request: PageRequest): Promise<Page | undefined>;
 }
 
@@ -105,12 +105,12 @@ function createReads(resource: Resource, database: Database, meter: BatchMeter |
   const { table, owner: owned } = resource;
   // SQLite unpacks bare ids faster than arrays.
   const isRead = owned
-    ? `${table}.id = value ->> 1 AND ${table}.${owned.column} = value ->> 0`
-    : `${table}.id = value`;
+    ? `${table}.id = sent.value ->> 1 AND ${table}.${owned.column} = sent.value ->> 0`
+    : `${table}.id = sent.value`;
   const line = `${tagSql(`${table}.number`)} || ' ' || ${recordSql(resource)}`;
   const sql = `
     SELECT group_concat(CASE WHEN ${table}.id IS NULL THEN '' ELSE ${line} END, char(10)) AS lines
-    FROM json_each(?1) LEFT JOIN ${table} ON ${isRead}`;
+    FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${isRead}`;
   const keyOf = ({ id, owner }: RecordKey) => (owned ? [owner, id] : id);
   /** Returns the beginning of a record's text, as `recordSql` writes it. */
   const beginningOf = ({ id, owner }: RecordKey) =>

@@ -29,22 +29,30 @@ export async function refuseUnfinished(database: Source, allowed?: BulkLoad): Pr
 export function markUnfinished(load: BulkLoad): Statement {
   const comment = `/* this database holds an unfinished ${load}: run the ${load} again */`;
   const table = tableOf(load);
-  return { sql: `CREATE TABLE IF NOT EXISTS ${table} (${comment} begun INTEGER) STRICT` };
+  const columns = 'begun INTEGER, base INTEGER';
+  return { sql: `CREATE TABLE IF NOT EXISTS ${table} (${comment} ${columns}) STRICT` };
 }
 
-/** Returns the statements that mark an import with its fingerprint; an existing mark stays. */
-export function markImport(fingerprint: number): Statement[] {
-  const table = tableOf('import');
-  const insert = `INSERT INTO ${table} (begun) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM ${table})`;
-  return [markUnfinished('import'), { sql: insert, parameter: String(fingerprint) }];
+/** Returns the statements that mark an import with its fingerprint and its base. */
+export function markImport(fingerprint: number, base: number): Statement[] {
+  const insert = `INSERT INTO ${tableOf('import')} (begun, base) VALUES (?1 ->> 0, ?1 ->> 1)`;
+  const parameter = JSON.stringify([fingerprint, base]);
+  return [removeMark('import'), markUnfinished('import'), { sql: insert, parameter }];
 }
 
-/** Rejects if an import with another fingerprint is unfinished. */
-export async function refuseOtherImport(database: Source, fingerprint: number): Promise<void> {
-  if ((await unfinishedIn(database)) !== 'import') return;
-  const [mark] = await database.read({ sql: `SELECT begun FROM ${tableOf('import')}` });
+/**
+ * Resolves with the base of the unfinished import; with undefined if there is none, or if a program
+ * of version 1 has marked it. Rejects if its fingerprint is another one.
+ */
+export async function unfinishedBase(
+  database: Source,
+  fingerprint: number,
+): Promise<number | undefined> {
+  if ((await unfinishedIn(database)) !== 'import') return undefined;
+  const [mark] = await database.read({ sql: `SELECT * FROM ${tableOf('import')}` });
   if (mark && Number(mark.begun) !== fingerprint)
     throw new Error('it holds an unfinished import of another file: finish that import first');
+  return mark?.base == null ? undefined : Number(mark.base);
 }
 
 /** Returns the statement that removes the mark. */

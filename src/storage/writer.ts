@@ -28,7 +28,10 @@ export interface WriteKind<Content extends RowSet, Outcome> {
   ) => Outcome[];
 }
 
-/** Submits a write; resolves once it is durable. Writes with the same key keep their order. */
+/**
+ * Submits a write; resolves once it is durable. `key` is the id of a record that exists, or the key of
+ * a request; two writes with the same key are in different statements.
+ */
 export type Write = <Content extends RowSet, Outcome>(
   kind: WriteKind<Content, Outcome>,
   key: number | string | undefined,

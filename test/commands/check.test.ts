@@ -4,6 +4,7 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
+import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
 import {
   change,
@@ -25,9 +26,10 @@ const filled = newFile({ after });
 async function writeFilled(): Promise<void> {
   const database = await openDatabase({ after }, filled);
   for (const sql of [
-    `INSERT INTO notes (title, body) SELECT * FROM (${NUMBERS(3_000)} SELECT 'note ' || n || '!', hex(zeroblob(500)) FROM numbers)`,
-    `INSERT INTO tags (name) SELECT * FROM (${NUMBERS(50)} SELECT 'tag ' || n FROM numbers)`,
-    `INSERT INTO comments (note_id, body) SELECT * FROM (${NUMBERS(50)} SELECT n, 'comment' FROM numbers)`,
+    `INSERT INTO notes (title, body, number) SELECT * FROM (${NUMBERS(3_000)} SELECT 'note ' || n || '!', hex(zeroblob(500)), n FROM numbers)`,
+    `INSERT INTO tags (name, number) SELECT * FROM (${NUMBERS(50)} SELECT 'tag ' || n, 3_000 + n FROM numbers)`,
+    `INSERT INTO comments (note_id, body, number) SELECT * FROM (${NUMBERS(50)} SELECT n, 'comment', 3_050 + n FROM numbers)`,
+    'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1), (1, 2), (2, 1)',
     'DELETE FROM notes WHERE id % 3 = 0',
     'DELETE FROM tags WHERE id > 48',
     'DELETE FROM comments WHERE id = 1',
@@ -49,7 +51,10 @@ test('check: a database of the service is sound', async (t) => {
   const path = copyFilled(t);
   assert.deepEqual(await checkFile(path), []);
   const database = await openDatabase(t, path);
-  await change(database, "INSERT INTO tags (name) VALUES ('in the log alone')");
+  await change(
+    database,
+    `INSERT INTO tags (name, number) VALUES ('in the log alone', ${LAST_NUMBER} + 1)`,
+  );
   assert.deepEqual(await checkFile(path), []);
 
   const fresh = newFile(t);
@@ -71,9 +76,49 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     'INSERT INTO tag_blocks VALUES (5, 3)',
     /^tag_blocks: block 5 counts 3 records, but there are 0$/,
   ],
+  'a wrong count of links': [
+    'UPDATE note_tag_blocks SET count = 3 WHERE tag_id = 2',
+    /^note_tag_blocks: block 0 of tag 2 counts 3 records, but there are 1$/,
+  ],
   'a comment without its note': [
     'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id = 7',
     /^comments: record 7 has no parent in notes$/,
+  ],
+  'a link without its tag': [
+    'PRAGMA foreign_keys = OFF; DELETE FROM tags WHERE id = 2',
+    /^note_tags: the link of note 1 and tag 2 has no parent in tags$/,
+  ],
+  'a number that was never assigned': [
+    "UPDATE sqlite_sequence SET seq = 3_040 WHERE name = 'changes'",
+    /^tags: record 48 has the number 3048, which was never assigned$/,
+  ],
+  'a record without a number': [
+    'UPDATE tags SET number = 0 WHERE id = 3',
+    /^tags: record 3 has the number 0, which was never assigned$/,
+  ],
+  'a number that two records have': [
+    'UPDATE tags SET number = 2 WHERE id = 3',
+    /^the number 2 belongs to 2 records, such as note 2 and tag 3$/,
+  ],
+  'a record whose last change in the log is another one': [
+    "INSERT INTO changes (number, type, id) VALUES (9_000, 'note.updated', 2)",
+    /^notes: record 2 has the number 2, but its last change in the log is 9000, note.updated$/,
+  ],
+  'a record that the log calls deleted': [
+    "UPDATE changes SET type = 'comment.deleted' WHERE number = 3_100",
+    /^comments: record 50 has the number 3100, but its last change in the log is 3100, comment.deleted$/,
+  ],
+  'a missing generation': [
+    'DELETE FROM notes_server_generation',
+    /^notes_server_generation: there must be one generation of 8 hex digits, but there is none$/,
+  ],
+  'a malformed generation': [
+    "UPDATE notes_server_generation SET generation = '0123abcG'",
+    /^notes_server_generation: .* but there is 0123abcG$/,
+  ],
+  'two generations': [
+    "UPDATE notes_server_generation SET generation = '11111111'; INSERT INTO notes_server_generation VALUES ('22222222')",
+    /^notes_server_generation: .* but there is 11111111, 22222222$/,
   ],
   'ids that would be given again': [
     "UPDATE sqlite_sequence SET seq = 5 WHERE name = 'tags'",
@@ -83,7 +128,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     `PRAGMA writable_schema = ON;
      UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';
      PRAGMA writable_schema = RESET;
-     INSERT INTO comments (note_id, body) VALUES (1, 'not indexed');
+     INSERT INTO comments (note_id, body, number) VALUES (1, 'not indexed', 4_000);
      PRAGMA writable_schema = ON;
      UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '') WHERE name = 'comments_of_note'`,
     /^row \d+ missing from index comments_of_note$/,
@@ -127,7 +172,10 @@ test('check: finds damaged pages, one line each', async (t) => {
 
 test('check: reports the first 25 faults of a kind', async (t) => {
   const path = copyFilled(t);
-  await writeForeignFile(path, 'PRAGMA foreign_keys = OFF; DELETE FROM notes');
+  await writeForeignFile(
+    path,
+    'PRAGMA foreign_keys = OFF; DELETE FROM notes; DELETE FROM note_tags',
+  );
   assert.equal((await checkFile(path)).length, 25);
   await writeForeignFile(path, 'UPDATE comment_blocks SET count = 9');
   assert.equal((await checkFile(path)).length, 50);
@@ -150,7 +198,8 @@ async function addLeftovers(test: TestContext, path: string, sql: string): Promi
 for (const where of ['at rest', 'after a crash']) {
   test(`check: does not change a database ${where}`, async (t) => {
     const path = copyFilled(t);
-    const add = await addLeftovers(t, path, "INSERT INTO tags (name) VALUES ('in the log alone')");
+    const insert = `INSERT INTO tags (name, number) VALUES ('in the log alone', ${LAST_NUMBER} + 1)`;
+    const add = await addLeftovers(t, path, insert);
     if (where !== 'at rest') add();
     // The first reader of the log rebuilds the shared index.
     const contents = () => ({ ...contentsOf(dirname(path)), 'notes.db-shm': undefined });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyDatabase } from '../../src/commands/copy.ts';
 import { columnsOf } from '../../src/resources/resource.ts';
-import { RESOURCES } from '../../src/resources/resources.ts';
+import { LINKS, RELATIONS, RESOURCES } from '../../src/resources/resources.ts';
+import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
 import { change, NO_RECORDS, openDatabase, rows } from '../support/databases.ts';
@@ -17,6 +18,7 @@ export const countsOf = (count: number) => ({
   notes: count + 2,
   tags: 3,
   comments: count / 2,
+  note_tags: 2,
 });
 
 /**
@@ -27,16 +29,27 @@ export async function fill(database: Database, count: number): Promise<void> {
   await database.transact('fill', [
     {
       sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${2 * count})
-            INSERT INTO notes (id, title, body)
-            SELECT i, 'title ' || i, iif(i % 1000 = 0, printf('%.*c', 700000, 'x'), 'b') FROM n`,
+            INSERT INTO notes (id, title, body, number, created_at)
+            SELECT i, 'title ' || i, iif(i % 1000 = 0, printf('%.*c', 700000, 'x'), 'b'), i, 7 * i FROM n`,
     },
     { sql: 'DELETE FROM notes WHERE id % 2 = 1' },
     {
-      sql: `INSERT INTO comments (note_id, body) SELECT id, 'on ' || id FROM notes WHERE id % 4 = 0`,
+      sql: `INSERT INTO comments (note_id, body, number)
+            SELECT id, 'on ' || id, ${LAST_NUMBER} + id FROM notes WHERE id % 4 = 0`,
     },
-    { sql: `INSERT INTO notes (title, body) VALUES (?1, ?1)`, parameter: TEXTS.join() },
-    { sql: `INSERT INTO notes (title, body) VALUES ('a', 'b'), ('last', 'gone')` },
-    { sql: `INSERT INTO tags (name) VALUES ('a'), ('b'), ('c'), ('d')` },
+    {
+      sql: `INSERT INTO notes (title, body, number) VALUES (?1, ?1, ${LAST_NUMBER} + 1)`,
+      parameter: TEXTS.join(),
+    },
+    {
+      sql: `INSERT INTO notes (title, body, number)
+            VALUES ('a', 'b', ${LAST_NUMBER} + 1), ('last', 'gone', ${LAST_NUMBER} + 2)`,
+    },
+    {
+      sql: `INSERT INTO tags (name, number)
+            SELECT value, ${LAST_NUMBER} + key + 1 FROM json_each('["a", "b", "c", "d"]')`,
+    },
+    { sql: 'INSERT INTO note_tags (note_id, tag_id) VALUES (2, 1), (2, 3), (2, 4)' },
     { sql: `DELETE FROM notes WHERE title = 'last'` },
     { sql: 'DELETE FROM tags WHERE id = 4' },
   ]);
@@ -59,6 +72,9 @@ export async function contentOf(database: Database): Promise<unknown> {
     );
     content.push(await rows(database, `SELECT * FROM ${blocks} ORDER BY 1, 2`));
   }
+  for (const { table, blocks } of LINKS)
+    for (const name of [table, blocks])
+      content.push(await rows(database, `SELECT * FROM ${name} ORDER BY 1, 2`));
   content.push(await rows(database, 'SELECT name, seq FROM sqlite_sequence ORDER BY name'));
   return JSON.parse(JSON.stringify(content));
 }
@@ -72,22 +88,25 @@ export function testCopies(engine: Engine, count: number): void {
     await fill(source, count);
     const target = await engine.open(t);
     const reported: [string, number, number][] = [];
-    const counts = await copyDatabase(source, target, RESOURCES, (...progress) =>
+    const counts = await copyDatabase(source, target, RELATIONS, (...progress) =>
       reported.push(progress),
     );
     assert.deepEqual(counts, countsOf(count));
     const content = await contentOf(source);
     assert.deepEqual(await contentOf(target), content);
     assert.equal(await unfinishedIn(target), undefined);
-    assert.deepEqual(reported.at(-1), ['check', 1.5 * count + 5, 1.5 * count + 5]);
+    assert.deepEqual(reported.at(-1), ['check', 1.5 * count + 7, 1.5 * count + 7]);
     assert.ok(reported.filter(([phase]) => phase === 'copy').length > 3);
-    await change(target, `INSERT INTO notes (title, body) VALUES ('next', 'b')`);
+    await change(
+      target,
+      `INSERT INTO notes (title, body, number) VALUES ('next', 'b', ${LAST_NUMBER} + 1)`,
+    );
     const [next] = await rows(target, `SELECT id FROM notes WHERE title = 'next'`);
     assert.equal(next?.id, 2 * count + 4);
     await change(target, `DELETE FROM notes WHERE title = 'next'`);
 
     const back = await openDatabase(t);
-    await copyDatabase(target, back, RESOURCES, quietly);
+    await copyDatabase(target, back, RELATIONS, quietly);
     assert.deepEqual(await contentOf(back), await contentOf(target));
   });
 
@@ -106,7 +125,7 @@ export function testCopies(engine: Engine, count: number): void {
             : target.transact(id, statements);
         },
       };
-      await assert.rejects(copyDatabase(source, breaking, RESOURCES, quietly), /broken/);
+      await assert.rejects(copyDatabase(source, breaking, RELATIONS, quietly), /broken/);
       assert.equal(await unfinishedIn(target), 'copy');
     }
     // The next copy carries over what has changed in the source, and removes what only the target
@@ -114,7 +133,7 @@ export function testCopies(engine: Engine, count: number): void {
     await change(source, `UPDATE notes SET body = 'changed' WHERE id = 2`);
     await change(source, `DELETE FROM notes WHERE id IN (4, ${2 * count + 1})`);
     await change(target, `INSERT INTO tags (id, name) VALUES (77, 'a stranger')`);
-    await copyDatabase(source, target, RESOURCES, quietly);
+    await copyDatabase(source, target, RELATIONS, quietly);
     assert.deepEqual(await contentOf(target), await contentOf(source));
     assert.equal(await unfinishedIn(target), undefined);
   });

@@ -9,10 +9,14 @@ import type { Engine } from '../support/engines.ts';
 
 export const NOTES = notes;
 export const RECORDS = [
-  [1, 'a', 'b'],
-  [2, 'a\u0000b', '😀'],
-  [7, `x'41'`, '"\\'],
+  [1, 'a', 'b', 3, 1, null],
+  [2, 'a\u0000b', '😀', 1, null, null],
+  [7, `x'41'`, '"\\', 2, 0, 1_700_000_000_001],
 ] as const;
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
 
 async function linesIn(database: Database): Promise<string> {
   let text = '';
@@ -31,27 +35,36 @@ export function testRecords(engine: Engine): void {
     assert.deepEqual(await into.add(NOTES, RECORDS), 1);
     assert.deepEqual(await into.add(NOTES, RECORDS), 0);
     const wanted = RECORDS.map(
-      ([id, title, body]) => `${JSON.stringify({ type: 'note', id, title, body })}\n`,
+      ([id, title, body, number, created, updated]) =>
+        `${JSON.stringify({
+          ...{ type: 'note', id, title, body, number },
+          ...{ created_at: timeOf(created), updated_at: timeOf(updated) },
+        })}\n`,
     );
     assert.equal(await linesIn(database), wanted.join(''));
     for (const other of [
-      [7, 'other', '"\\'],
-      [7, `x'41'`, 'other'],
+      [7, 'other', '"\\', 4, null, null],
+      [7, `x'41'`, 'other', 4, null, null],
     ] as const) {
-      const records = [[5, 'new', 'b'], other, [9, 'new', 'b']] as const;
+      const records = [
+        [5, 'new', 'b', 5, null, null],
+        other,
+        [9, 'new', 'b', 6, null, null],
+      ] as const;
       await assert.rejects(
         into.add(NOTES, records),
-        (error) => error instanceof RecordRefused && error.id === 7,
+        (error) => error instanceof RecordRefused && error.index === 1,
       );
     }
     assert.equal(await linesIn(database), wanted.join(''));
-    await into.finish({ notes: 20, tags: 3 });
+    await into.finish({ notes: 20, tags: 3, changes: 8 });
     assert.equal(await unfinishedIn(database), undefined);
     await importInto(database, 1).finish({ notes: 10, comments: 4 });
     const found = await database.read({
       sql: 'SELECT name, seq FROM sqlite_sequence ORDER BY name',
     });
     assert.deepEqual(JSON.parse(JSON.stringify(found)), [
+      { name: 'changes', seq: 8 },
       { name: 'comments', seq: 4 },
       { name: 'notes', seq: 20 },
       { name: 'tags', seq: 3 },

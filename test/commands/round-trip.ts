@@ -49,9 +49,12 @@ export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<
       const into = importInto(database, 1);
       await into.add(
         notes,
-        ids.map((id, index) => [id, texts[index] ?? '.', texts[index + 8] ?? '.'] as const),
+        ids.map((id, index) => {
+          const [title = '.', body = '.'] = [texts[index], texts[index + 8]];
+          return [id, title, body, ids.length - index, id % 253_402_300_800_000, null] as const;
+        }),
       );
-      await into.finish({ notes: Math.max(0, ...ids) });
+      await into.finish({ notes: Math.max(0, ...ids), changes: ids.length });
       await database.close();
       const whole = await exported(from);
       const bytes = Buffer.from(whole);

@@ -40,7 +40,14 @@ test('code samples: bodies are quoted in each language', () => {
       `JSON.stringify({"a":"'''"})`,
       `"{\\"a\\":\\"'''\\"}"`,
     ],
-    ["it's '", `'it'\\''s '\\'''`, `"it's '"`, `"it's '"`],
+    ["it's '", `'it'\\''s '\\'''`, "String.raw`it's '`", `"it's '"`],
+    [
+      '{}\n{"a":"\\n"}',
+      `'{}\n{"a":"\\n"}'`,
+      'String.raw`{}\n{"a":"\\n"}`',
+      `r'''{}\n{"a":"\\n"}'''`,
+    ],
+    ['`\n', "'`\n'", '"`\\n"', "r'''`\n'''"],
     ['\\', `'\\'`, '"\\\\"', '"\\\\"'],
   ] as const) {
     const { curl, JavaScript, Python } = samplesOf({ method: 'PUT', url, headers: json, body });
@@ -48,4 +55,12 @@ test('code samples: bodies are quoted in each language', () => {
     assert.ok(JavaScript?.includes(`  body: ${script},\n`), JavaScript);
     assert.ok(Python?.includes(`    data=${python}.encode(),\n`), Python);
   }
+});
+
+test('code samples: headers are quoted in each language', () => {
+  const headers = { 'if-match': `"it's"` };
+  const { curl, JavaScript, Python } = samplesOf({ method: 'PATCH', url, headers, body: '{}' });
+  assert.ok(curl?.includes(`-X PATCH \\\n  -H 'if-match: "it'\\''s"' \\\n`), curl);
+  assert.ok(JavaScript?.includes(`  headers: { 'if-match': "\\"it's\\"" },\n`), JavaScript);
+  assert.ok(Python?.includes(`    headers={'if-match': "\\"it's\\""},\n`), Python);
 });

@@ -6,10 +6,11 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { execute, OPERATIONS, open, skip, unfold } from '../support/browser.ts';
 import { contract } from '../support/contract.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const MAX_FRAMES = 200;
 
@@ -65,8 +66,9 @@ test('docs page: an operation shows its answer and links problems', { skip }, as
   const codes = block
     .locator('tr.response')
     .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code')));
-  assert.deepEqual(await codes, ['200']);
-  const example = await block.locator('tr.response pre.example').textContent();
+  assert.deepEqual(await codes, ['200', '304']);
+  const answer = block.locator('tr.response[data-code="200"]');
+  const example = await answer.locator('pre.example').textContent();
   assert.match(example ?? '', /"title": "Shopping list"/);
   const docs = await unfold(page, 'Documentation', 'getDocs');
   assert.match(
@@ -88,8 +90,8 @@ test('docs page: a link to an operation opens it', { skip }, async (t) => {
   await block.locator('tr[data-param-name="limit"]').waitFor();
   const names = await block.locator('.parameter__name').allTextContents();
   assert.deepEqual(
-    names.map((text) => text.replace(/\W.*/, '')),
-    ['note_id', 'limit', 'offset'],
+    names.map((text) => text.replace(/[^\w-].*/, '')),
+    ['note_id', 'limit', 'offset', 'if-none-match'],
   );
   const answer = block.locator('.responses-table .response[data-code="200"]');
   await answer.locator('button[data-name="model"]').click();
@@ -130,6 +132,50 @@ test('docs page: code samples send what the page would', { skip }, async (t) => 
   const curl = await list.locator('.samples code').textContent();
   const url = `${service.url}/notes/3/comments?offset=0`;
   assert.equal(curl, `curl -H 'authorization: Bearer KEY' \\\n  '${url}'`);
+  const health = await unfold(page, 'Health', 'getHealth');
+  await health.locator('.samples summary').click();
+  assert.equal(await health.locator('.samples code').textContent(), `curl '${service.url}/health'`);
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: a patch is sent under its condition', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs#/Tags/patchTag`);
+  const { id } = (await service.request('POST', '/tags', { json: { name: 'a' } })).json;
+  const { etag = '' } = (await service.request('GET', `/tags/${id}`)).headers;
+  const block = page.locator('#operations-Tags-patchTag');
+  await block.getByPlaceholder('tag_id').fill(String(id));
+  await block.getByPlaceholder('if-match').fill(etag);
+  await block.locator('textarea').fill('{"name":"b"}');
+  await block.locator('.samples summary').click();
+  const options = `-H 'content-type: application/merge-patch+json' \\\n  -H 'if-match: ${etag}'`;
+  assert.equal(
+    await block.locator('.samples code').textContent(),
+    `curl -X PATCH \\\n  ${options} \\\n  -d '{"name":"b"}' \\\n  '${service.url}/tags/${id}'`,
+  );
+  const { status, text } = await execute(block);
+  assert.deepEqual([status, JSON.parse(text ?? '')], ['200', { id, name: 'b' }]);
+  assert.deepEqual(faults, []);
+  assert.equal((await execute(block)).status, '412');
+});
+
+test('docs page: lines of records are created, by each sample too', { skip }, async (t) => {
+  const service = await startService(t);
+  const { page, faults } = await open(t, `${service.url}/docs#/Notes/createNote`);
+  const block = page.locator('#operations-Notes-createNote');
+  await block.getByLabel('Request content type').selectOption('application/x-ndjson');
+  const lines = await block.locator('textarea').inputValue();
+  assert.equal(lines.split('\n').length, 2);
+  const { status, text } = await execute(block);
+  assert.deepEqual([status, text?.trim().split('\n').length], ['201', 2]);
+  await block.locator('.samples summary').click();
+  for (const [language, [command, ...args]] of Object.entries(INTERPRETERS)) {
+    await block.getByRole('button', { name: language }).click();
+    const code = (await block.locator('.samples code').textContent()) ?? '';
+    const child = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+    child.stdin.end(code);
+    assert.deepEqual(await once(child, 'exit'), [0, null], language);
+  }
+  assert.equal((await service.request('GET', '/notes')).json.total, 8);
   assert.deepEqual(faults, []);
 });
 
@@ -143,6 +189,34 @@ test('docs page: the form for keys appears only if keys are required', { skip },
     await page.locator('.opblock').first().waitFor();
     assert.equal(await page.locator('.key').count(), count);
   }
+});
+
+test('docs page: says that an empty body is not sent', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs#/Notes/createNote`);
+  const block = page.locator('#operations-Notes-createNote');
+  const status = block.locator('.execution-status');
+  await block.locator('textarea').fill('');
+  await block.locator('.execute').click();
+  await status.getByText('Not sent. The request body is empty.').waitFor();
+  await block.locator('textarea').fill('{"title": "Not empty", "body": "Any"}');
+  assert.equal((await execute(block)).status, '201');
+  await status.getByText('201 Created').waitFor();
+  assert.deepEqual(faults, []);
+});
+
+test('docs page: sends one request at a time, and says if it fails', { skip }, async (t) => {
+  const { page } = await open(t, `${service.url}/docs#/Notes/createNote`);
+  const block = page.locator('#operations-Notes-createNote');
+  const status = block.locator('.execution-status');
+  const held: Route[] = [];
+  await page.route('**/notes', (route) => void held.push(route));
+  await block.locator('.execute').dblclick();
+  await status.getByText('Sending the request.').waitFor();
+  await block.locator('.execute').click();
+  await until(() => held.length > 0);
+  await held[0]?.abort();
+  await status.getByText('There was no response.').waitFor();
+  assert.equal(held.length, 1);
 });
 
 test('docs page: a redirect is documented', { skip }, async (t) => {

@@ -155,5 +155,8 @@ for (const name of Object.keys(PROXIES)) {
       statuses.add((await request(both.url, 'GET', '/notes', { headers })).status);
     }
     assert.deepEqual([...statuses], [401, 429]);
+    const { stderr } = await stop(both.command);
+    const clients = [...stderr.matchAll(/"client":"([^"]*)"/g)].map(([, client]) => client);
+    assert.deepEqual([...new Set(clients)], ['127.0.0.1']);
   });
 }

@@ -7,7 +7,11 @@ import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { testCopies } from '../commands/copy-suite.ts';
 import { testRecords } from '../commands/records-suite.ts';
+import { testChangeLog } from '../storage/change-log-suite.ts';
+import { testCreations } from '../storage/creation-suite.ts';
+import { testFirstVersion } from '../storage/first-version-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
+import { testVersions } from '../storage/version-suite.ts';
 import { REAL_ENGINES } from '../support/real-engines.ts';
 import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
 import { plainTable } from '../support/tables.ts';
@@ -15,6 +19,10 @@ import { plainTable } from '../support/tables.ts';
 for (const engine of REAL_ENGINES) {
   describe(engine.name, () => {
     testTables(engine);
+    testVersions(engine);
+    testCreations(engine);
+    testChangeLog(engine);
+    testFirstVersion(engine);
     testRecords(engine);
     testCopies(engine, 5_000);
   });

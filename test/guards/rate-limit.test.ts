@@ -16,8 +16,8 @@ test('rate limit: exact where the clock has few decimals', () => {
 
 test('rate limit: reports what remains and when to retry', () => {
   const limiter = new LocalRateLimiter(3);
-  assert.deepEqual(view(limiter.peek('a', 0)), { allowed: true, remaining: 2, resetS: 20 });
-  const taken = [0, 0, 0].map((now) => view(limiter.take('a', now)));
+  assert.deepEqual(view(limiter.peek('a', 1, 0)), { allowed: true, remaining: 2, resetS: 20 });
+  const taken = [0, 0, 0].map((now) => view(limiter.take('a', 1, now)));
   assert.deepEqual(taken, [
     { allowed: true, remaining: 2, resetS: 20 },
     { allowed: true, remaining: 1, resetS: 40 },
@@ -30,36 +30,50 @@ test('rate limit: reports what remains and when to retry', () => {
     [19_001, 1],
     [19_990, 1],
   ] as const) {
-    const refused = limiter.take('a', now);
+    const refused = limiter.take('a', 1, now);
     assert.deepEqual(
       [refused.allowed, refused.remaining, refused.retryAfterS],
       [false, 0, retryAfterS],
     );
   }
-  assert.equal(limiter.take('a', 20_000).allowed, true);
+  assert.equal(limiter.take('a', 1, 20_000).allowed, true);
 });
 
 test('rate limit: clients do not take from each other', () => {
   const limiter = new LocalRateLimiter(2);
   assert.equal(spend(limiter, 'a', 0), 2);
   assert.equal(spend(limiter, 'b', 0), 2);
-  assert.equal(limiter.peek('c', 0).allowed, true);
+  assert.equal(limiter.peek('c', 1, 0).allowed, true);
 });
 
 test('rate limit: a peek counts nothing and predicts a take', () => {
   const limiter = new LocalRateLimiter(5);
   for (let round = 0; round < 6; round += 1) {
-    const peeks = [1, 2, 3].map(() => limiter.peek('a', 7));
-    const taken = limiter.take('a', 7);
+    const peeks = [1, 2, 3].map(() => limiter.peek('a', 1, 7));
+    const taken = limiter.take('a', 1, 7);
     for (const peek of peeks) assert.deepEqual(view(peek), view(taken));
   }
+});
+
+test('rate limit: several requests are counted together, or none of them', () => {
+  const limiter = new LocalRateLimiter(10);
+  assert.equal(limiter.take('a', 4, 0).remaining, 6);
+  const refused = limiter.take('a', 7, 0);
+  assert.deepEqual(
+    [refused.allowed, refused.remaining, refused.retryAfterS, refused.resetS],
+    [false, 6, 6, 24],
+  );
+  assert.equal(limiter.peek('a', 7, 6_000).allowed, true);
+  assert.equal(limiter.peek('a', 7, 5_990).allowed, false);
+  assert.equal(limiter.take('a', 6, 0).remaining, 0);
+  assert.equal(limiter.take('a', 0, 0).allowed, true);
 });
 
 test('rate limit: a refused request costs nothing', () => {
   const limiter = new LocalRateLimiter(10);
   spend(limiter, 'a', 0);
-  for (let now = 0; now < 5_990; now += 10) assert.equal(limiter.take('a', now).allowed, false);
-  assert.equal(limiter.take('a', 6_000).allowed, true);
+  for (let now = 0; now < 5_990; now += 10) assert.equal(limiter.take('a', 1, now).allowed, false);
+  assert.equal(limiter.take('a', 1, 6_000).allowed, true);
 });
 
 test('rate limit: no interval exceeds the quota and its refill', () => {
@@ -71,7 +85,7 @@ test('rate limit: no interval exceeds the quota and its refill', () => {
       let now = 0;
       for (const pause of pauses) {
         now += pause;
-        if (limiter.take('a', now).allowed) allowed.push(now);
+        if (limiter.take('a', 1, now).allowed) allowed.push(now);
       }
       for (const [index, first] of allowed.entries()) {
         for (const [further, last] of allowed.slice(index).entries()) {
@@ -87,8 +101,8 @@ test('rate limit: an active client is remembered among others', () => {
   const limiter = new LocalRateLimiter(2);
   spend(limiter, 'busy', 0);
   for (let client = 0; client < 140_000; client += 1) {
-    limiter.take(`client ${client}`, 0);
-    if (client % 10_000 === 0) assert.equal(limiter.take('busy', 0).allowed, false);
+    limiter.take(`client ${client}`, 1, 0);
+    if (client % 10_000 === 0) assert.equal(limiter.take('busy', 1, 0).allowed, false);
   }
 });
 

@@ -1,8 +1,8 @@
 // The README and the guides agree with the code: their commands are run, their tables are compared.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { posix } from 'node:path';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { helpText } from '../../src/cli/help.ts';
@@ -13,7 +13,9 @@ import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { problemTypes } from '../../src/http/problem.ts';
 import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
 import { newFile } from '../support/databases.ts';
+import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
+import { skipLoudly } from '../support/skip.ts';
 import { root, sourceAt } from '../support/sources.ts';
 import { codeIn, DOCUMENTS, guide, proseOf, sectionOf, tablesIn, textOf } from './documents.ts';
 
@@ -49,6 +51,28 @@ for (const [name, text] of [
     }
   });
 }
+
+test('safe writes: the commands of the guide work', async (t) => {
+  if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');
+  const { url, request } = await startService(t);
+  await request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+  const cwd = temporaryFolder(t);
+  writeFileSync(join(cwd, 'notes.json'), '[{"title":"c","body":"d"},{"title":"e","body":"f"}]');
+  const blocks = [...guide('safe-writes').matchAll(/```sh\n([\s\S]*?)```/g)];
+  assert.equal(blocks.length, 5);
+  for (const [, block = ''] of blocks) {
+    const here = block.replaceAll('http://127.0.0.1:3000', url);
+    const commands = here.replaceAll('curl ', 'curl --fail ');
+    await promisify(execFile)('sh', ['-e', '-c', commands], { cwd });
+  }
+  const { items } = (await request('GET', '/notes')).json as { items: { title: string }[] };
+  assert.deepEqual(
+    items.map(({ title }) => title),
+    ['Shopping', 'Books', 'c', 'e'],
+  );
+  const listed = JSON.parse(readFileSync(join(cwd, 'list.json'), 'utf8'));
+  assert.deepEqual(listed.items, [{ id: 1, title: 'a', body: 'b' }]);
+});
 
 test('readme: its options exist', () => {
   const [listed = []] = tablesIn(sectionOf(readme, 'Options'));

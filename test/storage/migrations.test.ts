@@ -1,8 +1,10 @@
 // From an empty file to the tables of this version, also with several programs at once. Other files
 // are left alone.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { comments } from '../../src/resources/comments.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
@@ -21,6 +23,7 @@ import {
   rows,
   writeForeignFile,
 } from '../support/databases.ts';
+import { assertMigrated, fillFirstVersion } from './first-version-suite.ts';
 
 const VERSIONS = 'SELECT version FROM notes_server_versions ORDER BY version';
 
@@ -207,6 +210,22 @@ test('migrations: two at once migrate once', async (t) => {
   const databases = [await openEmpty(t, path), await openEmpty(t, path)];
   await Promise.all(databases.map((database) => migrate(database)));
   for (const database of databases) assert.deepEqual(await rows(database, VERSIONS), CURRENT);
+});
+
+test('migrations: several processes migrate the records of version 1 once', async (t) => {
+  const path = newFile(t);
+  const databases = [await openEmpty(t, path), await openEmpty(t, path)];
+  const [database] = databases;
+  assert.ok(database);
+  await fillFirstVersion(database);
+  const program = `
+    import { openPath } from ${JSON.stringify(new URL('../support/databases.js', import.meta.url))};
+    await (await openPath(${JSON.stringify(path)})).close();`;
+  const processes = [1, 2].map(() =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]),
+  );
+  await Promise.all([...databases.map((each) => migrate(each)), ...processes]);
+  await assertMigrated(database);
 });
 
 test('migrations: several open one new file at once', async (t) => {

@@ -34,6 +34,12 @@ function sampleOf({ fields, owner }: Resource, id: number): RecordValues {
   return [id, ...(owner ? [1] : []), ...values];
 }
 
+/** Returns a record as {@link sampleOf} does, with a number of its own, and times. */
+function rowOf(resource: Resource, id: number): RecordValues {
+  const position = [...RESOURCES, ...TASK_RESOURCES].indexOf(resource);
+  return [...sampleOf(resource, id), 10 * id + position, 1_000 + id, null];
+}
+
 /** Returns all records as the lines of an export. */
 async function linesIn(database: Database, resource: Resource): Promise<string[]> {
   let all = '';
@@ -71,7 +77,7 @@ async function assertSurvive(
     assert.deepEqual(
       await into.add(
         resource,
-        [1, 2, 1_500].map((id) => sampleOf(resource, id)),
+        [1, 2, 1_500].map((id) => rowOf(resource, id)),
       ),
       3,
     );
@@ -88,8 +94,9 @@ async function assertSurvive(
       records,
       [1, 2, 1_500].map((id) => sampleOf(resource, id)),
     );
-    assert.deepEqual(await again.add(resource, records), 3);
-    assert.deepEqual(await again.add(resource, records), 0);
+    const complete = [1, 2, 1_500].map((id) => rowOf(resource, id));
+    assert.deepEqual(await again.add(resource, complete), 3);
+    assert.deepEqual(await again.add(resource, complete), 0);
   }
   await again.finish(await lastIdsOf(source));
   await assertSame(source, imported, resources);
@@ -150,8 +157,8 @@ for (const engine of ENGINES) {
       valuesOf(TASKS, { title: 'b' }),
     ];
     assert.deepEqual(await Promise.all([tasks.create(done), tasks.create(open)]), [1, 2]);
-    const first = '{"id":1,"title":"a","done":true,"color":"none"}';
-    const second = '{"id":2,"title":"b","done":false,"color":"none"}';
+    const first = '{"id":1,"title":"a","done":true,"value":"none"}';
+    const second = '{"id":2,"title":"b","done":false,"value":"none"}';
     assert.deepEqual(await Promise.all([tasks.read(1), tasks.read(2)]), [first, second]);
     assert.deepEqual(
       [recordText(TASKS, 1, undefined, done), recordText(TASKS, 2, undefined, open)],
@@ -161,12 +168,12 @@ for (const engine of ENGINES) {
 
     const replaced = await Promise.all([
       tasks.replace(1, valuesOf(TASKS, { title: 'c' })),
-      tasks.replace(2, valuesOf(TASKS, { title: 'true', done: true, color: 'false' })),
+      tasks.replace(2, valuesOf(TASKS, { title: 'true', done: true, value: 'false' })),
       tasks.replace(3, valuesOf(TASKS, { title: 'd' })),
     ]);
     assert.deepEqual(replaced, [true, true, false]);
     assert.deepEqual(await tasks.page(10, 0), {
-      items: `[${first.replace('"a"', '"c"').replace('true', 'false')},{"id":2,"title":"true","done":true,"color":"false"}]`,
+      items: `[${first.replace('"a"', '"c"').replace('true', 'false')},{"id":2,"title":"true","done":true,"value":"false"}]`,
       total: 2,
     });
   });
@@ -179,13 +186,13 @@ for (const engine of ENGINES) {
     await tasks.create(valuesOf(TASKS, { title: 'a' }));
     const values = [
       valuesOf(STEPS, { done: true }),
-      valuesOf(STEPS, { done: false, minutes: 0 }),
+      valuesOf(STEPS, { done: false, key: 0 }),
     ] as const;
     assert.deepEqual(await Promise.all(values.map((each) => steps.create(each, 1))), [1, 2]);
     assert.equal(await steps.create(values[0], 9), undefined);
     const texts = [
-      '{"id":1,"task_id":1,"done":true,"minutes":5}',
-      '{"id":2,"task_id":1,"done":false,"minutes":0}',
+      '{"id":1,"task_id":1,"done":true,"key":5}',
+      '{"id":2,"task_id":1,"done":false,"key":0}',
     ];
     assert.deepEqual(await Promise.all([steps.read(1, 1), steps.read(2, 1), steps.read(1, 2)]), [
       ...texts,
@@ -204,7 +211,7 @@ for (const engine of ENGINES) {
     const database = await openWithTasks(t, engine);
     const into = importInto(database, 1);
     for (const resource of TASK_RESOURCES)
-      await into.add(resource, [sampleOf(resource, 1), sampleOf(resource, 2)]);
+      await into.add(resource, [rowOf(resource, 1), rowOf(resource, 2)]);
     await database.transact('faults', [
       { sql: 'UPDATE task_blocks SET count = 9' },
       { sql: 'UPDATE step_blocks SET count = 1' },
@@ -224,9 +231,12 @@ for (const engine of ENGINES) {
       readLine(Buffer.from('{"type":"task","id":7,"title":"an older export"}')),
     );
     assert.deepEqual(values, [7, 'an older export', false, 'none']);
-    assert.deepEqual(await importInto(database, 1).add(TASKS, [values]), 1);
+    assert.deepEqual(
+      await importInto(database, 1).add(TASKS, [[7, ...values.slice(1), 5, null, null]]),
+      1,
+    );
     assert.deepEqual(await linesIn(database, TASKS), [
-      '{"type":"task","id":7,"title":"an older export","done":false,"color":"none"}',
+      '{"type":"task","id":7,"title":"an older export","done":false,"value":"none","number":5,"created_at":null,"updated_at":null}',
     ]);
     // The same record with its defaults written out is not another one.
     const complete = read({
@@ -234,9 +244,12 @@ for (const engine of ENGINES) {
       id: 7,
       title: 'an older export',
       done: false,
-      color: 'none',
+      value: 'none',
     });
-    assert.deepEqual(await importInto(database, 1).add(TASKS, [complete.values]), 0);
+    assert.deepEqual(
+      await importInto(database, 1).add(TASKS, [[7, ...complete.values.slice(1), 9, null, null]]),
+      0,
+    );
   });
 }
 

@@ -1,6 +1,19 @@
 // Tables on the engines of every test run.
 import { describe } from 'node:test';
-import { ENGINES } from '../support/engines.ts';
+import { ENGINES, MEMORY } from '../support/engines.ts';
+import { testChangeLog } from './change-log-suite.ts';
+import { testCreations } from './creation-suite.ts';
+import { testFirstVersion } from './first-version-suite.ts';
 import { testTables } from './table-suite.ts';
+import { testVersions } from './version-suite.ts';
 
 for (const engine of ENGINES) describe(engine.name, () => testTables(engine));
+
+for (const engine of [...ENGINES, MEMORY]) {
+  describe(engine.name, () => {
+    testVersions(engine);
+    testCreations(engine);
+    testChangeLog(engine);
+    testFirstVersion(engine);
+  });
+}

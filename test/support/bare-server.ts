@@ -31,6 +31,7 @@ export const EMPTY_CALL: Call = {
   bytes: Buffer.alloc(0),
   headers: {},
   client: undefined,
+  charge: () => Promise.resolve(),
   ensureSendable: () => {},
   signal: () => new AbortController().signal,
 };

@@ -80,7 +80,10 @@ export function inputOf(
 }
 
 /** Creates the owner of a nested collection. */
-export async function prepare(service: Service, { owner }: CollectionUnderTest): Promise<void> {
+export async function prepare(
+  service: Pick<Service, 'request'>,
+  { owner }: CollectionUnderTest,
+): Promise<void> {
   if (!owner) return;
   const json = inputOf({ fields: requiredTexts(owner), samples: samplesOf(owner) }, 'x');
   for (let id = 1; id <= OWNER_ID; id += 1) await service.request('POST', owner.path, { json });

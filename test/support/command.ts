@@ -103,9 +103,14 @@ export function startCommand(test: Ends, args: string[], parts: CommandParts = {
   };
 }
 
-/** Runs a command that ends by itself. */
+/** Runs a command that ends by itself; a service that starts by mistake is killed. */
 export function runCommand(test: Ends, args: string[], parts: CommandParts = {}): Promise<Ending> {
-  return startCommand(test, args, parts).ended;
+  const command = startCommand(test, args, parts);
+  command.ready().then(
+    () => command.process.kill('SIGKILL'),
+    () => {},
+  );
+  return command.ended;
 }
 
 /**

@@ -2,14 +2,14 @@
 // database that records its calls.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import type { Counts } from '../../src/commands/walk.ts';
-import { RESOURCES } from '../../src/resources/resources.ts';
+import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { type Location, parseLocation } from '../../src/storage/location.ts';
 import { migrate } from '../../src/storage/migrations.ts';
@@ -19,7 +19,7 @@ import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { type Ends, temporaryFolder } from './engine.ts';
 
 /** The counts of a database without records. */
-export const NO_RECORDS: Counts = Object.fromEntries(RESOURCES.map(({ table }) => [table, 0]));
+export const NO_RECORDS: Counts = Object.fromEntries(RELATIONS.map(({ table }) => [table, 0]));
 
 /** Returns the path of a new file in a folder that is removed at the end of the test. */
 export function newFile(test: Ends): string {
@@ -82,7 +82,7 @@ export function rows(database: Database, sql: string): Promise<readonly Row[]> {
 
 /** Runs one statement without a parameter as a transaction, and returns its rows. */
 export async function change(database: Database, sql: string): Promise<readonly Row[]> {
-  const [result = []] = await database.transact('test', [{ sql }]);
+  const [result = []] = await database.transact(randomUUID(), [{ sql }]);
   return result;
 }
 

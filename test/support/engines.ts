@@ -5,7 +5,7 @@ import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrations.ts';
 import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
-import { openDatabase } from './databases.ts';
+import { openDatabase, openEmpty } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { startStandIn } from './rqlite-stand-in.ts';
 
@@ -15,16 +15,28 @@ export interface Engine {
   /** Whether it explains the plan of a statement that writes. */
   readonly explainsWrites: boolean;
   open(test: Ends): Promise<Database>;
+  /** Does as `open`, without any tables. */
+  openEmpty(test: Ends): Promise<Database>;
 }
 
-/** Opens a database on the cluster of these nodes, with the tables of the service. */
-export async function openCluster(
+/** Opens a database on the cluster of these nodes. */
+export async function openEmptyCluster(
   test: Ends,
   nodes: readonly string[],
   level: ReadLevel = 'linearizable',
 ): Promise<Database> {
   const database = await openRqlite({ nodes, user: undefined, password: undefined }, level);
   test.after(() => database.close());
+  return database;
+}
+
+/** Opens a database on the cluster of these nodes, with the tables of the service. */
+export async function openCluster(
+  test: Ends,
+  nodes: readonly string[],
+  level?: ReadLevel,
+): Promise<Database> {
+  const database = await openEmptyCluster(test, nodes, level);
   await migrate(database);
   return database;
 }
@@ -34,16 +46,20 @@ export const MEMORY: Engine = {
   name: 'SQLite in memory',
   explainsWrites: true,
   open: (test) => openDatabase(test, ':memory:'),
+  openEmpty: (test) => openEmpty(test, ':memory:'),
 };
 
 export const ENGINES: readonly Engine[] = [
-  { name: 'SQLite', explainsWrites: true, open: (test) => openDatabase(test) },
+  {
+    name: 'SQLite',
+    explainsWrites: true,
+    open: (test) => openDatabase(test),
+    openEmpty: (test) => openEmpty(test),
+  },
   {
     name: 'stand-in for rqlite',
     explainsWrites: true,
-    async open(test) {
-      const { nodes } = await startStandIn(test, 2);
-      return openCluster(test, nodes);
-    },
+    open: async (test) => openCluster(test, (await startStandIn(test, 2)).nodes),
+    openEmpty: async (test) => openEmptyCluster(test, (await startStandIn(test, 2)).nodes),
   },
 ];

@@ -5,6 +5,7 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
+import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
 import { newFile, openDatabase } from './databases.ts';
 import { temporaryFolder } from './engine.ts';
 import { beside } from './stored-data.ts';
@@ -20,7 +21,7 @@ const templates = temporaryFolder({ after });
 
 /**
  * Returns the path of a file with `count` notes of one kilobyte, notes with odd texts, gaps between
- * the ids, two tags and a comment. It holds `count + 6` notes and the last id is `count + 8`.
+ * the ids, two tags, a comment and three links. It holds `count + 6` notes and the last id is `count + 8`.
  */
 export async function filledFile(test: Pick<TestContext, 'after'>, count: number): Promise<string> {
   const template = join(templates, `${count}.db`);
@@ -40,16 +41,24 @@ async function fill(test: Pick<TestContext, 'after'>, path: string, count: numbe
   await database.transact('fill', [
     {
       sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-            INSERT INTO notes (title, body) SELECT 'title ' || i, printf('%.*c', 1000, 'x') FROM n`,
+            INSERT INTO notes (title, body, number, created_at)
+            SELECT 'title ' || i, printf('%.*c', 1000, 'x'), i, 1700000000000 + i FROM n`,
     },
     {
-      sql: 'INSERT INTO notes (title, body) SELECT value, value FROM json_each(?1)',
+      sql: `INSERT INTO notes (title, body, number)
+            SELECT value, value, ${LAST_NUMBER} + key + 1 FROM json_each(?1)`,
       parameter: JSON.stringify(ODD_TEXTS),
     },
-    { sql: `INSERT INTO notes (title, body) VALUES ('gone', 'b')` },
+    { sql: `INSERT INTO notes (title, body, number) VALUES ('gone', 'b', ${LAST_NUMBER} + 1)` },
     { sql: `DELETE FROM notes WHERE title = 'gone' OR id = 2` },
-    { sql: `INSERT INTO tags (name) VALUES ('a'), ('b')` },
-    { sql: `INSERT INTO comments (note_id, body) VALUES (1, 'on one')` },
+    {
+      sql: `INSERT INTO tags (name, number)
+            VALUES ('a', ${LAST_NUMBER} + 1), ('b', ${LAST_NUMBER} + 2)`,
+    },
+    {
+      sql: `INSERT INTO comments (note_id, body, number) VALUES (1, 'on one', ${LAST_NUMBER} + 1)`,
+    },
+    { sql: 'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1), (1, 2), (3, 1)' },
   ]);
   await database.close();
 }

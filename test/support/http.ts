@@ -25,7 +25,7 @@ export interface Answer {
   readonly bytes: Buffer;
   /** The body as text, decompressed if it was compressed. */
   readonly text: string;
-  /** The parsed body; undefined if the answer is not JSON or has no body. */
+  /** The parsed body, an array for JSON lines; undefined if it is not JSON or there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: the contract check has just verified its shape.
   readonly json: any;
 }
@@ -67,14 +67,18 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
   const bytes = Buffer.concat(await response.toArray());
   const { statusCode: status = 0, headers } = response;
   const text = decompress(bytes, headers['content-encoding']).toString('utf8');
-  const isJson = /[/+]json/.test(String(headers['content-type']));
   return {
     status,
     headers,
     bytes,
     text,
-    json: isJson && text !== '' ? JSON.parse(text) : undefined,
+    json: text === '' ? undefined : parse(text, String(headers['content-type'])),
   };
+}
+
+function parse(text: string, type: string): unknown {
+  if (type === 'application/x-ndjson') return JSON.parse(`[${text.trimEnd().split('\n')}]`);
+  return /json/.test(type) ? JSON.parse(text) : undefined;
 }
 
 function decompress(bytes: Buffer, coding: string | undefined): Buffer {

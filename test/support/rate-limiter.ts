@@ -9,7 +9,7 @@ export const WINDOW_MS = 60_000;
 /** Takes until the limiter refuses; returns how often it allowed. */
 export function spend(limiter: LocalRateLimiter, client: string, now: number): number {
   let allowed = 0;
-  while (limiter.take(client, now).allowed) allowed += 1;
+  while (limiter.take(client, 1, now).allowed) allowed += 1;
   return allowed;
 }
 
@@ -18,7 +18,7 @@ export function assertQuota(quota: number, start: number): void {
   const limiter = new LocalRateLimiter(quota);
   const interval = WINDOW_MS / quota;
   assert.equal(spend(limiter, 'a', start), quota);
-  assert.equal(limiter.take('a', start + interval * 0.99).allowed, false);
+  assert.equal(limiter.take('a', 1, start + interval * 0.99).allowed, false);
   assert.equal(spend(limiter, 'a', start + interval), 1);
   assert.equal(spend(limiter, 'a', start + interval + WINDOW_MS / 2), Math.floor(quota / 2));
   assert.equal(spend(limiter, 'a', start + 10 * WINDOW_MS), quota);
@@ -29,10 +29,10 @@ export function assertLimiterBounded(clients: number): void {
   const limiter = new LocalRateLimiter(1);
   const addressOf = (client: number) => `198.51.${client >> 8}.${client & 255}`;
   const before = heapMegabytes();
-  for (let client = 0; client < clients; client += 1) limiter.take(addressOf(client), 0);
+  for (let client = 0; client < clients; client += 1) limiter.take(addressOf(client), 1, 0);
   const grown = heapMegabytes() - before;
-  assert.equal(limiter.take(addressOf(clients - 1), 0).allowed, false);
-  assert.equal(limiter.take(addressOf(clients - 50_000), 0).allowed, false);
-  assert.equal(limiter.take(addressOf(0), 0).allowed, true, 'no client was forgotten');
+  assert.equal(limiter.take(addressOf(clients - 1), 1, 0).allowed, false);
+  assert.equal(limiter.take(addressOf(clients - 50_000), 1, 0).allowed, false);
+  assert.equal(limiter.take(addressOf(0), 1, 0).allowed, true, 'no client was forgotten');
   assert.ok(grown < 16, `${grown} MB`);
 }

@@ -8,7 +8,6 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RESOURCES } from '../../src/resources/resources.ts';
 import { Cluster } from '../../src/storage/rqlite/cluster.ts';
 import { until } from './until.ts';
 
@@ -127,20 +126,21 @@ export async function startNodes(
   };
 }
 
+/** The tables in the order in which they can be dropped: what refers to a table comes before it. */
+const TABLES = `
+  SELECT list.name FROM pragma_table_list AS list JOIN sqlite_schema USING (name)
+  WHERE schema = 'main' AND list.type IN ('table', 'virtual') AND list.name NOT LIKE 'sqlite%'
+  ORDER BY sqlite_schema.rowid DESC`;
+
 /** Removes all data of a cluster. */
 export async function wipe(nodes: readonly string[]): Promise<void> {
   const cluster = new Cluster({ nodes, user: undefined, password: undefined });
-  // What is owned before its owner.
-  const records = RESOURCES.toReversed().map(({ table }) => table);
-  const blocks = RESOURCES.map((resource) => resource.blocks);
-  const drops = [
-    ...records,
-    ...blocks,
-    'notes_server_versions',
-    'notes_server_done',
-    'notes_server_copy',
-  ].map((table) => `DROP TABLE IF EXISTS ${table}`);
-  await cluster.send('/db/execute?transaction&redirect', [...drops.map((sql): [string] => [sql])]);
+  const [tables] = await cluster.send('/db/query?associative&redirect&level=linearizable', [
+    [TABLES],
+  ]);
+  const drops = (tables?.rows ?? []).map(({ name }): [string] => [`DROP TABLE ${name}`]);
+  // A node refuses a request without statements.
+  if (drops.length > 0) await cluster.send('/db/execute?transaction&redirect', drops);
   cluster.close();
 }
 

@@ -4,6 +4,7 @@ import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
+import type { Once } from '../../src/storage/record-writes.ts';
 import { createTable, type Table } from '../../src/storage/table.ts';
 import { createWriter, type Values, type Write } from '../../src/storage/writer.ts';
 
@@ -26,6 +27,10 @@ export function plainTable(
     read: async (id: number, owner?: number) => (await table.read(id, owner))?.text,
     replace: async (id: number, values: Values, owner?: number) =>
       (await table.replace(id, values, owner)) !== undefined,
+    patch: async (id: number, values: Values, owner?: number) =>
+      (await table.patch(id, values, owner))?.text,
+    createOnce: async (values: Values, once: Once, owner?: number) =>
+      (await table.createOnce([values], once, owner))?.id,
     remove: (id: number, owner?: number) => table.remove(id, owner),
     page: (limit: number, offset: number, owner?: number, check?: () => void) =>
       pageOf(table, limit, offset, owner, check),

@@ -1,4 +1,5 @@
 // Two resources that only tests have: with every type of field, with defaults and with an owner.
+// Some fields have the names of columns of json_each, which unpacks parameters.
 import { type Resource, text } from '../../src/resources/resource.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { blockCounter, changeLog } from '../../src/storage/steps.ts';
@@ -15,7 +16,7 @@ export const TASKS: Resource = {
   fields: {
     title: text,
     done: { type: 'boolean', default: false },
-    color: { type: 'text', default: 'none' },
+    value: { type: 'text', default: 'none' },
   },
 };
 
@@ -26,7 +27,7 @@ export const STEPS: Resource = {
   idParameter: 'step_id',
   table: 'steps',
   blocks: 'step_blocks',
-  fields: { done: { type: 'boolean' }, minutes: { type: 'integer', default: 5 } },
+  fields: { done: { type: 'boolean' }, key: { type: 'integer', default: 5 } },
   owner: { resource: TASKS, column: 'task_id' },
 };
 
@@ -36,7 +37,7 @@ const COLUMNS_OF_CHANGES = 'number INTEGER NOT NULL, created_at INTEGER, updated
 
 const STATEMENTS = [
   `CREATE TABLE tasks (
-     id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done INTEGER NOT NULL, color TEXT NOT NULL, ${COLUMNS_OF_CHANGES}
+     id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done INTEGER NOT NULL, value TEXT NOT NULL, ${COLUMNS_OF_CHANGES}
    ) STRICT`,
   ...blockCounter(TASKS),
   ...changeLog(TASKS),
@@ -44,7 +45,7 @@ const STATEMENTS = [
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      task_id INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
      done INTEGER NOT NULL,
-     minutes INTEGER NOT NULL,
+     key INTEGER NOT NULL,
      ${COLUMNS_OF_CHANGES}
    ) STRICT`,
   'CREATE INDEX steps_of_task ON steps (task_id)',

@@ -39,7 +39,8 @@ export async function onTerminal(
   script.stdout.setEncoding('utf8').on('data', (more) => {
     text += more;
   });
-  const url = () => /listening on (\S+)\r\n/.exec(text)?.[1];
+  // The ready line may go elsewhere; the first steps have the address too.
+  const url = () => /(http:\S+?)(?:\/docs)?\r\n/.exec(text)?.[1];
   await until(() => url() !== undefined);
   await request(url() ?? '', 'POST', '/notes', { json: NOTE });
   const children = readFileSync(`/proc/${script.pid}/task/${script.pid}/children`, 'utf8');

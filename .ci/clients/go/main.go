@@ -22,14 +22,25 @@ func main() {
 	check(list.JSON200.Items[0].Id == large, list.JSON200)
 
 	input := notes.NoteInput{Title: "from Go", Body: "body"}
-	created, err := client.CreateNoteWithResponse(ctx, input)
+	created, err := client.CreateNoteWithResponse(ctx, &notes.CreateNoteParams{}, input)
 	check(err == nil && created.JSON201 != nil, err, created)
 	check(created.JSON201.Id > large && created.JSON201.Title == input.Title, created.JSON201)
 
-	read, err := client.GetNoteWithResponse(ctx, created.JSON201.Id)
+	read, err := client.GetNoteWithResponse(ctx, created.JSON201.Id, &notes.GetNoteParams{})
 	check(err == nil && read.JSON200 != nil && *read.JSON200 == *created.JSON201, err, read)
 
-	missing, err := client.GetNoteWithResponse(ctx, 42)
+	tag, title := read.HTTPResponse.Header.Get("etag"), "changed from Go"
+	patch := func() *notes.PatchNoteResponse {
+		params, change := &notes.PatchNoteParams{IfMatch: &tag}, notes.NotePatch{Title: &title}
+		patched, err := client.PatchNoteWithResponse(ctx, created.JSON201.Id, params, change)
+		check(err == nil, err)
+		return patched
+	}
+	patched := patch()
+	check(patched.JSON200 != nil && patched.JSON200.Title == title, patched)
+	check(patch().ApplicationproblemJSON412 != nil)
+
+	missing, err := client.GetNoteWithResponse(ctx, 42, &notes.GetNoteParams{})
 	check(err == nil && missing.ApplicationproblemJSON404 != nil, err, missing)
 	check(missing.ApplicationproblemJSON404.Status == 404, missing)
 
@@ -37,7 +48,7 @@ func main() {
 		request.Header.Set("expect", "a miracle")
 		return nil
 	}
-	other, err := client.GetNoteWithResponse(ctx, large, expect)
+	other, err := client.GetNoteWithResponse(ctx, large, &notes.GetNoteParams{}, expect)
 	check(err == nil && other.ApplicationproblemJSONDefault != nil, err, other)
 	check(other.ApplicationproblemJSONDefault.Status == 417, other)
 }

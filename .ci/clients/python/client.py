@@ -2,7 +2,7 @@
 
 import sys
 
-from notes_client import ApiClient, Configuration, NoteInput, NotesApi
+from notes_client import ApiClient, Configuration, NoteInput, NotePatch, NotesApi
 from notes_client.exceptions import ApiException, NotFoundException
 
 LARGE = 5_000_000_000
@@ -15,6 +15,15 @@ assert (spaced.id, spaced.title, spaced.body) == (LARGE, " starts with a space",
 created = notes.create_note(NoteInput(title=" from Python", body="\tbody"))
 assert created.id > LARGE and created.title == " from Python", created
 assert notes.get_note(created.id) == created
+
+tag = notes.get_note_with_http_info(created.id).headers["etag"]
+patched = notes.patch_note(created.id, NotePatch(title="changed from Python"), if_match=tag)
+assert (patched.title, patched.body) == ("changed from Python", "\tbody"), patched
+try:
+    notes.patch_note(created.id, NotePatch(body="b"), if_match=tag)
+    raise SystemExit("the tag is an old one")
+except ApiException as error:
+    assert error.status == 412 and error.data.type.endswith("/problems/precondition-failed"), error
 
 try:
     notes.get_note(42)

@@ -6,6 +6,7 @@ type Page = paths['/notes']['get']['responses'][200]['content']['application/jso
 type GetNote = operations['getNote']['responses'];
 type NotFound = GetNote[404]['content']['application/problem+json'];
 type OtherProblem = GetNote['default']['content']['application/problem+json'];
+type PatchHeaders = operations['patchNote']['parameters']['header'];
 type NoteInput = operations['createNote']['requestBody']['content']['application/json'];
 
 export async function titles(url: string): Promise<string[]> {
@@ -15,6 +16,11 @@ export async function titles(url: string): Promise<string[]> {
 
 export function copy({ title, body }: Note): NoteInput {
   return { title, body };
+}
+
+/** The types say which headers a change may have. */
+export function condition(tag: string): NonNullable<PatchHeaders> {
+  return { 'if-match': tag };
 }
 
 export function explain(problem: NotFound | OtherProblem): string {

@@ -1,6 +1,8 @@
 // A plugin for Swagger UI: a layout that begins with the operations, responses whose problems are
 // collapsed, and names and roles for screen readers and keyboards.
 
+const LINES = 'application/x-ndjson';
+
 /** The plugin. Swagger UI calls it with its system, which contains its React. */
 export function adjustments({ React }) {
   const { createElement, Fragment, useEffect, useRef } = React;
@@ -127,17 +129,15 @@ export function adjustments({ React }) {
       const isProblem = (response) => problemsOf(response).length > 0;
       const items = new Map();
       for (const response of props.responses.filter(isProblem).values()) {
-        const problems = problemsOf(response).map(({ value }) => value);
-        const isOneType = new Set(problems.map(({ type }) => type)).size === 1;
-        for (const { type, status, title } of problems) {
+        for (const { value, description = response.get('description') } of problemsOf(response)) {
+          const { type, status, title } = value;
           const slug = type.slice(type.lastIndexOf('/') + 1);
           if (items.has(slug)) continue;
           const item = createElement(
             'li',
             { key: slug },
             createElement('a', { href: `problems/${slug}` }, `${status} ${title}`),
-            // The description of several types would not fit one of them.
-            isOneType && createElement(Markdown, { source: response.get('description') }),
+            createElement(Markdown, { source: description }),
           );
           items.set(slug, item);
         }
@@ -217,7 +217,21 @@ export function adjustments({ React }) {
     );
   };
 
+  /** Shows examples of lines as lines; Swagger UI would show an array. */
+  function writeLines() {
+    const { jsonSchema202012 } = this.fn;
+    const { getJsonSampleSchema } = jsonSchema202012;
+    jsonSchema202012.getJsonSampleSchema = (schema, config, type, example) => {
+      const sample = getJsonSampleSchema(schema, config, type, example);
+      if (type !== LINES) return sample;
+      return JSON.parse(sample)
+        .map((each) => JSON.stringify(each))
+        .join('\n');
+    };
+  }
+
   return {
+    afterLoad: writeLines,
     components: { OperationsLayout },
     fn: { opsFilter },
     wrapComponents: {
@@ -225,6 +239,12 @@ export function adjustments({ React }) {
       responses: withProblemsFolded,
       contentType: withoutChoiceOfOne,
       ExamplesSelect: labelled,
+      // Swagger UI would take lines of JSON for one faulty JSON text.
+      responseBody: (ResponseBody) => (props) =>
+        createElement(ResponseBody, {
+          ...props,
+          contentType: props.contentType?.replace(LINES, 'text/plain'),
+        }),
       authorizationPopup: asDialog,
       CloseIcon: (CloseIcon) => (props) =>
         createElement(

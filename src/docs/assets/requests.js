@@ -9,7 +9,7 @@ export function requests({ React }) {
   const host = document.querySelector('#swagger-ui');
 
   /** Swagger UI disables Execute while a request is running, which would drop the focus. */
-  const withStatus = (Execute) => (props) => {
+  const withStatus = (Execute, system) => (props) => {
     const element = useRef(null);
     const wasRunning = useRef(false);
     useEffect(() => {
@@ -21,9 +21,13 @@ export function requests({ React }) {
       'div',
       { className: 'execution', ref: element, onClickCapture: ignoreWhileRunning },
       createElement(Execute, { ...props, disabled: false }),
-      createElement('p', { className: 'execution-status', role: 'status' }, statusOf(props)),
+      createElement(system.getComponent('ExecutionStatus', true), props),
     );
   };
+
+  /** Follows the state itself: Swagger UI does not rerender Execute when it refuses a body. */
+  const ExecutionStatus = (props) =>
+    createElement('p', { className: 'execution-status', role: 'status' }, statusOf(props));
 
   /** The button disappears when it is pressed, and would take the focus with it. */
   const returningFocus = (Clear) => (props) =>
@@ -32,13 +36,6 @@ export function requests({ React }) {
       { className: 'execution', onClick: ({ target }) => executeButtonOf(target).focus() },
       createElement(Clear, props),
     );
-
-  /** A redirect that was followed has a status that the operation does not declare. */
-  const withoutRedirect = (LiveResponse) => (props) =>
-    createElement(LiveResponse, {
-      ...props,
-      response: isRedirected(props) ? props.response.set('notDocumented', false) : props.response,
-    });
 
   function Samples(props) {
     const [chosen, choose] = useState(SAMPLES[0]);
@@ -74,11 +71,10 @@ export function requests({ React }) {
   }
 
   return {
-    components: { Samples },
+    components: { ExecutionStatus, Samples },
     wrapComponents: {
       execute: withStatus,
       clear: returningFocus,
-      liveResponse: withoutRedirect,
       // The samples have this command too.
       curl: () => () => null,
     },
@@ -111,7 +107,7 @@ function statusOf({ path, method, disabled, specSelectors, oas3Selectors }) {
   if (disabled) return 'Sending the request.';
   const errors = specSelectors.validationErrors([path, method]);
   if (errors.length > 0) return `Not sent. ${errors.join('. ')}`;
-  if (oas3Selectors.requestBodyErrors(path, method)?.get('missingBodyValue'))
+  if (oas3Selectors.requestBodyErrors(path, method)?.size > 0)
     return 'Not sent. The request body is empty.';
   const response = specSelectors.responseFor(path, method);
   if (!response) return '';
@@ -133,10 +129,12 @@ function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) 
   const spec = specSelectors.specJson();
   let target = path;
   const query = new URLSearchParams();
+  const headers = {};
   for (const [id, value] of specSelectors.parameterValues([path, method])) {
     const [place, name] = id.split('.');
     if ((value ?? '') === '') continue;
     if (place === 'query') query.set(name, value);
+    else if (place === 'header') headers[name] = value;
     else target = target.replace(`{${name}}`, () => encodeURIComponent(value));
   }
   const search = query.size > 0 ? `?${query}` : '';
@@ -147,7 +145,8 @@ function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) 
     url: `${spec.getIn(['servers', 0, 'url'])}${target}${search}`.replaceAll("'", '%27'),
     headers: {
       ...(requiresKey && !isOpen && { authorization: 'Bearer KEY' }),
-      ...(body && { 'content-type': 'application/json' }),
+      ...(body && { 'content-type': oas3Selectors.requestContentType(path, method) }),
+      ...headers,
     },
     body,
   };

@@ -24,8 +24,9 @@ export function parseCluster(text: string): ParsedCluster | undefined {
   const [, secure = '', hosts = '', query] = ADDRESS.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
   const level = LEVELS.find((each) => each === (parameters.get('level') ?? 'linearizable'));
-  const hasOnlyKnown = [...parameters.keys()].every((name) => name === 'level' || name === 'user');
-  if (!level || !hasOnlyKnown) return undefined;
+  const given = [...parameters.keys()];
+  const areKnown = given.every((name) => name === 'level' || name === 'user');
+  if (!level || !areKnown || new Set(given).size < given.length) return undefined;
   const names = hosts.split(',');
   const nodes = names
     .map((host) => originOf(`http${secure}://${host}`, host))

@@ -1,6 +1,6 @@
 // Opens existing database files for the commands, shared with a service or exclusively.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { DatabaseUnusable } from '../database.ts';
@@ -55,7 +55,7 @@ function openUnlocked(path: string): Promise<Connection> {
   return openToInspect(path, true, createChangeCheck(path));
 }
 
-/** Whether there is a file at `path` that this user may not write. */
+/** Whether there is a file or folder at `path` that this user may not write. */
 function isProtected(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -79,10 +79,14 @@ function createChangeCheck(path: string): () => void {
 }
 
 /**
- * Opens a file of this program so that nobody else can use it until it is closed. Rejects with
- * {@link DatabaseUnusable} if somebody uses it, and as {@link openToInspect} does.
+ * Opens a file of this program to read it, so that nobody else can use it until it is closed. A user
+ * who may not write the file or its folder cannot lock it, and reads it as {@link openShared} does.
+ * Rejects with {@link DatabaseUnusable} if somebody uses it, and as {@link openToInspect} does.
  */
 export function openAlone(path: string): Promise<Connection> {
+  const [log] = companionsOf(path);
+  const isLockable = ![path, dirname(log)].some(isProtected);
+  if (!isLockable && existsSync(path) && isAtRest(path)) return openUnlocked(path);
   const pragmas = `${KEEP_LOCKS}; ${CACHE_PRAGMA}; ${TAKE_WRITE_LOCK}`;
   return openExisting(path, path, sqlite3.OPEN_READWRITE, pragmas);
 }

@@ -10,7 +10,7 @@ export function unusable(path: string, error: unknown): DatabaseUnusable {
   });
 }
 
-/** Returns SQLite's result code of an error or its cause, or an empty text. */
+/** Returns the code of an error's cause or else of the error; an empty text if it has none. */
 export function codeOf(error: unknown): string {
   return (((error as Error).cause ?? error) as { code?: string }).code ?? '';
 }

@@ -175,6 +175,9 @@ test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => 
   const ending = await stop(command);
   assert.equal(ending.status, 0);
   assert.doesNotMatch(ending.stderr, /secret/);
+  const failure = ending.stderr.split('\n').find((line) => line.includes('the old keys stay'));
+  const { reason, error } = JSON.parse(failure ?? '');
+  assert.deepEqual([reason, error], [`${file} contains no key`, undefined]);
 });
 
 test('keys: without a file SIGHUP ends the process', async (t) => {
@@ -208,4 +211,25 @@ test('keys: a service that others reach needs one and limits rates', async (t) =
     [200, '"default";q=600;w=60'],
   );
   assert.equal((await request(url, 'GET', '/health')).status, 200);
+});
+
+test('keys: the log says how many are valid', async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'keys'), 'secret-one\nsecret-two\n');
+  const env = { NOTES_API_KEYS: 'secret-one,secret-six' };
+  for (const [args, keys] of [
+    [[], 2],
+    [['--processes', '2'], 2],
+    [['--api-keys-file', 'keys'], 3],
+  ] as const) {
+    const command = startCommand(t, ['--port', '0', ...args], { folder, env });
+    const url = await command.ready();
+    await command.says('"listening"');
+    const { stderr } = await stop(command);
+    const lines = stderr.split('\n').filter((line) => line.includes('"listening"'));
+    assert.equal(lines.length, 1);
+    const { address, keys: found } = JSON.parse(lines[0] ?? '');
+    assert.deepEqual([address, found], [url, keys]);
+    assert.doesNotMatch(stderr, /secret/);
+  }
 });

@@ -127,7 +127,7 @@ test('cors: an allowed origin reads every answer and writes', async (t) => {
     assert.equal(answer.headers['access-control-allow-origin'], SITE);
     assert.match(
       String(answer.headers['access-control-expose-headers']),
-      /^accept, allow, etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id$/,
+      /^accept, accept-patch, allow, etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id$/,
     );
     assert.match(String(answer.headers.vary), /\borigin\b/);
     assert.equal(answer.headers['access-control-allow-credentials'], undefined);
@@ -159,10 +159,11 @@ test('cors: a preflight needs no key and uses up no quota', async (t) => {
     );
     assert.equal(status, 204);
     assert.equal(headers['access-control-allow-origin'], SITE);
-    assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, DELETE');
+    assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, PATCH, DELETE');
     assert.equal(
       headers['access-control-allow-headers'],
-      'authorization, content-type, traceparent, tracestate, x-api-key, x-request-id',
+      'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, ' +
+        'traceparent, tracestate, x-api-key, x-request-id',
     );
     assert.match(headers['access-control-max-age'] ?? '', /^[1-9]\d+$/);
     assert.equal(headers.vary, 'origin');

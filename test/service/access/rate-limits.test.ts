@@ -69,6 +69,51 @@ test('rate limits: a refused write changes nothing', async (t) => {
   assert.equal((await again.request('GET', '/notes')).json.total, 2);
 });
 
+const bulk = (lines: number) => ({
+  body: `${JSON.stringify(NOTE)}\n`.repeat(lines),
+  headers: { 'content-type': 'application/x-ndjson' },
+});
+
+test('rate limits: a bulk request counts once more for every 50 lines', async (t) => {
+  const service = await startService(t, { rateLimit: 20 });
+  let left = 20;
+  for (const [lines, cost] of [
+    [1, 1],
+    [49, 1],
+    [50, 2],
+    [99, 2],
+    [100, 3],
+  ] as const) {
+    const { status, headers } = await service.request('POST', '/notes', bulk(lines));
+    left -= cost;
+    assert.equal(status, 201);
+    assert.match(String(headers.ratelimit), new RegExp(`^"default";r=${left};t=\\d+$`));
+    assert.equal(headers['ratelimit-policy'], '"default";q=20;w=60');
+  }
+  // A body that violates the contract counts once.
+  const wrong = await service.request('POST', '/notes', { ...bulk(500), body: '{}\n'.repeat(500) });
+  assert.equal(wrong.status, 422);
+  assert.match(String(wrong.headers.ratelimit), /^"default";r=10;/);
+  // One of the 11 that it takes is missing.
+  const refused = await service.request('POST', '/notes', bulk(500));
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers['ratelimit-policy'], '"default";q=20;w=60');
+  assert.match(String(refused.headers.ratelimit), /^"default";r=9;t=\d+$/);
+  const wait = Number(refused.headers['retry-after']);
+  assert.ok(wait >= 4 && wait <= 6, `${wait} s for 2 of 20 requests a minute`);
+  assert.equal((await service.request('GET', '/notes')).json.total, 299);
+});
+
+test('rate limits: a limit below its charge lets a bulk request take the whole quota', async (t) => {
+  for (const rateLimit of [1, 5, 11]) {
+    const service = await startService(t, { rateLimit });
+    const { status, headers } = await service.request('POST', '/notes', bulk(500));
+    assert.equal(status, 201);
+    assert.match(String(headers.ratelimit), /^"default";r=0;/);
+    assertLimited(await service.request('GET', '/notes'), rateLimit);
+  }
+});
+
 test('rate limits: each key has its own quota, from any address', async (t) => {
   const service = await startService(t, {
     rateLimit: 3,

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// A small client with the fetch of Node 18 or later, or of a browser. Copy what you need. It uses
+// A small client with the fetch of Node 20 or later, or of a browser. Copy what you need. It uses
 // the service at NOTES_URL, with the key in NOTES_KEY if there is one.
 const url = process.env.NOTES_URL ?? 'http://127.0.0.1:3000';
 const key = process.env.NOTES_KEY;
 const ATTEMPTS = 6;
+const LINES = 'application/x-ndjson';
 
 /**
  * An error that the service reports. `slug` is the last segment of its type; programs distinguish
@@ -22,37 +23,54 @@ class Problem extends Error {
   }
 }
 
-/** Resolves with the JSON of an answer; undefined if it has none. */
+/** Resolves with the JSON of an answer, a list if it has lines of JSON; undefined if it has none. */
 async function jsonOf(answer) {
   const text = await answer.text();
   try {
-    return JSON.parse(text);
+    const isLines = answer.headers.get('content-type') === LINES;
+    return isLines ? text.trim().split('\n').map(JSON.parse) : JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
+/** Returns what `fetch` sends: a record as JSON, a list of records as lines of JSON. */
+function requestOf(method, record, headers) {
+  const isList = Array.isArray(record);
+  return {
+    method,
+    headers: {
+      ...headers,
+      ...(key && { authorization: `Bearer ${key}` }),
+      ...(record && { 'content-type': isList ? LINES : 'application/json' }),
+      // With a key of its own, a POST can be repeated: the service creates nothing twice.
+      ...(method === 'POST' && { 'idempotency-key': crypto.randomUUID() }),
+    },
+    body: isList ? record.map((each) => JSON.stringify(each)).join('\n') : JSON.stringify(record),
+  };
+}
+
 /**
- * Sends a request and resolves with the record of the answer, if it has one. Rejects with a
- * Problem.
+ * Sends a request and resolves with the record of the answer, if it has one, and with its entity
+ * tag. Rejects with a Problem.
  */
-async function call(method, path, record) {
-  const headers = {};
-  if (key) headers.authorization = `Bearer ${key}`;
-  if (record) headers['content-type'] = 'application/json';
+async function call(method, path, sent, headers) {
+  const request = requestOf(method, sent, headers);
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await fetch(`${url}${path}`, {
-      method,
-      headers,
-      body: record && JSON.stringify(record),
-    });
-    if (answer.status === 204) return undefined;
-    const said = await jsonOf(answer);
-    if (answer.ok && said !== undefined) return said;
-    // After a 429 or 503, the service says how many seconds to wait; a proxy may send a date.
-    const later = answer.status === 429 || answer.status === 503;
-    if (!later || attempt === ATTEMPTS) throw new Problem(answer.status, said);
-    const seconds = Number(answer.headers.get('retry-after')) || 1;
+    let seconds = 1;
+    try {
+      const answer = await fetch(`${url}${path}`, request);
+      const record = await jsonOf(answer);
+      const isComplete = record !== undefined || answer.status === 204;
+      if (answer.ok && isComplete) return { record, tag: answer.headers.get('etag') };
+      // After a 429 or 503, the service says how many seconds to wait; a proxy may send a date.
+      const later = answer.status === 429 || answer.status === 503;
+      if (!later || attempt === ATTEMPTS) throw new Problem(answer.status, record);
+      seconds = Number(answer.headers.get('retry-after')) || 1;
+    } catch (error) {
+      // The connection broke. Whether the request was performed is unknown, so it is repeated.
+      if (error instanceof Problem || attempt === ATTEMPTS) throw error;
+    }
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
   }
 }
@@ -60,7 +78,7 @@ async function call(method, path, record) {
 /** Yields all records of a list, page by page. */
 async function* all(path, limit = 2) {
   for (let offset = 0, total = 1; offset < total; offset += limit) {
-    const page = await call('GET', `${path}?limit=${limit}&offset=${offset}`);
+    const { record: page } = await call('GET', `${path}?limit=${limit}&offset=${offset}`);
     yield* page.items;
     total = page.total;
   }
@@ -76,19 +94,22 @@ async function problemOf(promise) {
 
 async function main() {
   const text = 'Milk 🥛\nBread "and butter"\nC:\\apples';
-  const made = [];
-  for (const title of ['Shopping list 🛒', 'Second', 'Third', 'Fourth', 'Fifth']) {
-    made.push(await call('POST', '/notes', { title, body: text }));
-  }
-  const [first, second] = made;
-  const read = await call('GET', `/notes/${first.id}`);
+  const { record: first } = await call('POST', '/notes', { title: 'Shopping list 🛒', body: text });
+  // Create several at once: all of them or none.
+  const lines = ['Second', 'Third', 'Fourth', 'Fifth'].map((title) => ({ title, body: text }));
+  const [second] = (await call('POST', '/notes', lines)).record;
+  const { record: read, tag } = await call('GET', `/notes/${first.id}`);
   if (read.body !== text) throw new Error('the text came back changed');
 
-  // Send the whole record back: the service ignores members that it does not know, such as the id.
+  // Send the whole record back, unless somebody else has changed it since. The service ignores
+  // members that it does not know, such as the id.
   read.title = `${read.title} ✅`;
-  await call('PUT', `/notes/${first.id}`, read);
+  const isUnchanged = { 'if-match': tag };
+  await call('PUT', `/notes/${first.id}`, read, isUnchanged);
+  const late = await problemOf(call('PUT', `/notes/${first.id}`, read, isUnchanged));
+  if (late.slug !== 'precondition-failed') throw late;
 
-  const tag = await call('POST', '/tags', { name: 'errands' });
+  const { record: errands } = await call('POST', '/tags', { name: 'errands' });
   await call('POST', `/notes/${first.id}/comments`, { body: 'Oat milk,\nplease 🙏' });
   await call('DELETE', `/notes/${second.id}`);
 
@@ -100,7 +121,7 @@ async function main() {
 
   const titles = [];
   for await (const note of all('/notes')) titles.push(note.title);
-  console.log(`${titles.length} notes: ${titles.join(', ')}; tag ${tag.name}`);
+  console.log(`${titles.length} notes: ${titles.join(', ')}; tag ${errands.name}`);
 }
 
 try {

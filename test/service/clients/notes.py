@@ -9,10 +9,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 URL = os.environ.get("NOTES_URL", "http://127.0.0.1:3000")
 KEY = os.environ.get("NOTES_KEY")
 ATTEMPTS = 6
+LINES = "application/x-ndjson"
 
 
 class Problem(Exception):
@@ -29,52 +31,73 @@ class Problem(Exception):
 
 
 def json_of(answer):
-    """Returns the JSON of an answer, or None if it has none."""
+    """Returns the JSON of an answer, a list if it has lines of JSON, or None if it has none."""
     try:
+        if answer.headers["content-type"] == LINES:
+            return [json.loads(line) for line in answer]
         return json.load(answer)
     except ValueError:
         return None
 
 
-def call(method, path, record=None):
-    """Sends a request and returns the record of the answer, or None if it has none. Raises Problem."""
-    headers = {}
+def request_of(method, path, record, tag):
+    """Returns a request: a record is sent as JSON, a list of records as lines of JSON."""
+    headers, body = {}, None
     if KEY:
         headers["authorization"] = f"Bearer {KEY}"
-    if record is not None:
+    if tag is not None:
+        headers["if-match"] = tag
+    if method == "POST":
+        # With a key of its own, a POST can be repeated: the service creates nothing twice.
+        headers["idempotency-key"] = str(uuid.uuid4())
+    if isinstance(record, list):
+        headers["content-type"] = LINES
+        body = "\n".join(map(json.dumps, record)).encode()
+    elif record is not None:
         headers["content-type"] = "application/json"
-    body = None if record is None else json.dumps(record).encode()
+        body = json.dumps(record).encode()
+    return urllib.request.Request(URL + path, body, headers, method=method)
+
+
+def call(method, path, record=None, tag=None):
+    """Sends a request, and returns the record of the answer (None if it has none) and its entity tag.
+
+    If there is a `tag`, only the record that has it is changed. Raises Problem.
+    """
+    request = request_of(method, path, record, tag)
     for attempt in range(1, ATTEMPTS + 1):
-        request = urllib.request.Request(URL + path, body, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                if answer.status == 204:
-                    return None
                 said = json_of(answer)
-                if said is None:
+                if said is None and answer.status != 204:
                     raise Problem(answer.status, said)
-                return said
+                return said, answer.headers["etag"]
         except urllib.error.HTTPError as error:
             # After a 429 or 503, the service says how many seconds to wait. A proxy may send a date instead.
             if error.code not in (429, 503) or attempt == ATTEMPTS:
                 raise Problem(error.code, json_of(error)) from None
             seconds = error.headers.get("retry-after", "")
             time.sleep(int(seconds) if seconds.isdecimal() else 1)
+        except OSError:
+            # The connection broke. Whether the request was performed is unknown, so it is repeated.
+            if attempt == ATTEMPTS:
+                raise
+            time.sleep(1)
 
 
 def everything(path, limit=2):
     """Yields all records of a list, page by page."""
     offset, total = 0, 1
     while offset < total:
-        page = call("GET", f"{path}?limit={limit}&offset={offset}")
+        page, _ = call("GET", f"{path}?limit={limit}&offset={offset}")
         yield from page["items"]
         offset, total = offset + limit, page["total"]
 
 
-def problem_of(method, path, record=None):
+def problem_of(method, path, record=None, tag=None):
     """Sends a request that must fail, and returns its problem."""
     try:
-        call(method, path, record)
+        call(method, path, record, tag)
     except Problem as problem:
         return problem
     raise AssertionError("there should have been a problem")
@@ -82,16 +105,20 @@ def problem_of(method, path, record=None):
 
 def main():
     text = 'Milk 🥛\nBread "and butter"\nC:\\apples'
-    titles = ["Shopping list 🛒", "Second", "Third", "Fourth", "Fifth"]
-    first, second, *_ = [call("POST", "/notes", {"title": title, "body": text}) for title in titles]
-    read = call("GET", f"/notes/{first['id']}")
+    first, _ = call("POST", "/notes", {"title": "Shopping list 🛒", "body": text})
+    # Create several at once: all of them or none.
+    titles = ["Second", "Third", "Fourth", "Fifth"]
+    (second, *_), _ = call("POST", "/notes", [{"title": title, "body": text} for title in titles])
+    read, tag = call("GET", f"/notes/{first['id']}")
     assert read["body"] == text, "the text came back changed"
 
-    # Send the whole record back: the service ignores members that it does not know, such as the id.
+    # Send the whole record back, unless somebody else has changed it since. The service ignores members that it does not
+    # know, such as the id.
     read["title"] += " ✅"
-    call("PUT", f"/notes/{first['id']}", read)
+    call("PUT", f"/notes/{first['id']}", read, tag)
+    assert problem_of("PUT", f"/notes/{first['id']}", read, tag).slug == "precondition-failed"
 
-    tag = call("POST", "/tags", {"name": "errands"})
+    errands, _ = call("POST", "/tags", {"name": "errands"})
     call("POST", f"/notes/{first['id']}/comments", {"body": "Oat milk,\nplease 🙏"})
     call("DELETE", f"/notes/{second['id']}")
 
@@ -102,7 +129,7 @@ def main():
         print(f"refused: {error['field']} {error['detail']}")
 
     titles = [note["title"] for note in everything("/notes")]
-    print(f"{len(titles)} notes: {', '.join(titles)}; tag {tag['name']}")
+    print(f"{len(titles)} notes: {', '.join(titles)}; tag {errands['name']}")
 
 
 if __name__ == "__main__":

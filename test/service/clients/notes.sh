@@ -1,5 +1,5 @@
 #!/bin/sh
-# A small client in the shell, with curl 7.66 or later. Copy what you need. It uses the service at NOTES_URL, with the
+# A small client in the shell, with curl 7.71 or later. Copy what you need. It uses the service at NOTES_URL, with the
 # key in NOTES_KEY if there is one.
 set -eu
 url=${NOTES_URL:-http://127.0.0.1:3000}
@@ -7,22 +7,32 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # The headers are in a file, because other users can see command lines.
-printf 'content-type: application/json\n' >"$work/headers"
-if [ -n "${NOTES_KEY:-}" ]; then printf 'authorization: Bearer %s\n' "$NOTES_KEY" >>"$work/headers"; fi
+: >"$work/headers"
+if [ -n "${NOTES_KEY:-}" ]; then printf 'authorization: Bearer %s\n' "$NOTES_KEY" >"$work/headers"; fi
 
-# call METHOD PATH [JSON]: prints the body of the answer and writes its status to the file `status`. After a 429 or 503,
-# curl retries when `retry-after` allows it.
+# The type of the bodies, and the entity tag that a record must have to be changed. curl omits a header without a value.
+type=application/json
+tag=
+
+# call METHOD PATH [BODY]: prints the body of the answer, and writes its status to the file `status` and its entity tag to
+# the file `tag`. After a 429 or 503, curl retries when `retry-after` allows it; it also retries if the connection breaks.
+# The key makes the service create nothing twice.
 call() {
   if [ $# = 3 ]; then printf '%s' "$3" >"$work/body"; set -- "$1" "$2" --data-binary "@$work/body"; fi
   method=$1 path=$2
   shift 2
-  curl --silent --show-error --retry 5 --header "@$work/headers" --request "$method" "$@" \
-    --output "$work/answer" --write-out '%{http_code}' "$url$path" >"$work/status"
+  curl --silent --show-error --retry 5 --retry-all-errors --header "@$work/headers" --request "$method" "$@" \
+    --header "content-type: $type" --header "if-match: $tag" --etag-save "$work/tag" \
+    --header "idempotency-key: $(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" \
+    --output "$work/answer" --write-out '%{http_code}' "$url$path" >"$work/status" 2>"$work/errors" || {
+    tail -n 1 "$work/errors" >&2
+    exit 1
+  }
   cat "$work/answer"
   echo
 }
 
-# expect STATUS METHOD PATH [JSON]: does the same, and ends the script if the answer has another status.
+# expect STATUS METHOD PATH [BODY]: does the same, and ends the script if the answer has another status.
 expect() {
   wanted=$1
   shift
@@ -54,13 +64,21 @@ note() { printf '{"title":%s,"body":%s}' "$(json "$1")" "$(json "$text")"; }
 
 expect 201 POST /notes "$(note 'Shopping list 🛒')" >"$work/made"
 first=$(id_of <"$work/made")
-expect 201 POST /notes "$(note Second)" >"$work/made"
-second=$(id_of <"$work/made")
-for title in Third Fourth Fifth; do expect 201 POST /notes "$(note "$title")" >/dev/null; done
+# Create several at once, each in its own line: all of them or none.
+type=application/x-ndjson
+expect 201 POST /notes "$(for title in Second Third Fourth Fifth; do note "$title"; echo; done)" >"$work/made"
+second=$(id_of <"$work/made" | head -n 1)
+type=application/json
 
-# Send the whole record back: the service ignores members that it does not know, such as the id.
+# Send the whole record back, unless somebody else has changed it since. The service ignores members that it does not
+# know, such as the id.
 expect 200 GET "/notes/$first" >"$work/read"
-expect 200 PUT "/notes/$first" "$(sed 's/ 🛒"/ 🛒 ✅"/' "$work/read")" >/dev/null
+sed 's/ 🛒"/ 🛒 ✅"/' "$work/read" >"$work/edited"
+tag=$(cat "$work/tag")
+expect 200 PUT "/notes/$first" "$(cat "$work/edited")" >/dev/null
+expect 412 PUT "/notes/$first" "$(cat "$work/edited")" >"$work/late"
+[ "$(slug_of <"$work/late")" = precondition-failed ]
+tag=
 
 expect 201 POST /tags '{"name":"errands"}' >/dev/null
 expect 201 POST "/notes/$first/comments" "{\"body\":$(json 'Oat milk,

@@ -10,10 +10,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
-import { writeWhole } from '../../../src/commands/whole-file.ts';
+import { publishWhole, writeWhole } from '../../../src/commands/whole-file.ts';
 import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
@@ -110,6 +111,24 @@ test('backup: two writers of one file are detected', async (t) => {
   );
 });
 
+test('backup: a complete file is not called unwritten if its folder cannot be synced', async (t) => {
+  const target = newFile(t);
+  const folder = dirname(target);
+  const moved = join(temporaryFolder(t), 'moved');
+  const files = { source: undefined, like: undefined };
+  const publishing = publishWhole(
+    target,
+    files,
+    (file) => file.writeFile('x'),
+    async (unfinished) => {
+      await rename(unfinished, target);
+      await rename(folder, moved);
+    },
+  );
+  await assert.rejects(publishing, /^DatabaseUnusable: \S+ is complete, but may be lost/);
+  assert.equal(readFileSync(join(moved, basename(target)), 'utf8'), 'x');
+});
+
 test('backup: the names of the logs of the database are refused', async (t) => {
   const file = await filledFile(t, 1);
   for (const end of ['-wal', '-shm', '-journal']) {
@@ -179,7 +198,7 @@ test('backup: private if its user may only read the database', { skip: needsFile
   assert.deepEqual(await checkFile(target), []);
 });
 
-test('backup: of a database that the user may only read, as export', async (t) => {
+test('backup: of a database that the user may only read, as export and copy', async (t) => {
   const parts = unprivileged(t);
   if (!parts) return skipLoudly(t, 'another user cannot read this tree');
   for (const [fileMode, folderMode] of [
@@ -198,6 +217,12 @@ test('backup: of a database that the user may only read, as export', async (t) =
     const target = join(open, 'backup.db');
     assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
     assert.equal(await exported(target), text);
+    const copied = await runCommand(t, ['copy', '--from', db, '--to', `${target}.copy`], parts);
+    assert.equal(copied.status, 0, copied.stderr);
+    assert.equal(await exported(`${target}.copy`), text);
+    const none = join(dirname(db), 'none.db');
+    const missing = await runCommand(t, ['copy', '--from', none, '--to', 'a.db'], parts);
+    assertRefused(missing, 1, /none\.db: there is no such file$/m);
     // Companions of another user would keep the owner out.
     assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
     chmodSync(dirname(db), 0o777);
@@ -222,7 +247,7 @@ test('backup: refuses all but sound databases of this program', async (t) => {
     { sql: 'CREATE TABLE notes_server_import (begun INTEGER) STRICT' },
   ]);
   await database.close();
-  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 40_960, 81_920));
+  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 204_800, 245_760));
   const target = newFile(t);
   for (const [db, reason] of [
     [newFile(t), /cannot open the database \S+: there is no such file$/],

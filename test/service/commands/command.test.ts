@@ -65,18 +65,41 @@ test('command: the log warns of unknown variables, without their values', async 
   assert.doesNotMatch(stderr, /secret/);
 });
 
+test('command: a warning of unknown variables precedes the message of a sub-command', async (t) => {
+  const env = { NOTES_API_KEY_FILE: 'secret', 'NOTES_\u001b': '' };
+  const warnings =
+    'notes-server: warning: unknown variable NOTES_API_KEY_FILE; did you mean NOTES_API_KEYS_FILE?\n' +
+    'notes-server: warning: unknown variable NOTES_\\x1b\n';
+  for (const [args, status] of [
+    [['export', '--db', 'none.db'], 1],
+    [['--bogus'], 2],
+  ] as const) {
+    const ending = await runCommand(t, [...args], { env });
+    assert.equal(ending.stderr.slice(0, warnings.length), warnings);
+    assertRefused(
+      { ...ending, stderr: ending.stderr.slice(warnings.length) },
+      status,
+      /none|bogus/,
+    );
+  }
+  const { stderr } = await runCommand(t, ['completion', 'bash'], { env });
+  assert.equal(stderr, '');
+});
+
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
-  for (const [flag, stdout] of Object.entries({
+  for (const [args, stdout] of Object.entries({
     '--help': helpText(),
     '-h': helpText(),
     help: helpText(),
+    'help backup': helpText('backup'),
+    'backup --help': helpText('backup'),
     '--version': `${version}\n`,
     '-V': `${version}\n`,
   })) {
     const folder = temporaryFolder(t);
-    assert.deepEqual(await runCommand(t, [flag], { folder, coverage: true }), {
+    assert.deepEqual(await runCommand(t, args.split(' '), { folder, coverage: true }), {
       status: 0,
       signal: null,
       stdout,

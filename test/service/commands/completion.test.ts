@@ -31,7 +31,8 @@ const RUN: Readonly<Record<Shell, (words: readonly string[]) => string>> = {
   // Without completions of the script, bash offers files.
   bash: (words) => `source ./script
     COMP_WORDS=(notes-server ${words.join(' ')}) COMP_CWORD=${words.length}
-    _notes_server
+    [[ $(complete -p notes-server) =~ ^'complete -o default -F '(.*)' notes-server'$ ]]
+    "\${BASH_REMATCH[1]}"
     if ((\${#COMPREPLY[@]})); then printf '%s\\n' "\${COMPREPLY[@]}"; else compgen -f ${words.at(-1)}; fi`,
   // zsh completes only on a terminal: it prints the line that a tab makes.
   zsh: (words) => `zmodload zsh/zpty

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { headLine } from '../../../src/commands/export-format.ts';
 import { typeOf } from '../../../src/resources/resource.ts';
-import { RESOURCES } from '../../../src/resources/resources.ts';
+import { RELATIONS } from '../../../src/resources/resources.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { NO_RECORDS, newFile, openDatabase, openPath } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
@@ -28,11 +28,14 @@ const TABLES = Object.keys(NO_RECORDS).join(', ');
 const NOTE = { title: 'a', body: 'b' };
 const HEAD = headLine({
   counts: { ...NO_RECORDS, notes: 2, comments: 1 },
-  lastIds: { notes: 9 },
+  lastIds: { changes: 40, notes: 9 },
 });
 const NOTES =
-  '{"type":"note","id":1,"title":"a","body":"b"}\n{"type":"note","id":3,"title":"c","body":"d"}\n';
-const COMMENT = '{"type":"comment","id":2,"note_id":3,"body":"e"}\n';
+  '{"type":"note","id":1,"title":"a","body":"b","number":31,"created_at":null,"updated_at":null}\n' +
+  '{"type":"note","id":3,"title":"c","body":"d","number":29,' +
+  '"created_at":"2026-01-31T12:00:00.000Z","updated_at":"2026-02-28T23:59:59.999Z"}\n';
+const COMMENT =
+  '{"type":"comment","id":2,"note_id":3,"body":"e","number":30,"created_at":null,"updated_at":null}\n';
 const END = '{"type":"end","records":3}\n';
 const WHOLE = HEAD + NOTES + COMMENT + END;
 
@@ -77,8 +80,8 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'an empty input': ['', /it is empty$/],
   'another file': ['{"a":1}\n', /line 1: it is not an export of notes-server$/],
   'a newer version': [
-    WHOLE.replace('"version":1', '"version":2'),
-    /line 1: its version is 2; this program reads version 1$/,
+    WHOLE.replace('"version":2', '"version":3'),
+    /line 1: its version is 3; this program reads the versions 1 and 2$/,
   ],
   'wrong counts': [
     WHOLE.replace('"notes":2', '"notes":-2'),
@@ -101,7 +104,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'an unknown type': [
     `${HEAD}{"type":"user"}\n`,
-    new RegExp(`line 2: its type must be ${RESOURCES.map(typeOf).join(', ')} or end$`),
+    new RegExp(`line 2: its type must be ${RELATIONS.map(typeOf).join(', ')} or end$`),
   ],
   'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
   'a text that is too long': [
@@ -117,6 +120,41 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'an id twice': [
     WHOLE.replace('"id":3', '"id":1'),
     /line 3: ids must increase within each type, but 1 follows 1$/,
+  ],
+  'a number of zero': [
+    WHOLE.replace('"number":31', '"number":0'),
+    /line 2: number must be a whole number from 1 to 40, as the first line states$/,
+  ],
+  'a number above the last one': [
+    WHOLE.replace('"number":30', '"number":41'),
+    /line 4: number must be a whole number from 1 to 40, as the first line states$/,
+  ],
+  'a number twice': [
+    WHOLE.replace('"number":30', '"number":31'),
+    /line 4: the number 31 occurs twice$/,
+  ],
+  'a time without milliseconds': [
+    WHOLE.replace('12:00:00.000Z', '12:00:00Z'),
+    /line 3: created_at must be null or a time like 9999-12-31T23:59:59\.999Z$/,
+  ],
+  'a time that does not exist': [
+    WHOLE.replace('02-28', '02-29'),
+    /line 3: updated_at must be null or a time like /,
+  ],
+  'a time that is a number': [
+    WHOLE.replace('"2026-02-28T23:59:59.999Z"', '0'),
+    /line 3: updated_at must be null or a time like /,
+  ],
+  'a link without its tag': [
+    WHOLE.replace(
+      END,
+      '{"type":"note_tag","note_id":3,"tag_id":2}\n{"type":"end","records":4}\n',
+    ).replace('"note_tags":0', '"note_tags":1'),
+    /line 5: tag_id refers to a tag that does not exist$/,
+  ],
+  'a link twice': [
+    HEAD + '{"type":"note_tag","note_id":3,"tag_id":2}\n'.repeat(2),
+    /line 3: ids must increase within each type, but 3,2 follows 3,2$/,
   ],
   'a comment without its note': [
     WHOLE.replace('"note_id":3', '"note_id":4'),
@@ -137,7 +175,7 @@ for (const [what, [input, reason]] of Object.entries(WRONG)) {
       String((await imported(db, WHOLE)).line),
       /^imported 3 records from the input into \S+, 0 already present$/,
     );
-    const all = HEAD.replace('"last_ids":{', '"last_ids":{"comments":2,') + NOTES + COMMENT + END;
+    const all = HEAD.replace('"changes":40', '"changes":40,"comments":2') + NOTES + COMMENT + END;
     assert.equal(await exported(db), all);
   });
 }
@@ -175,7 +213,7 @@ test('import: adds to what is there, and keeps the larger last ids', async (t) =
   assert.match(String((await imported(db, WHOLE)).line), /^imported 2 records from /);
   const output = await exported(db);
   assert.match(output, /"id":2,"title":"own"/);
-  assert.match(output, /"last_ids":\{"comments":2,"notes":9\}/);
+  assert.match(output, /"last_ids":\{"changes":42,"comments":2,"notes":9\}/);
   const { request } = await startService(t, { db });
   assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, 10);
 });
@@ -240,6 +278,101 @@ test('import: once interrupted, only the same lines finish it', async (t) => {
   assert.equal((await request('GET', '/notes')).json.total, 4);
 });
 
+test('import: times are kept, and numbers follow those of the database in their order', async (t) => {
+  const db = newFile(t);
+  const service = await startService(t, { db });
+  await service.request('POST', '/tags', { json: { name: 'own' } });
+  const [before] = String((await service.request('GET', '/tags/1')).headers.etag).split('-');
+  await service.close();
+  for (const run of ['first', 'second']) {
+    await imported(db, WHOLE);
+    const [head = '', ...lines] = (await exported(db)).split('\n').slice(0, -2);
+    assert.equal(JSON.parse(head).last_ids.changes, 41, run);
+    const found = lines.map((line) => JSON.parse(line));
+    assert.deepEqual(
+      found.map(({ type, id, number }) => [type, id, number]),
+      [
+        ['note', 1, 32],
+        ['note', 3, 30],
+        ['tag', 1, 1],
+        ['comment', 2, 31],
+      ],
+    );
+    const { created_at: createdAt, updated_at: updatedAt } = found[1];
+    assert.deepEqual(
+      [createdAt, updatedAt],
+      ['2026-01-31T12:00:00.000Z', '2026-02-28T23:59:59.999Z'],
+    );
+  }
+  await assertSound(db);
+  const { request } = await startService(t, { db });
+  const [after, number] = String((await request('GET', '/tags/1')).headers.etag).split('-');
+  assert.notEqual(after, before);
+  assert.equal(number, '1"');
+  const created = await request('POST', '/tags', { json: { name: 'next' } });
+  assert.equal(String(created.headers.etag), `${after}-42"`);
+});
+
+test('import: records without a number get those after the last one', async (t) => {
+  const db = newFile(t);
+  await imported(db, WHOLE.replace(',"number":31', '').replace(',"number":30', ''));
+  const numbers = (await exported(db)).match(/"number":\d+/g);
+  assert.deepEqual(numbers, ['"number":41', '"number":29', '"number":42']);
+  await assertSound(db);
+});
+
+test('import: once interrupted, continues with the same numbers', async (t) => {
+  const db = newFile(t);
+  await imported(db, linesOf([7]));
+  const broken = WHOLE.replace('"note_id":3,"body"', '"note_id":4,"body"');
+  await assert.rejects(
+    imported(db, broken),
+    /line 4: note_id refers to a note that does not exist/,
+  );
+  await imported(db, WHOLE);
+  const numbers = (await exported(db)).match(/"number":\d+/g);
+  assert.deepEqual(numbers, ['"number":32', '"number":30', '"number":1', '"number":31']);
+  await assertSound(db);
+});
+
+test('import: once interrupted, another record cannot take a number', async (t) => {
+  const db = await emptyFile(t);
+  const broken = WHOLE.replace('"note_id":3,"body"', '"note_id":4,"body"');
+  await assert.rejects(imported(db, broken), /line 4: note_id refers/);
+  const other = WHOLE.replace('"id":3,', '"id":4,').replace('"number":31', '"number":32');
+  await assert.rejects(
+    imported(db, other.replace('"number":29', '"number":31')),
+    /: one of its numbers already belongs to another record: import the file that was interrupted$/,
+  );
+  await imported(db, WHOLE);
+});
+
+test('import: links arrive once, beside those of the database', async (t) => {
+  const [from, db] = [await filledFile(t, 3), newFile(t)];
+  const all = await exported(from);
+  const links = all.match(/\{"type":"note_tag".*\}/g);
+  assert.deepEqual(links, [
+    '{"type":"note_tag","note_id":1,"tag_id":1}',
+    '{"type":"note_tag","note_id":1,"tag_id":2}',
+    '{"type":"note_tag","note_id":3,"tag_id":1}',
+  ]);
+  const fewer = all
+    .replace(`${links[1]}\n`, '')
+    .replace('"note_tags":3', '"note_tags":2')
+    .replace(/"records":\d+/, '"records":14');
+  assert.match(String((await imported(db, fewer)).line), /^imported 14 records /);
+  assert.match(String((await imported(db, all)).line), /^imported 1 record .* 14 already present$/);
+  assert.deepEqual((await exported(db)).match(/\{"type":"note_tag".*\}/g), links);
+  await assertSound(db);
+});
+
+test('import: numbers beyond 2 ** 52 are refused', async (t) => {
+  const db = newFile(t);
+  const largest = linesOf([1], { changes: 2 ** 52 }).replace('"version":1', '"version":2');
+  await imported(db, linesOf([7]));
+  await assert.rejects(imported(db, largest), /the numbers of its changes are too large$/);
+});
+
 test('import: a file with a wrong line adds nothing to existing data', async (t) => {
   const db = newFile(t);
   const service = await startService(t, { db });
@@ -280,7 +413,9 @@ test('import: ids up to 2 ** 52', async (t) => {
     [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/],
     [
       linesOf([], { tags: beyond }),
-      new RegExp(`line 1: last_ids must map ${TABLES} to whole numbers from 0 to ${largest}$`),
+      new RegExp(
+        `line 1: last_ids must map ${TABLES}, changes to whole numbers from 0 to ${largest}$`,
+      ),
     ],
   ] as const) {
     await assert.rejects(imported(newFile(t), lines), reason);
@@ -310,6 +445,9 @@ test('import: a failed one removes only the file that it has created', async (t)
   symlinkSync(db, link);
   await assert.rejects(imported(link, wrong), /name must not be blank/);
   assert.deepEqual([existsSync(db), lstatSync(link).isSymbolicLink()], [false, true]);
+  writeFileSync(db, '');
+  await assert.rejects(imported(link, wrong), /name must not be blank/);
+  assert.deepEqual([readdirSync(dirname(db)), readFileSync(db).length], [['notes.db'], 0]);
   const empty = await emptyFile(t);
   await assert.rejects(imported(empty, wrong), /name must not be blank/);
   assert.deepEqual(readdirSync(dirname(empty)), ['notes.db']);

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { UsageError } from '../../../src/cli/arguments.ts';
-import { parseCommand } from '../../../src/cli/command-line.ts';
+import { findCommand, parseCommand } from '../../../src/cli/command-line.ts';
 import { helpText } from '../../../src/cli/help.ts';
 import {
   isLoopback,
@@ -50,7 +50,7 @@ const SAMPLES: readonly Sample[] = [
   ],
   ['trust-proxy', 'trustProxy', false, ['1', true], ['false', false], true],
   ['processes', 'processes', 1, ['2', 2], ['64', 64]],
-  ['socket', 'socket', undefined, ['a.sock'], ['/run/a b']],
+  ['socket', 'socket', undefined, ['a.sock'], ['x'.repeat(103)]],
   ['idle-timeout', 'idleTimeoutS', 5, ['1', 1], ['3600', 3_600]],
   ['allow-anonymous', 'allowAnonymous', false, ['true', true], ['0', false], true],
   ['cors-origin', 'corsOrigins', [], ['http://a', ['http://a']], [`${TWO_ORIGINS}`, TWO_ORIGINS]],
@@ -86,7 +86,7 @@ test('options: help of everything', () => {
   assert.deepEqual(parseCommand(['help', '--help'], {}), { kind: 'help', command: 'help' });
   assert.throws(() => parseCommand(['help', 'check', 'backup'], {}), UsageError);
   const examples = [
-    ...(/\nExamples:\n((?: {2}.*\n)+)/.exec(helpText())?.[1]?.matchAll(/\S.*/g) ?? []),
+    ...(/\nExamples:\n((?: {2}.*\n)+)\nCommands /.exec(helpText())?.[1]?.matchAll(/\S.*/g) ?? []),
   ];
   assert.equal(examples.length, 3);
   for (const [line] of examples) parseCommand(line.split(' ').slice(1), {});
@@ -174,9 +174,10 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     ...['', 'http://127.0.0.1:4001', 'postgres://db', 'rqlite:', 'rqlite://', 'rqlite://host'],
     ...['rqlite://host:4001,', 'rqlite://me:secret@host:4001', 'rqlite://host:4001/db'],
     ...['rqlite://host:4001?level=strong', 'rqlite://a:1?x=y', 'rqlite://host:99999'],
+    ...['rqlite://a:1?level=weak&level=weak', 'rqlite://a:1?user=a&user=b'],
     ...['rqlite://host:4001#a', 'rqlite://ho st:4001', 'RQLITE://host:4001'],
   ],
-  socket: ['', 'x'.repeat(104)],
+  socket: ['', 'x'.repeat(104), `${'x'.repeat(93)}/a`],
   'idle-timeout': ['', '0', '3601', '1.5', '60s'],
   'body-limit': ['0', '268435457', '1MB', '1.5', '-1'],
   processes: ['', '0', '-1', '65', '1.5', 'two', 'AUTO'],
@@ -239,12 +240,24 @@ test('options: a name that is nearly right gets a suggestion', () => {
     [['exprot'], 'export'],
     [['help', 'bakup'], 'backup'],
     [['restore', 'a', '--froce'], '--force'],
+    [['completion', 'basj'], 'bash'],
+    [['--keys-file', 'x'], '--api-keys-file'],
+    [['--limit', 'x'], '--rate-limit'],
+    [['--thread'], '--max-threads'],
   ] as const) {
     const suggests = (error: unknown) =>
       error instanceof UsageError && error.message.endsWith(`; did you mean ${name}?`);
     assert.throws(() => parseCommand(args, {}), suggests, args.join(' '));
   }
-  for (const name of ['--bogus', '--', 'bogus', '-x', '--p\u00f6rt-of-call', 'x'.repeat(100_000)]) {
+  for (const name of [
+    '--bogus',
+    '--',
+    'bogus',
+    '--eys-file',
+    '-x',
+    '--p\u00f6rt-of-call',
+    'x'.repeat(100_000),
+  ]) {
     const suggestsNothing = (error: Error) => !error.message.includes('did you mean');
     assert.throws(() => parseCommand([name, 'x'], {}), suggestsNothing, name);
   }
@@ -253,6 +266,13 @@ test('options: a name that is nearly right gets a suggestion', () => {
 test('options: unknown variables are found, with a suggestion', () => {
   assert.deepEqual(unknownVariables({ NOTES_API_KEY: 'a' }), [
     'NOTES_API_KEY; did you mean NOTES_API_KEYS?',
+  ]);
+  const access = ['NOTES_API_KEY_FILE', 'NOTES_APIKEYS', 'NOTES_KEYS', 'NOTES_KEYS_FILE'];
+  assert.deepEqual(unknownVariables(Object.fromEntries(access.map((name) => [name, 'a']))), [
+    'NOTES_API_KEY_FILE; did you mean NOTES_API_KEYS_FILE?',
+    'NOTES_APIKEYS; did you mean NOTES_API_KEYS?',
+    'NOTES_KEYS; did you mean NOTES_API_KEYS?',
+    'NOTES_KEYS_FILE; did you mean NOTES_API_KEYS_FILE?',
   ]);
   const environment = { NOTES_PROT: '1', NOTES_API_KEYS: 'a', NOTES_DB: 'a', NOTES_HELP: '1' };
   assert.deepEqual(unknownVariables({ ...environment, XNOTES_PORT: '1', notes_port: '1' }), [
@@ -266,6 +286,10 @@ test('options: a socket takes the place of host and port, and counts as loopback
   assert.deepEqual([socket, rateLimit], ['a', undefined]);
   for (const flag of ['--host=127.0.0.1', '--port=1'])
     assert.throws(() => options(['--socket', 'a', flag]), /--socket replaces --host and --port/);
+  // The container image sets them.
+  const image = { NOTES_HOST: '0.0.0.0', NOTES_PORT: '3000' };
+  assert.equal(options(['--socket', 'a'], image).socket, 'a');
+  assert.throws(() => options(['--host', '::1'], { NOTES_SOCKET: 'a' }), /--socket replaces/);
 });
 
 test('options: a switch is true, false, 1 or 0 in the environment', () => {
@@ -402,6 +426,9 @@ for (const kind of ['backup', 'restore', 'export', 'import']) {
   });
 }
 
+const isRow = (line: string, flag: string, meaning: string) =>
+  line.startsWith(`  --${flag} `) && line.endsWith(` ${meaning}`);
+
 /** The usage of each command, and words it refuses. */
 const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[][]]> = {
   check: [
@@ -434,7 +461,7 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
   ],
   completion: [
     'completion bash|zsh|fish',
-    /completion takes one of bash, zsh, fish$|'--db'/,
+    /completion takes one of bash, zsh, fish(?:; did you mean zsh\?)?$|'--db'/,
     ...[[], ['ksh'], ['bash', 'zsh'], ['bash', '--db', 'a']],
   ],
   copy: [
@@ -459,6 +486,11 @@ for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
     assert.throws(() => parseCommand([kind, 'a', '--version'], {}), UsageError);
     const help = helpText(kind);
     assert.ok(help.startsWith(`Usage: notes-server ${usage}`), help);
+    for (const { flag, help: meaning } of findCommand(kind).flags)
+      assert.ok(
+        help.split('\n').some((line) => isRow(line, flag, meaning)),
+        `${kind} --${flag}`,
+      );
     assert.ok(helpText().includes(`\n  ${kind} `));
     const [, example = ''] = /\nExample:\n {2}notes-server (.*)\n$/.exec(help) ?? [];
     assert.equal(parseCommand(example.replace(/ >.*/, '').split(' '), {}).kind, kind);

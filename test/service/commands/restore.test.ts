@@ -16,6 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkFile } from '../../../src/commands/check.ts';
 import { lockToReplace } from '../../../src/storage/sqlite/existing.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
 import { contentsOf, newFile, writeForeignFile } from '../../support/databases.ts';
@@ -25,6 +26,7 @@ import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
+import { beside } from '../../support/stored-data.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -57,6 +59,23 @@ test('restore: creates a missing database, and no id is assigned twice', async (
   assert.equal((await request('POST', '/notes', { json: NOTE })).json.id, 309);
   await close();
   assert.equal(await notesIn(db), 307);
+});
+
+test('restore: entity tags of before do not match afterwards', async (t) => {
+  const [db, backup] = [newFile(t), newFile(t)];
+  const service = await startService(t, { db });
+  const created = await service.request('POST', '/notes', { json: NOTE });
+  await perform(['backup', backup, '--db', db]);
+  await service.close();
+  await restore(backup, db);
+  const { request, close } = await startService(t, { db });
+  const found = await request('GET', '/notes/1');
+  assert.notEqual(found.headers.etag, created.headers.etag);
+  assert.match(String(found.headers.etag), /^"[0-9a-f]{8}-1"$/);
+  await close();
+  assert.deepEqual(await checkFile(db), []);
+  const log = await beside(db, (each) => each.run({ sql: 'SELECT * FROM changes' }));
+  assert.deepEqual(log, []);
 });
 
 test('restore: replaces only with --force, and keeps the old log', async (t) => {

@@ -54,7 +54,7 @@ for (const [what, fault] of Object.entries({ thrown: 'throw', rejected: 'Promise
   test(`stop: an uncaught ${what} error is logged, status 1`, async (t) => {
     const preload = `process.on('SIGUSR2', () => { ${fault}(new Error('nobody caught this')) })`;
     const node = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];
-    const command = startCommand(t, ['--port', '0'], { node });
+    const command = startCommand(t, ['--port', '0', '--log-level', 'error'], { node });
     await command.ready();
     const { status, stderr } = await stop(command, 'SIGUSR2');
     assert.equal(status, 1);

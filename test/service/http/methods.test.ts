@@ -75,7 +75,15 @@ test('methods: OPTIONS is 204 with the methods of the path', async () => {
 test('methods: OPTIONS * lists those of the whole server', async () => {
   const { status, headers, body } = await exchangeLast(service, 'OPTIONS *');
   assert.deepEqual([status, body], [204, '']);
-  assert.deepEqual(listed(headers.allow), ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
+  assert.deepEqual(listed(headers.allow), [
+    'DELETE',
+    'GET',
+    'HEAD',
+    'OPTIONS',
+    'PATCH',
+    'POST',
+    'PUT',
+  ]);
 });
 
 test('methods: HEAD has the status and the headers of GET', async () => {

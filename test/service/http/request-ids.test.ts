@@ -46,7 +46,7 @@ test('request ids: in every kind of answer and in its log line', async (t) => {
     ['GET', '/docs', { headers: { 'if-none-match': String(etag) } }, 304],
     ['POST', '/notes', { body: '{' }, 400],
     ['GET', '/notes/1', {}, 404],
-    ['PATCH', '/notes/1', {}, 405],
+    ['PATCH', '/notes', {}, 405],
     ['POST', '/notes', { body: 'x'.repeat(101) }, 413],
     ['POST', '/notes', { body: '{}', headers: { 'content-type': 'text/plain' } }, 415],
     ['POST', '/notes', { json: {} }, 422],

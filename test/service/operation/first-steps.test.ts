@@ -1,8 +1,10 @@
 // What the command shows at a terminal after its start.
 import assert from 'node:assert/strict';
-import { resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { firstSteps } from '../../../src/cli/first-steps.ts';
+import { temporaryFolder } from '../../support/engine.ts';
 import { optionsFor } from '../../support/service.ts';
 import { hasTerminals, onTerminal } from '../../support/terminal.ts';
 
@@ -19,6 +21,13 @@ test('first steps: on a terminal, after the ready line', async (t) => {
     [`  docs  ${url}/docs`, `  try   curl ${NOTE} ${url}/notes`, '  stop  Ctrl-C'],
   );
   assert.match(data, /^ {2}data {2}\/.*\/a\.db$/);
+});
+
+test('first steps: on standard error, so that standard output is the ready line', async (t) => {
+  if (!hasTerminals(t)) return;
+  const file = join(temporaryFolder(t), 'output');
+  assert.match(await onTerminal(t, `--db a.db > ${file}`), /^ {2}docs {2}http:\S+\/docs\r\n/);
+  assert.match(readFileSync(file, 'utf8'), /^notes-server listening on http:\S+\n$/);
 });
 
 test('first steps: for each kind of service', () => {

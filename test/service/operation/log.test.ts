@@ -42,6 +42,8 @@ test('log: one line per request with id, method, route and status', async (t) =>
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.equal(lines.pop().message, 'stopping');
+  const { message, address, keys } = lines.shift();
+  assert.deepEqual([message, address, keys], ['listening', url, 0]);
   const expected = [
     ['info', 'POST', '/notes', 201],
     ['info', 'GET', '/notes/{note_id}', 200],
@@ -130,6 +132,24 @@ test('log: the trace of a request', async (t) => {
   await service.request('GET', '/notes', { headers: { traceparent: `${traceparent}-x` } });
   const found = service.log.map(({ fields }) => fields.trace_id);
   assert.deepEqual(found, ['4bf92f3577b34da6a3ce929d0e0e4736', undefined]);
+});
+
+test('log: the trace of a refused request, if its headers were complete', async (t) => {
+  const service = await startService(t);
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = [`traceparent: 00-${trace}-00f067aa0ba902b7-01`, 'x-request-id: mine'];
+  const chunked = requestText('POST /notes', [...headers, 'transfer-encoding: chunked']);
+  await exchange(service, `${chunked}nonsense\r\n`);
+  await exchange(service, requestText('CONNECT a.example:80', headers));
+  await exchange(service, requestText('GET /notes', [...headers, 'no header']));
+  const found = service.log
+    .filter(({ message }) => message === 'refused')
+    .map(({ fields }) => [fields.status, fields.trace_id, fields.request_id === 'mine']);
+  assert.deepEqual(found, [
+    [400, trace, true],
+    [405, trace, true],
+    [400, undefined, false],
+  ]);
 });
 
 test('log: no bodies, queries, paths or headers, even of failures', async (t) => {

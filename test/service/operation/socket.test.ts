@@ -1,14 +1,26 @@
 // The service on a Unix socket: who may connect, what an earlier process left, what counts as local.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { createSocket, freeSocketPath } from '../../../src/http/socket-path.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
+import { until } from '../../support/until.ts';
 
 const BASE = 'http://localhost';
 const NOTE = { json: { title: 'a', body: 'b' } };
@@ -81,6 +93,64 @@ test('socket: several processes share it', async (t) => {
   const writers = stderr.matchAll(/"message":"request","process":(\d+)/g);
   assert.equal(new Set([...writers].map(([, pid]) => pid)).size, 2, stderr);
   assert.equal(existsSync(socketPath), false);
+});
+
+for (const processes of ['1', '2'])
+  test(`socket: a stop of ${processes} leaves that of a successor`, async (t) => {
+    const folder = temporaryFolder(t);
+    const socketPath = join(folder, 'notes.sock');
+    const args = [...SOCKET, '--processes', processes];
+    const first = startCommand(t, args, { folder });
+    await first.ready();
+    rmSync(socketPath);
+    const second = startCommand(t, args, { folder, coverage: true });
+    await second.ready();
+    assert.equal((await stop(first)).status, 0);
+    assert.equal((await request(BASE, 'GET', '/notes', { socketPath })).status, 200);
+    assert.equal((await stop(second)).status, 0);
+    const left = readdirSync(folder).filter((name) => !name.startsWith('notes.db'));
+    assert.deepEqual(left, []);
+  });
+
+test('socket: processes that all die are replaced behind it', async (t) => {
+  const folder = temporaryFolder(t);
+  const socketPath = join(folder, 'notes.sock');
+  const first = startCommand(t, [...SOCKET, '--processes', '2'], { folder });
+  await first.ready();
+  const { pid } = first.process;
+  const members = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  for (const member of members) process.kill(Number(member), 'SIGKILL');
+  const answers = () => request(BASE, 'GET', '/notes', { socketPath }).then(() => true);
+  await until(() => answers().catch(() => false));
+  assert.equal(statSync(socketPath).mode & 0o777, 0o660);
+  assert.equal((await stop(first)).status, 0);
+});
+
+test('socket: nobody else may connect before its mode is set', async (t) => {
+  const socketPath = join(temporaryFolder(t), 'a.sock');
+  const server = createServer();
+  t.after(() => server.close());
+  const taken = async () => {
+    await createSocket(socketPath, (hidden) => {
+      assert.equal(existsSync(socketPath), false);
+      assert.equal(statSync(dirname(hidden)).mode & 0o777, 0o700);
+      return once(server.listen(hidden), 'listening');
+    });
+  };
+  // A folder that others may enter, in the place of the hidden one, is refused or removed.
+  const hiddenFolder = join(dirname(socketPath), `.${process.pid}`);
+  mkdirSync(hiddenFolder, 0o755);
+  await assert.rejects(taken, /EEXIST/);
+  mkdirSync(hiddenFolder, { recursive: true });
+  writeFileSync(join(hiddenFolder, 's'), '');
+  await freeSocketPath(socketPath);
+  await taken();
+  assert.equal(statSync(socketPath).mode & 0o777, 0o660);
+  assert.equal(existsSync(hiddenFolder), false);
+  const other = createServer();
+  t.after(() => other.close());
+  const second = createSocket(socketPath, (hidden) => once(other.listen(hidden), 'listening'));
+  await assert.rejects(second, /a\.sock is in use by another process$/);
 });
 
 test('socket: the host is checked as on loopback', async (t) => {

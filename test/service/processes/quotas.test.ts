@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder({ after });
 // Each key has a quota of its own.
-const env = { NOTES_API_KEYS: 'one,two,three' };
+const env = { NOTES_API_KEYS: 'one,two,three,four' };
 const service = await startProcesses({ after }, 3, ['--rate-limit', '5'], {
   folder,
   env,
@@ -38,6 +38,19 @@ test('processes: a quota holds for concurrent requests', async () => {
   const answers = await Promise.all(Array.from({ length: 40 }, () => get('two')));
   assert.equal(answers.filter(({ status }) => status === 200).length, 5);
   assert.equal(answers.filter(({ status }) => status === 429).length, 35);
+});
+
+test('processes: a bulk request takes its share of the quota of all', async () => {
+  const headers = { 'content-type': 'application/x-ndjson', 'x-api-key': 'four' };
+  const body = '{"name":"n"}\n'.repeat(100);
+  const post = () => request(service.url, 'POST', '/tags', { body, headers });
+  const answers = [await post(), await post(), await get('four'), await get('four')];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [201, 429, 200, 429],
+  );
+  assert.match(String(answers[0]?.headers.ratelimit), /r=2;/);
+  assert.match(String(answers[1]?.headers.ratelimit), /r=1;/);
 });
 
 test('processes: a body may arrive while its request is counted', async () => {

@@ -1,0 +1,214 @@
+// The tests of what triggers keep beside the records, for any engine: the log of the changes, the
+// counters of the notes of a tag, and the queue of the notes to be indexed.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { renewGeneration } from '../../src/storage/change-numbers.ts';
+import { isOneOf } from '../../src/storage/condition.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { change, rows } from '../support/databases.ts';
+import type { Engine } from '../support/engines.ts';
+import { tablesOf } from '../support/tables.ts';
+
+const KEPT_CHANGES = 1_000_000;
+
+async function openTables(t: TestContext, engine: Engine) {
+  const database = await engine.open(t);
+  return { ...tablesOf(database), database };
+}
+
+/** Returns the changes after `number`: the type, the id and the other id, if any. */
+async function changesAfter(database: Database, number: number): Promise<string[]> {
+  const found = await rows(
+    database,
+    `SELECT concat_ws(' ', type, id, other_id) AS text FROM changes
+     WHERE number > ${number} ORDER BY number`,
+  );
+  return found.map(({ text }) => String(text));
+}
+
+/** Returns the number of the last change. */
+async function lastNumber(database: Database): Promise<number> {
+  const [row] = await rows(database, 'SELECT max(number) AS number FROM changes');
+  return Number(row?.number);
+}
+
+/** Registers the tests of the log, the counters and the queue on `engine`. */
+export function testChangeLog(engine: Engine): void {
+  test('change log: every change of a record, with the number of its tag', async (t) => {
+    const { notes, tags, comments, database } = await openTables(t, engine);
+    await notes.create([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    await tags.create([['t']]);
+    await comments.create([['c']], 2);
+    await Promise.all([
+      notes.replace(2, ['e', 'f']),
+      notes.patch(1, ['g', null]),
+      comments.patch(1, ['h'], 2),
+      tags.replace(1, ['u'], 0, isOneOf(['00000000-1'])),
+      notes.replace(9, ['e', 'f']),
+      tags.remove(1),
+      tags.remove(9),
+    ]);
+    assert.deepEqual(await changesAfter(database, 0), [
+      ...['note.created 1', 'note.created 2', 'tag.created 1', 'comment.created 1 2'],
+      ...['note.updated 2', 'note.updated 1', 'comment.updated 1 2', 'tag.deleted 1'],
+    ]);
+    const latest = (table: string, type: string) => `
+      SELECT ${table}.id FROM ${table} WHERE number IS NOT
+        (SELECT max(number) FROM changes WHERE type LIKE '${type}.%' AND changes.id = ${table}.id)`;
+    for (const [table, type] of [
+      ['notes', 'note'],
+      ['comments', 'comment'],
+    ] as const)
+      assert.deepEqual(await rows(database, latest(table, type)), []);
+  });
+
+  test('change log: comments deleted with their note', async (t) => {
+    const { notes, comments, database } = await openTables(t, engine);
+    await notes.create([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    await comments.create([['1'], ['2']], 1);
+    await comments.create([['3']], 2);
+    const before = await lastNumber(database);
+    const [, created] = await Promise.all([notes.remove(1), notes.create([['e', 'f']])]);
+    const logged = await changesAfter(database, before);
+    assert.deepEqual(logged.slice(0, 3).sort(), [
+      ...['comment.deleted 1 1', 'comment.deleted 2 1', 'note.deleted 1'],
+    ]);
+    assert.deepEqual(logged.slice(3), ['note.created 3']);
+    assert.equal(created?.tag.split('-')[1], String(before + 4));
+  });
+
+  test('change log: tagging and untagging, but not with the note or the tag', async (t) => {
+    const { notes, tags, database } = await openTables(t, engine);
+    await notes.create([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    await tags.create([['t'], ['u']]);
+    const before = await lastNumber(database);
+    await change(database, 'INSERT INTO note_tags VALUES (1, 1), (1, 2), (2, 1), (2, 2)');
+    await change(database, 'DELETE FROM note_tags WHERE note_id = 1 AND tag_id = 2');
+    await notes.remove(2);
+    await tags.remove(1);
+    assert.deepEqual(await changesAfter(database, before), [
+      ...['note.tagged 1 1', 'note.tagged 1 2', 'note.tagged 2 1', 'note.tagged 2 2'],
+      ...['note.untagged 1 2', 'note.deleted 2', 'tag.deleted 1'],
+    ]);
+    assert.deepEqual(await rows(database, 'SELECT * FROM note_tags'), []);
+  });
+
+  test('change log: the latest 1,000,000 are kept', async (t) => {
+    const { notes, database } = await openTables(t, engine);
+    for (const title of ['a', 'b', 'c']) await notes.create([[title, 'b']]);
+    const jump = `UPDATE sqlite_sequence SET seq = seq + ${KEPT_CHANGES - 3} WHERE name = 'changes'`;
+    await change(database, jump);
+    const numbers = async () =>
+      (await rows(database, 'SELECT number FROM changes ORDER BY number')).map(
+        ({ number }) => number,
+      );
+    await notes.create([['d', 'b']]);
+    await notes.create([['e', 'b']]);
+    const latest = await numbers();
+    assert.deepEqual(latest.slice(-2), [KEPT_CHANGES + 1, KEPT_CHANGES + 2]);
+    assert.ok(latest.length >= 4 && latest.length <= 5, latest.join());
+    await notes.remove(1);
+    await notes.replace(2, ['x', 'y']);
+    await notes.remove(2);
+    const number = Number((await numbers()).at(-1));
+    assert.ok((await numbers()).every((each) => Number(each) > number - KEPT_CHANGES - 1));
+    assert.equal((await numbers()).length, 5);
+  });
+
+  test('generations: a new one keeps the numbers and invalidates the tags', async (t) => {
+    const { notes, database } = await openTables(t, engine);
+    const created = await notes.create([['a', 'b']]);
+    assert.ok(created);
+    const known = isOneOf([created.tag, created.tag.replace('-', '.')]);
+    assert.equal((await notes.page({ limit: 1, offset: 0, known }))?.items, undefined);
+    await database.transact('renew', renewGeneration());
+    assert.deepEqual(await changesAfter(database, 0), []);
+    const tag = (await notes.read(1))?.tag;
+    assert.notEqual(tag, created.tag);
+    assert.match(String(tag), /^[0-9a-f]{8}-1$/);
+    assert.equal(await notes.remove(1, 0, known), false);
+    assert.notEqual((await notes.page({ limit: 1, offset: 0, known }))?.items, undefined);
+    const next = await notes.create([['c', 'd']]);
+    assert.equal(next?.tag, tag?.replace('-1', '-2'));
+  });
+
+  test('tagged notes: counted for each tag', async (t) => {
+    const { notes, tags, database } = await openTables(t, engine);
+    await tags.create([['t'], ['u']]);
+    const numbers = `
+      WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 2100)`;
+    await change(
+      database,
+      `${numbers} INSERT INTO notes (id, title, body, number) SELECT n, 'a', 'b', n + 10 FROM numbers`,
+    );
+    await change(database, 'INSERT INTO note_tags SELECT id, 1 + id % 2 FROM notes');
+    await change(database, 'INSERT INTO note_tags VALUES (1, 1), (2, 2)');
+    const counted = `SELECT tag_id, note_id >> 10 AS block, count(*) AS count
+      FROM note_tags GROUP BY 1, 2 ORDER BY 1, 2`;
+    const assertCounted = async (blocks: number) => {
+      const kept = await rows(
+        database,
+        'SELECT tag_id, block, count FROM note_tag_blocks ORDER BY tag_id, block',
+      );
+      assert.deepEqual(kept, await rows(database, counted));
+      assert.equal(kept.length, blocks);
+    };
+    await assertCounted(6);
+    await change(
+      database,
+      'DELETE FROM note_tags WHERE note_id % 5 = 0 OR note_id > 2047 AND tag_id = 1',
+    );
+    await assertCounted(5);
+    await Promise.all([notes.remove(1), notes.remove(2)]);
+    await assertCounted(5);
+    await tags.remove(2);
+    await assertCounted(2);
+    await change(database, 'DELETE FROM notes');
+    await assertCounted(0);
+  });
+
+  test('search: the queue holds the notes that have changed', async (t) => {
+    const { notes, tags, database } = await openTables(t, engine);
+    const due = async () => {
+      const found = await rows(database, 'SELECT id, number FROM note_words_due ORDER BY id');
+      return found.map(({ id, number }) => `${id}: ${number}`);
+    };
+    const numberIn = (tag: string | undefined) => Number(tag?.split('-')[1]);
+    await notes.create([
+      ['a', 'b'],
+      ['c', 'd'],
+      ['e', 'f'],
+    ]);
+    await tags.create([['t']]);
+    assert.deepEqual(await due(), ['1: 1', '2: 2', '3: 3']);
+    const replaced = numberIn(await notes.replace(1, ['x', 'y']));
+    assert.deepEqual(await due(), [`1: ${replaced}`, '2: 2', '3: 3']);
+    await change(database, 'DELETE FROM note_words_due');
+    await change(database, 'INSERT INTO note_tags VALUES (1, 1)');
+    assert.deepEqual(await due(), []);
+    const patched = numberIn((await notes.patch(3, [null, 'z']))?.tag);
+    await notes.remove(2);
+    assert.deepEqual(await due(), ['2: -2', `3: ${patched}`]);
+    await notes.remove(3);
+    assert.deepEqual(await due(), ['2: -2', `3: ${-patched}`]);
+  });
+
+  test('search: the engine has FTS5, whose index forgets by rowid', async (t) => {
+    const { database } = await openTables(t, engine);
+    const insert = `INSERT INTO note_words (rowid, title, body) VALUES (1, 'Crème', 'a'), (2, 'b', 'creme')`;
+    await change(database, insert);
+    const found = `SELECT rowid FROM note_words WHERE note_words MATCH '"creme"' ORDER BY rowid`;
+    assert.equal((await rows(database, found)).length, 2);
+    await change(database, 'DELETE FROM note_words WHERE rowid = 1');
+    assert.deepEqual(await rows(database, found), [{ rowid: 2 }]);
+  });
+}

@@ -1,0 +1,253 @@
+// The tests of creations of several records and of creations with a key, for any engine.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Database } from '../../src/storage/database.ts';
+import type { Once } from '../../src/storage/record-writes.ts';
+import type { Table } from '../../src/storage/table.ts';
+import type { Values } from '../../src/storage/writer.ts';
+import { change, overhear, rows } from '../support/databases.ts';
+import type { Engine } from '../support/engines.ts';
+import { tablesOf } from '../support/tables.ts';
+
+const DAY_MS = 86_400_000;
+const KEPT_KEYS = 100_000;
+
+const once = (key: string, fingerprint = 'f'): Once => ({ key, fingerprint });
+
+async function openTables(t: TestContext, engine: Engine) {
+  const heard = overhear(await engine.open(t));
+  return { ...tablesOf(heard.database), database: heard.database, heard };
+}
+
+/** Returns the ids and texts that a table holds. */
+async function stored(database: Database, table: string, column: string): Promise<unknown[]> {
+  const found = await rows(database, `SELECT id, ${column} AS text FROM ${table} ORDER BY id`);
+  return found.map(({ id, text }) => `${id} ${text}`);
+}
+
+/** Registers the tests of creations on `engine`. */
+export function testCreations(engine: Engine): void {
+  test('creations: several records get consecutive ids and numbers', async (t) => {
+    const { notes, comments, database, heard } = await openTables(t, engine);
+    const note = (title: string): Values => [title, 'b'];
+    const before = heard.transactions.length;
+    const created = await Promise.all([
+      notes.create([note('a')]),
+      notes.create([note('b'), note('c'), note('d')]),
+      notes.create([note('e'), note('f')]),
+    ]);
+    assert.deepEqual(
+      created.map((each) => each?.id),
+      [1, 2, 5],
+    );
+    assert.equal(heard.transactions.length, before + 1);
+    assert.deepEqual(await stored(database, 'notes', 'title'), [
+      '1 a',
+      '2 b',
+      '3 c',
+      '4 d',
+      '5 e',
+      '6 f',
+    ]);
+    for (const each of created) assert.equal((await notes.read(each?.id ?? 0))?.tag, each?.tag);
+
+    const owned = await Promise.all([
+      comments.create([['a'], ['b']], 99),
+      comments.create([['c'], ['d']], 2),
+      comments.create([['e']], 98),
+      comments.create([['f'], ['g'], ['h']], 1),
+      comments.create([['i'], ['j']], 99),
+    ]);
+    assert.deepEqual(
+      owned.map((each) => each !== undefined),
+      [false, true, false, true, false],
+    );
+    for (const [each, owner, texts] of [
+      [owned[1], 2, ['c', 'd']],
+      [owned[3], 1, ['f', 'g', 'h']],
+    ] as const) {
+      assert.ok(each);
+      assert.equal((await comments.read(each.id, owner))?.tag, each.tag);
+      for (const [index, body] of texts.entries()) {
+        const id: number = each.id + index;
+        const record = await comments.read(id, owner);
+        assert.equal(record?.text, JSON.stringify({ id, note_id: owner, body }));
+      }
+    }
+    assert.equal((await rows(database, 'SELECT id FROM comments')).length, 5);
+  });
+
+  test('keys: a repetition gets the first answer, whatever happened since', async (t) => {
+    const { notes, comments, database } = await openTables(t, engine);
+    const create = (fingerprint?: string) => notes.createOnce([['a', 'b']], once('k', fingerprint));
+    const first = await create();
+    const record = await notes.read(1);
+    assert.deepEqual(first, {
+      ...first,
+      id: 1,
+      tag: record?.tag,
+      fingerprint: 'f',
+      isReplay: false,
+    });
+    assert.deepEqual(await create(), { ...first, isReplay: true });
+    assert.deepEqual(await create('other'), { ...first, isReplay: true });
+    await notes.replace(1, ['c', 'd']);
+    assert.deepEqual(await create(), { ...first, isReplay: true });
+    assert.equal((await notes.createOnce([['c', 'd']], once('l')))?.id, 2);
+    await notes.remove(1);
+    await notes.remove(2);
+    assert.deepEqual(await create(), { ...first, isReplay: true });
+    assert.deepEqual(await stored(database, 'notes', 'title'), []);
+
+    // The owner is gone too.
+    await notes.create([['e', 'f']]);
+    const comment = await comments.createOnce([['c']], once('c'), 3);
+    assert.deepEqual([comment?.id, comment?.isReplay], [1, false]);
+    await notes.remove(3);
+    assert.deepEqual(await comments.createOnce([['c']], once('c'), 3), {
+      ...comment,
+      isReplay: true,
+    });
+    assert.deepEqual(await stored(database, 'comments', 'body'), []);
+  });
+
+  test('keys: nothing is recorded if the owner is missing', async (t) => {
+    const { notes, comments, database } = await openTables(t, engine);
+    await notes.create([['a', 'b']]);
+    const create = (key: string, owner: number, ...texts: string[]) =>
+      comments.createOnce(
+        texts.map((text) => [text]),
+        once(key),
+        owner,
+      );
+    const outcomes = await Promise.all([
+      create('a', 2, 'nobody', 'nothing'),
+      create('b', 1, 'first', 'second'),
+      create('c', 3, 'nobody'),
+      create('d', 1, 'third'),
+    ]);
+    assert.deepEqual(
+      outcomes.map((each) => each?.isReplay),
+      [undefined, false, undefined, false],
+    );
+    const texts = outcomes.flatMap((each, index) =>
+      each ? [`${each.id} ${['', 'first', '', 'third'][index]}`] : [],
+    );
+    const all = await stored(database, 'comments', 'body');
+    assert.deepEqual([all.length, all[0], all[2]], [3, ...texts]);
+    for (const each of outcomes)
+      if (each) assert.equal((await comments.read(each.id, 1))?.tag, each.tag);
+    const keys = await rows(database, 'SELECT key FROM notes_server_answers ORDER BY key');
+    assert.deepEqual(keys, [{ key: 'b' }, { key: 'd' }]);
+    // The owner appears, and the key counts as new.
+    await notes.create([['c', 'd']]);
+    assert.equal((await create('a', 2, 'now'))?.isReplay, false);
+  });
+
+  test('keys: of equal ones in one batch, the first is performed', async (t) => {
+    const { notes, tags, database, heard } = await openTables(t, engine);
+    const [known] = await Promise.all([notes.createOnce([['known', 'b']], once('known'))]);
+    const before = heard.transactions.length;
+    const create = (title: string, key: string, fingerprint?: string) =>
+      notes.createOnce([[title, 'b']], once(key, fingerprint));
+    const outcomes = await Promise.all([
+      create('one', 'k'),
+      create('two', 'l'),
+      create('one', 'k'),
+      create('another', 'k', 'g'),
+      create('known', 'known'),
+      create('three', 'm'),
+    ]);
+    assert.equal(heard.transactions.length, before + 1);
+    assert.deepEqual(
+      outcomes.map((each) => [each?.id, each?.isReplay]),
+      [
+        ...[
+          [2, false],
+          [3, false],
+          [2, true],
+          [2, true],
+          [1, true],
+        ],
+        [outcomes.at(-1)?.id, false],
+      ],
+    );
+    assert.equal(outcomes[4]?.tag, known?.tag);
+    for (const index of [0, 1, 5]) {
+      const { id, tag } = outcomes[index] ?? assert.fail();
+      assert.equal((await notes.read(id))?.tag, tag);
+    }
+    assert.deepEqual(
+      (await rows(database, 'SELECT title FROM notes ORDER BY id')).map(({ title }) => title),
+      ['known', 'one', 'two', 'three'],
+    );
+    // Other kinds of writes in between.
+    const mixed = await Promise.all([
+      notes.create([['x', 'b']]),
+      create('four', 'n'),
+      tags.createOnce([['t']], once('tag')),
+      notes.remove(1),
+      create('four', 'n'),
+    ]);
+    assert.deepEqual(mixed[4], { ...(mixed[1] ?? {}), isReplay: true });
+    assert.deepEqual([mixed[2]?.id, mixed[2]?.isReplay], [1, false]);
+  });
+
+  test('keys: several records with one key', async (t) => {
+    const { notes, database } = await openTables(t, engine);
+    const records: Values[] = [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['e', 'f'],
+    ];
+    const [first, second, again] = await Promise.all([
+      notes.createOnce(records, once('k')),
+      notes.createOnce(records.slice(1), once('l')),
+      notes.createOnce(records, once('k')),
+    ]);
+    assert.deepEqual([first?.id, second?.id], [1, 4]);
+    assert.deepEqual(again, { ...first, isReplay: true });
+    assert.deepEqual(await stored(database, 'notes', 'title'), ['1 a', '2 c', '3 e', '4 c', '5 e']);
+    for (const each of [first, second])
+      assert.equal((await notes.read(each?.id ?? 0))?.tag, each?.tag);
+  });
+
+  test('keys: known for 24 hours', async (t) => {
+    const { notes, database } = await openTables(t, engine);
+    const create = (key: string) => notes.createOnce([['a', 'b']], once(key));
+    const age = (key: string, ms: number) =>
+      change(
+        database,
+        `UPDATE notes_server_answers SET answered_at = answered_at - ${ms} WHERE key = '${key}'`,
+      );
+    await Promise.all([create('old'), create('young')]);
+    await age('old', DAY_MS);
+    // More than the test can take.
+    await age('young', DAY_MS - 600_000);
+    assert.equal((await create('young'))?.isReplay, true);
+    const keys = await rows(database, 'SELECT key FROM notes_server_answers');
+    assert.deepEqual(keys, [{ key: 'young' }]);
+    assert.deepEqual([(await create('old'))?.id, (await create('old'))?.isReplay], [3, true]);
+  });
+
+  test('keys: the latest 100,000 are known', async (t) => {
+    const { notes, tags, database } = await openTables(t, engine);
+    const create = (table: Table, values: Values, key: string) =>
+      table.createOnce([values], once(key));
+    for (const key of ['a', 'b', 'c']) await create(notes, [key, 'b'], key);
+    const keys = async () =>
+      (await rows(database, 'SELECT key FROM notes_server_answers ORDER BY position')).map(
+        ({ key }) => key,
+      );
+    // As if there had been others between b and c: b is the oldest of 100,000.
+    await change(
+      database,
+      `UPDATE notes_server_answers SET position = ${KEPT_KEYS + 1} WHERE key = 'c'`,
+    );
+    assert.equal((await create(notes, ['b', 'b'], 'b'))?.isReplay, true);
+    assert.deepEqual(await keys(), ['b', 'c']);
+    await create(tags, ['t'], 'd');
+    assert.equal((await create(notes, ['b', 'b'], 'b'))?.isReplay, false);
+    assert.deepEqual(await keys(), ['c', 'd', 'b']);
+  });
+}

@@ -1,0 +1,287 @@
+// The tests of entity tags and of conditional writes and reads, for any engine.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { isNoneOf, isOneOf, NEVER } from '../../src/storage/condition.ts';
+import type { Database } from '../../src/storage/database.ts';
+import type { Created } from '../../src/storage/record-writes.ts';
+import { createTable, type Table } from '../../src/storage/table.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { change, overhear, rows } from '../support/databases.ts';
+import type { Engine } from '../support/engines.ts';
+import { tablesOf } from '../support/tables.ts';
+import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
+
+const OTHER_TAG = '00000000-1';
+
+/** Returns the number in a tag. */
+const numberIn = (tag: string | undefined) => Number(tag?.split(/[-.]/)[1]);
+
+async function openTables(t: TestContext, engine: Engine) {
+  const heard = overhear(await engine.open(t));
+  return { ...tablesOf(heard.database), database: heard.database, heard };
+}
+
+/** Stores one record and returns its id and tag. */
+async function createOne(table: Table, values: string[], owner?: number): Promise<Created> {
+  return (await table.create([values], owner)) ?? assert.fail('the owner is missing');
+}
+
+async function lastNumber(database: Database): Promise<number> {
+  const sql = `SELECT seq FROM sqlite_sequence WHERE name = 'changes'`;
+  const [row] = await rows(database, sql);
+  return Number(row?.seq);
+}
+
+/** Registers the tests of entity tags and conditions on `engine`. */
+export function testVersions(engine: Engine): void {
+  test('tags: every write gives a record its own, which reads return', async (t) => {
+    const { notes, tags, comments, database } = await openTables(t, engine);
+    const note = await createOne(notes, ['a', 'b']);
+    const [generation] = await rows(database, 'SELECT generation FROM notes_server_generation');
+    assert.match(note.tag, /^[0-9a-f]{8}-1$/);
+    assert.equal(note.tag, `${generation?.generation}-1`);
+    const tag = await createOne(tags, ['t']);
+    const comment = await createOne(comments, ['c'], note.id);
+    assert.deepEqual([tag.tag, comment.tag].map(numberIn), [2, 3]);
+    assert.equal((await notes.read(1))?.tag, note.tag);
+    assert.equal((await comments.read(1, 1))?.tag, comment.tag);
+
+    const replaced = await notes.replace(1, ['c', 'd']);
+    assert.equal(numberIn(replaced), 4);
+    const patched = await notes.patch(1, [null, 'e']);
+    assert.deepEqual(patched, {
+      ...patched,
+      text: '{"id":1,"title":"c","body":"e"}',
+      tag: `${generation?.generation}-5`,
+    });
+    assert.deepEqual(await notes.read(1), { tag: patched?.tag, text: patched?.text });
+    assert.equal((await comments.read(1, 1))?.tag, comment.tag);
+  });
+
+  test('tags: numbers rise within a batch, and none is used twice', async (t) => {
+    const { notes, tags, comments, database, heard } = await openTables(t, engine);
+    const [first, second, missing] = await Promise.all([
+      notes.create([
+        ['a', 'b'],
+        ['c', 'd'],
+      ]),
+      notes.create([['e', 'f']]),
+      comments.create([['nobody']], 99),
+    ]);
+    assert.deepEqual([first?.tag, second?.tag].map(numberIn), [1, 3]);
+    assert.equal(missing, undefined);
+    const before = heard.transactions.length;
+    const outcomes = await Promise.all([
+      notes.replace(1, ['x', 'x']),
+      notes.replace(99, ['x', 'x']),
+      notes.replace(3, ['x', 'x']),
+      tags.create([['t']]),
+      notes.patch(99, ['x', 'x']),
+      notes.patch(2, ['x', null]),
+      notes.remove(3),
+      tags.create([['u']]),
+    ]);
+    assert.equal(heard.transactions.length, before + 1);
+    const given = outcomes.flatMap((each) => {
+      if (typeof each === 'string') return [each];
+      return typeof each === 'object' ? [each.tag] : [];
+    });
+    const numbers = given.map(numberIn);
+    assert.equal(numbers.length, 5);
+    assert.deepEqual(
+      numbers,
+      [...new Set(numbers)].sort((one, other) => one - other),
+    );
+    assert.ok(Number(numbers[0]) > 3);
+    assert.equal(await lastNumber(database), numbers.at(-1));
+
+    // Not even by the record that had the last number.
+    await tags.remove(2);
+    const next = await createOne(tags, ['v']);
+    assert.ok(numberIn(next.tag) > Number(numbers.at(-1)) + 1);
+  });
+
+  test('tags: records keep the times of their changes', async (t) => {
+    const { notes, database } = await openTables(t, engine);
+    const times = async () => {
+      const [row] = await rows(database, 'SELECT created_at, updated_at FROM notes');
+      return [Number(row?.created_at), Number(row?.updated_at)] as const;
+    };
+    const begun = Date.now();
+    await createOne(notes, ['a', 'b']);
+    const [created, updated] = await times();
+    assert.equal(created, updated);
+    assert.ok(created >= begun && created <= Date.now(), String(created));
+    await change(database, 'UPDATE notes SET created_at = 5, updated_at = 5');
+    await notes.replace(1, ['c', 'd']);
+    assert.equal((await times())[0], 5);
+    assert.ok((await times())[1] >= begun);
+    await change(database, 'UPDATE notes SET updated_at = 5');
+    await notes.patch(1, ['e', null]);
+    assert.ok((await times())[1] >= begun);
+  });
+
+  test('conditions: only, except and never, for each kind of write', async (t) => {
+    const { notes } = await openTables(t, engine);
+    for (const write of [
+      (id: number, condition: string | null) => notes.replace(id, ['x', 'y'], 0, condition),
+      (id: number, condition: string | null) => notes.patch(id, ['x', null], 0, condition),
+      (id: number, condition: string | null) => notes.remove(id, 0, condition),
+    ]) {
+      for (const [makeCondition, isDone] of [
+        [() => null, true],
+        [() => NEVER, false],
+        [(tag: string) => isOneOf([tag]), true],
+        [(tag: string) => isOneOf([OTHER_TAG, tag]), true],
+        [() => isOneOf([OTHER_TAG]), false],
+        [() => isOneOf([]), false],
+        // Neither a part of the tag nor a longer text.
+        [(tag: string) => isOneOf([tag.slice(0, -1), tag.slice(1), `${tag}0`, `0${tag}`]), false],
+        [(tag: string) => isNoneOf([tag]), false],
+        [() => isNoneOf([OTHER_TAG]), true],
+        [() => isNoneOf([]), true],
+      ] as const) {
+        const { id, tag } = await createOne(notes, ['a', 'b']);
+        const condition = makeCondition(tag);
+        assert.equal(Boolean(await write(id, condition)), isDone, `${write} ${condition}`);
+        const after = await notes.read(id);
+        assert.equal(after?.tag === tag, !isDone, `${write} ${condition}`);
+      }
+      assert.equal(Boolean(await write(99_999, null)), false);
+    }
+  });
+
+  test('conditions: an owned record, and the tags of other records', async (t) => {
+    const { notes, comments } = await openTables(t, engine);
+    await notes.create([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    const mine = await createOne(comments, ['mine'], 1);
+    const other = await createOne(comments, ['other'], 2);
+    assert.equal(await comments.replace(1, ['x'], 1, isOneOf([other.tag])), undefined);
+    assert.equal(await comments.replace(1, ['x'], 2, isOneOf([mine.tag, other.tag])), undefined);
+    assert.equal(await comments.patch(1, ['x'], 2, isOneOf([mine.tag])), undefined);
+    assert.equal(await comments.remove(1, 2, isOneOf([mine.tag])), false);
+    const patched = await comments.patch(1, ['x'], 1, isOneOf([mine.tag]));
+    assert.equal(patched?.text, '{"id":1,"note_id":1,"body":"x"}');
+    assert.equal(await comments.remove(1, 1, isOneOf([mine.tag])), false);
+    assert.equal(await comments.remove(1, 1, isOneOf([String(patched?.tag)])), true);
+  });
+
+  test('conditions: of several writes in a batch, some are performed', async (t) => {
+    const { notes, heard, database } = await openTables(t, engine);
+    const created = await notes.create(Array.from({ length: 6 }, (_, index) => [`${index}`, 'b']));
+    const generation = String(created?.tag).split('-')[0];
+    const tagOf = (id: number) => `${generation}-${id}`;
+    const before = heard.transactions.length;
+    const replaced = await Promise.all([
+      notes.replace(1, ['x', 'x'], 0, isOneOf([tagOf(1)])),
+      notes.replace(2, ['x', 'x'], 0, isOneOf([tagOf(1)])),
+      notes.replace(3, ['x', 'x'], 0, NEVER),
+      notes.replace(4, ['x', 'x'], 0, isNoneOf([tagOf(1)])),
+      notes.replace(99, ['x', 'x']),
+      notes.replace(5, ['x', 'x']),
+    ]);
+    assert.deepEqual(
+      replaced.map((tag) => tag !== undefined),
+      [true, false, false, true, false, true],
+    );
+    const [sent] = heard.transactions.slice(before);
+    assert.equal(sent?.statements.length, 1);
+    const reads = await Promise.all([1, 2, 3, 4, 5, 6].map((id) => notes.read(id)));
+    assert.deepEqual(
+      reads.map((record) => record?.tag),
+      [replaced[0], tagOf(2), tagOf(3), replaced[3], replaced[5], tagOf(6)],
+    );
+
+    // Two writes with the tag that a record has now: one of them comes too late.
+    const tag = tagOf(6);
+    const both = ['first', 'second'].map((title) =>
+      notes.replace(6, [title, 'b'], 0, isOneOf([tag])),
+    );
+    const [first, second] = await Promise.all(both);
+    assert.equal(second, undefined);
+    assert.deepEqual(await notes.read(6), {
+      tag: first,
+      text: '{"id":6,"title":"first","body":"b"}',
+    });
+
+    const removed = [2, 3].map((id) => notes.remove(id, 0, isOneOf([tagOf(2)])));
+    assert.deepEqual(await Promise.all(removed), [true, false]);
+    assert.equal((await rows(database, 'SELECT id FROM notes')).length, 5);
+  });
+
+  test('patches: null keeps a value, whatever its type', async (t) => {
+    const database = await openWithTasks(t, engine);
+    const write = createWriter(database);
+    const tasks = createTable(TASKS, database, write);
+    const steps = createTable(STEPS, database, write);
+    await tasks.create([['null', true, 'red']]);
+    await steps.create([[true, 7]], 1);
+    const textOf = async (record: ReturnType<Table['patch']>) =>
+      JSON.parse((await record)?.text ?? '');
+    const task = { id: 1, title: 'null', done: true, value: 'red' };
+    assert.deepEqual(await textOf(tasks.patch(1, [null, null, null])), task);
+    assert.deepEqual(await textOf(tasks.patch(1, [null, false, null])), { ...task, done: false });
+    assert.deepEqual(await textOf(tasks.patch(1, ['', null, '[1]'])), {
+      ...{ id: 1, title: '', done: false, value: '[1]' },
+    });
+    assert.deepEqual(await textOf(tasks.patch(1, [`"\\'\u0000`, true, '{"a":1}'])), {
+      ...{ id: 1, title: `"\\'\u0000`, done: true, value: '{"a":1}' },
+    });
+    const step = { id: 1, task_id: 1, done: true, key: 7 };
+    assert.deepEqual(await textOf(steps.patch(1, [null, 0], 1)), { ...step, key: 0 });
+    const largest = Number.MAX_SAFE_INTEGER;
+    assert.deepEqual(await textOf(steps.patch(1, [false, largest], 1)), {
+      ...{ ...step, done: false, key: largest },
+    });
+    assert.deepEqual(await textOf(steps.patch(1, [null, -largest], 1)), {
+      ...{ ...step, done: false, key: -largest },
+    });
+    assert.equal((await steps.read(1, 1))?.text, (await steps.patch(1, [null, null], 1))?.text);
+    assert.equal(await steps.patch(1, [null, 1], 2), undefined);
+  });
+
+  for (const offset of [0, 5_000]) {
+    test(`pages: a known state is not read (offset ${offset})`, async (t) => {
+      const { notes, comments, database } = await openTables(t, engine);
+      await createOne(notes, ['a', 'b']);
+      await createOne(comments, ['c'], 1);
+      const known = (await notes.page({ limit: 1, offset }))?.tag;
+      assert.ok(known);
+      assert.equal(numberIn(known), 2);
+      // Limits that SQLite rejects only when it begins to read the records.
+      const unreadable = { limit: 0.5, offset, owner: 1 };
+      const unchanged = { tag: known, items: undefined };
+      for (const table of [notes, comments]) {
+        const page = (condition: string | null) => table.page({ ...unreadable, known: condition });
+        for (const condition of [null, isOneOf([known]), isOneOf([OTHER_TAG, known])])
+          assert.deepEqual(await page(condition), { ...unchanged, total: 0 });
+        for (const condition of [NEVER, isOneOf([OTHER_TAG])])
+          await assert.rejects(page(condition), /datatype mismatch/);
+        assert.equal(
+          (await table.page({ ...unreadable, owner: 9, known: null }))?.tag,
+          table === notes ? known : undefined,
+        );
+      }
+      // Nor are the counts, whose sum is beyond the integers.
+      const counts = `(7, ${2n ** 63n - 1n}), (8, ${2n ** 63n - 1n})`;
+      await change(database, `INSERT INTO note_blocks (block, count) VALUES ${counts}`);
+      const { page } = notes;
+      assert.equal((await page({ limit: 1, offset, known: isOneOf([known]) }))?.items, undefined);
+      await assert.rejects(page({ limit: 1, offset, known: NEVER }), /integer overflow/);
+      await change(database, 'DELETE FROM note_blocks WHERE block > 6');
+
+      // Every change in the database gives every list another tag.
+      const tag = await comments.replace(1, ['d'], 1);
+      const [changed, last] = await Promise.all([
+        page({ limit: 1, offset, known: isOneOf([known]) }),
+        page({ limit: 1, offset, known: isOneOf([String(tag?.replace('-', '.'))]) }),
+      ]);
+      assert.deepEqual([changed?.tag, changed?.total], [tag?.replace('-', '.'), 1]);
+      assert.deepEqual(last, { tag: changed?.tag, items: undefined, total: 0 });
+      assert.equal(changed?.items, offset ? '[]' : '[{"id":1,"title":"a","body":"b"}]');
+    });
+  }
+}
