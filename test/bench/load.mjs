@@ -2,6 +2,7 @@
 // closed load sends the next request of a connection after its answer, and thus finds the capacity.
 // An open load sends requests at a fixed rate; a request that finds all connections busy is lost.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -11,8 +12,8 @@ import { fileURLToPath } from 'node:url';
 
 const NOTE =
   '{"title":"A title of usual length","body":"A body that is somewhat longer, as the bodies of notes tend to be."}';
-const post = (path, body) =>
-  `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const post = (path, body, headers = '') =>
+  `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
 const get = (path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 const random = (most) => 1 + Math.floor(Math.random() * most);
 
@@ -22,6 +23,7 @@ const WORKS = {
   page: () => get(`/notes?limit=100&offset=${random(900)}`),
   list: () => get(`/notes?offset=${random(900)}`),
   post: () => post('/notes', NOTE),
+  keyed: () => post('/notes', NOTE, `idempotency-key: ${randomUUID()}\r\n`),
   large: () => post('/notes', NOTE.padEnd(1_000_000)),
   /** Keeps the number of records constant: its writes replace existing records. */
   mixed: () => {

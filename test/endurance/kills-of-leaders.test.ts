@@ -52,24 +52,16 @@ test(`cluster: nothing lost or done twice after ${KILLS} kills of leaders`, { sk
     const enough = ledger.acknowledged() + count;
     await Promise.race([until(() => ledger.acknowledged() >= enough), writers]);
   };
-  const nodeWhichIs = async (state: string) => {
-    let states: (string | undefined)[] = [];
-    await until(async () => {
-      states = await Promise.all(cluster.nodes.map((node) => node.state()));
-      return states.includes(state);
-    });
-    return cluster.nodes[states.indexOf(state)] ?? assert.fail();
-  };
 
   for (let kill = 0; kill < KILLS; kill += 1) {
     await moreWrites(BETWEEN);
-    const leader = await nodeWhichIs('Leader');
+    const leader = await cluster.nodeWhichIs('Leader');
     await leader.signal('SIGKILL');
     await moreWrites(1);
     await leader.restart();
 
     // Two of three nodes are a majority.
-    const follower = await nodeWhichIs('Follower');
+    const follower = await cluster.nodeWhichIs('Follower');
     await follower.signal('SIGSTOP');
     await moreWrites(BETWEEN);
     await follower.signal('SIGCONT');

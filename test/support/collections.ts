@@ -91,7 +91,7 @@ export async function prepare(
 
 /** Reads the whole list at `path`, page by page. Nobody may write meanwhile. */
 export async function allItems(
-  service: Service,
+  service: Pick<Service, 'request'>,
   path: string,
 ): Promise<Readonly<Record<string, unknown>>[]> {
   const items: Record<string, unknown>[] = [];

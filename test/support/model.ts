@@ -162,7 +162,7 @@ export function createModel({ shared = false } = {}): Model {
   /** Stores the records of a creation, whose ids must follow each other. */
   function createAll(move: Move, answer: Answer): Item[] {
     const { given } = stateOf(move.resource);
-    const firstId: number = recordsIn(answer)[0]?.id ?? 0;
+    const firstId: number = [answer.json].flat()[0]?.id;
     assert.ok(firstId > (given.at(-1) ?? 0), `the id ${firstId} does not rise`);
     return bodiesOf(move).map((body, index) => {
       const item = { id: firstId + index, ...addedTo(move), ...body };
@@ -269,11 +269,10 @@ export function createModel({ shared = false } = {}): Model {
   function assertRight(service: Service, answer: Answer, right: Expected, label: string): void {
     const { status, headers } = answer;
     const { body, tags, location } = right;
-    const found = Array.isArray(body) ? recordsIn(answer) : answer.json;
     const whole =
       body && 'type' in body ? { ...body, type: `${service.url}/problems/${body.type}` } : body;
     assert.ok(
-      isDeepStrictEqual(found, whole),
+      isDeepStrictEqual(answer.json, whole),
       `${label}: ${status} ${answer.text} is not ${JSON.stringify(whole)}`,
     );
     assert.deepEqual([status, headers.location], [right.status, location], label);
@@ -378,12 +377,6 @@ const PRECONDITION_FAILED = {
   status: 412,
   detail: 'The record is not in the state that if-match or if-none-match requires.',
 };
-
-/** Returns the records that an answer to a creation contains. */
-function recordsIn({ json, text }: Answer): Item[] {
-  if (json) return [json];
-  return text.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : []));
-}
 
 function pathOf({ resource, operation, ownerId, id, limit, offset }: Move): string {
   const list = listPath(resource, ownerId);

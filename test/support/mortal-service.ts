@@ -20,6 +20,8 @@ export interface MortalService {
   insist(method: string, path: string, parts?: RequestParts): Promise<Answer>;
   /** Kills one process; resolves when another has taken its place. */
   killOne(): Promise<void>;
+  /** Stops one process while `meanwhile` runs, as a debugger or a full disk does. */
+  hangOne(meanwhile: () => Promise<void>): Promise<void>;
   /** Kills the first process, which the others follow, and starts the service again. */
   killAll(): Promise<void>;
   /** How many requests were not answered, or with 503. */
@@ -63,6 +65,13 @@ export async function startMortal(test: Ends, db: string): Promise<MortalService
       assert.ok(victim);
       process.kill(victim, 'SIGKILL');
       await until(() => !serving().includes(victim) && serving().length === PROCESSES);
+    },
+    async hangOne(meanwhile) {
+      const victim = (await running).serving()[between(0, PROCESSES - 1)];
+      assert.ok(victim);
+      process.kill(victim, 'SIGSTOP');
+      await meanwhile();
+      process.kill(victim, 'SIGCONT');
     },
     async killAll() {
       const killed = await running;

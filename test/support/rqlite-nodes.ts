@@ -31,6 +31,8 @@ export interface RealNode {
 /** A cluster of real nodes. */
 export interface RealCluster {
   readonly nodes: readonly RealNode[];
+  /** Resolves with a node in this Raft state, once there is one. */
+  nodeWhichIs(state: string): Promise<RealNode>;
   stop(): Promise<void>;
 }
 
@@ -103,6 +105,14 @@ export async function startNodes(
   for (let place = 0; place < count; place += 1) nodes.push(await startNode(place));
   return {
     nodes,
+    async nodeWhichIs(state) {
+      let states: (string | undefined)[] = [];
+      await until(async () => {
+        states = await Promise.all(nodes.map((node) => node.state()));
+        return states.includes(state);
+      });
+      return nodes[states.indexOf(state)] ?? assert.fail();
+    },
     async stop() {
       process.off('exit', endAll);
       const running = [...children].filter(

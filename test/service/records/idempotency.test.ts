@@ -340,9 +340,9 @@ test('idempotency: the latest 100,000 keys are known', { skip: needsFile }, asyn
   const create = (key: string) => service.request('POST', '/notes', keyed(key, { json: NOTE }));
   const first = assertFirst(await create(oldest));
   const second = assertFirst(await create(latest));
-  // As if 99,997 keys had come between the two.
+  // As if 99,998 keys had come between the two.
   const isLatest = 'position = (SELECT max(position) FROM notes_server_answers)';
-  await alterKeys(`position = position + 99997 WHERE ${isLatest}`);
+  await alterKeys(`position = position + 99998 WHERE ${isLatest}`);
   assertReplay(await create(oldest), first);
   assertFirst(await create(newKey()));
   assertReplay(await create(latest), second);
@@ -375,7 +375,7 @@ test('idempotency: a cluster knows its keys, also those of a lost answer', async
       await own.close();
       own = await start();
       assertReplay(await own.request('POST', '/notes/1/comments', parts), first);
-      assert.equal(await totalOf(own, '/notes/1/comments'), total + (first.json ? 1 : 2));
+      assert.equal(await totalOf(own, '/notes/1/comments'), total + [first.json].flat().length);
     }
   }
 });
