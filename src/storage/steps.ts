@@ -2,7 +2,7 @@
 // make it for a released resource.
 import { comments } from '../resources/comments.ts';
 import { notes } from '../resources/notes.ts';
-import { type Resource, typeOf } from '../resources/resource.ts';
+import { columnsOf, type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { tags } from '../resources/tags.ts';
 import { CHANGES } from './change-numbers.ts';
@@ -59,26 +59,40 @@ function counter({ table, blocks, owner, type, id }: Counter): string[] {
   ];
 }
 
+/** The SQL of the next number, inside a trigger: its statement may have assigned numbers itself. */
+const NEXT_NUMBER = `(SELECT max(
+       coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES}'), 0),
+       coalesce((SELECT max(number) FROM ${CHANGES}), 0)) + 1)`;
+
 /**
- * Returns the statements that index the numbers of a resource and log its changes. Its table must
- * have the columns `number INTEGER NOT NULL`, `created_at INTEGER` and `updated_at INTEGER`.
+ * Returns the statements that index the numbers of a resource and log its changes. A change by a
+ * program that knows no numbers gets one. The table must have the columns `number INTEGER NOT NULL
+ * DEFAULT 0`, `created_at INTEGER` and `updated_at INTEGER`.
  */
 export function changeLog(resource: Resource): string[] {
   const { table, owner } = resource;
   const type = typeOf(resource);
   const columns = owner ? `${owner.column}, number` : 'number';
-  const log = (event: string, row: 'new' | 'old', number: string) =>
-    logChange(number, `${type}.${event}`, `${row}.id`, owner ? `${row}.${owner.column}` : 'NULL');
+  const other = (row: string) => (owner ? `${row}.${owner.column}` : 'NULL');
+  const log = (event: string) => logChange('new.number', event, 'new.id', other('new'));
+  const assign = `UPDATE ${table} SET number = ${NEXT_NUMBER} WHERE id = new.id;`;
   return [
     `CREATE UNIQUE INDEX ${table}_by_number ON ${table} (${columns})`,
-    `CREATE TRIGGER ${type}_created AFTER INSERT ON ${table} BEGIN
-     ${log('created', 'new', 'new.number')}
+    `CREATE TRIGGER ${type}_created AFTER INSERT ON ${table} WHEN new.number <> 0 BEGIN
+     ${log(`'${type}.created'`)}
+   END`,
+    `CREATE TRIGGER ${type}_unnumbered AFTER INSERT ON ${table} WHEN new.number = 0 BEGIN
+     ${assign}
    END`,
     `CREATE TRIGGER ${type}_updated AFTER UPDATE OF number ON ${table} BEGIN
-     ${log('updated', 'new', 'new.number')}
+     ${log(`iif(old.number = 0, '${type}.created', '${type}.updated')`)}
+   END`,
+    `CREATE TRIGGER ${type}_changed AFTER UPDATE OF ${columnsOf(resource).join(', ')} ON ${table}
+   WHEN new.number = old.number BEGIN
+     ${assign}
    END`,
     `CREATE TRIGGER ${type}_deleted AFTER DELETE ON ${table} BEGIN
-     ${log('deleted', 'old', 'NULL')}
+     ${logChange('NULL', `'${type}.deleted'`, 'old.id', other('old'))}
    END`,
   ];
 }
@@ -86,7 +100,7 @@ export function changeLog(resource: Resource): string[] {
 /** Returns the body of a trigger that logs a change; the number NULL means the next one. */
 function logChange(number: string, type: string, id: string, otherId: string): string {
   return `INSERT OR REPLACE INTO ${CHANGES} (number, type, id, other_id)
-       VALUES (${number}, '${type}', ${id}, ${otherId});
+       VALUES (${number}, ${type}, ${id}, ${otherId});
      DELETE FROM ${CHANGES} WHERE number <=
        (SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES}') - ${KEPT_CHANGES};`;
 }
@@ -145,17 +159,17 @@ const TAGS_ON_NOTES = [
     id: 'note_id',
   }),
   `CREATE TRIGGER note_tagged AFTER INSERT ON note_tags BEGIN
-     ${logChange('NULL', 'note.tagged', 'new.note_id', 'new.tag_id')}
+     ${logChange('NULL', "'note.tagged'", 'new.note_id', 'new.tag_id')}
    END`,
   // Not for a link that is deleted with its note or its tag.
   `CREATE TRIGGER note_untagged AFTER DELETE ON note_tags WHEN ${HAS_BOTH} BEGIN
-     ${logChange('NULL', 'note.untagged', 'old.note_id', 'old.tag_id')}
+     ${logChange('NULL', "'note.untagged'", 'old.note_id', 'old.tag_id')}
    END`,
 ];
 
 /** Returns a trigger that puts a note into the queue of the notes to be indexed. */
 function queueWords(name: string, event: string, id: string, number: string): string {
-  return `CREATE TRIGGER ${name} AFTER ${event} ON notes BEGIN
+  return `CREATE TRIGGER ${name} AFTER ${event} BEGIN
      INSERT INTO note_words_due (id, number) VALUES (${id}, ${number})
        ON CONFLICT (id) DO UPDATE SET number = excluded.number;
    END`;
@@ -166,10 +180,10 @@ const SEARCH = [
      title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
   'CREATE TABLE note_words_due (id INTEGER PRIMARY KEY, number INTEGER NOT NULL) STRICT',
   'INSERT INTO note_words_due (id, number) SELECT id, number FROM notes',
-  queueWords('note_words_created', 'INSERT', 'new.id', 'new.number'),
-  queueWords('note_words_updated', 'UPDATE OF title, body', 'new.id', 'new.number'),
+  queueWords('note_words_created', 'INSERT ON notes WHEN new.number <> 0', 'new.id', 'new.number'),
+  queueWords('note_words_updated', 'UPDATE OF number ON notes', 'new.id', 'new.number'),
   // Differs from the number of every text, so that no text is indexed for a deleted note.
-  queueWords('note_words_deleted', 'DELETE', 'old.id', '-old.number'),
+  queueWords('note_words_deleted', 'DELETE ON notes', 'old.id', '-old.number'),
 ];
 
 const SECOND = [
