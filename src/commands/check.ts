@@ -1,6 +1,13 @@
 // The command `check`: runs SQLite's integrity checks and verifies the counters, last ids and
 // numbers that this program relies on. Other processes may use the file meanwhile.
-import { type Link, type Relation, type Resource, typeOf } from '../resources/resource.ts';
+import {
+  countedBy,
+  keysOf,
+  type Relation,
+  type Resource,
+  referencesOf,
+  typeOf,
+} from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/change-numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
@@ -20,24 +27,22 @@ export function soundnessQueries(
   relations: readonly Relation[] = RELATIONS,
   hasChanges = true,
 ): string[] {
-  const resources = relations.filter((each) => 'fields' in each);
+  const resources = relations.filter((each): each is Resource => !('ends' in each));
   return [
-    // Links have no rowid.
-    `SELECT format('%s: record %d has no parent in %s', "table", rowid, parent)
-     FROM pragma_foreign_key_check WHERE rowid NOTNULL`,
-    ...relations.flatMap((each) => ('ends' in each ? queriesForEnds(each) : [])),
+    ...relations.flatMap(queriesForReferences),
     ...relations.map(queryForBlocks),
     ...resources.map(queryForLastId),
     ...(hasChanges ? [GENERATION_QUERY, ...queriesForNumbers(resources)] : []),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
 
-function queriesForEnds({ table, ends }: Link): string[] {
-  const link = ends.map((end) => `${typeOf(end.resource)} %d`).join(' and ');
-  const ids = ends.map(({ column }) => column).join(', ');
-  return ends.map(
+function queriesForReferences(relation: Relation): string[] {
+  const { table } = relation;
+  const keys = keysOf(relation);
+  const record = `record ${keys.map(() => '%d').join(', ')}`;
+  return referencesOf(relation).map(
     ({ resource, column }) => `
-      SELECT format('${table}: the link of ${link} has no parent in ${resource.table}', ${ids})
+      SELECT format('${table}: ${record} has no parent in ${resource.table}', ${keys.join(', ')})
       FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${resource.table})`,
   );
 }
@@ -45,8 +50,7 @@ function queriesForEnds({ table, ends }: Link): string[] {
 /** Returns the query that compares the block counters with the rows. */
 function queryForBlocks(relation: Relation): string {
   const { table, blocks } = relation;
-  const [id, owner] =
-    'ends' in relation ? [relation.ends[0].column, relation.ends[1]] : ['id', relation.owner];
+  const { id, owner } = countedBy(relation);
   const ownerId = owner?.column ?? '0';
   const ofOwner = owner ? ` of ${typeOf(owner.resource)} ` : '';
   return `

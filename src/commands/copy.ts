@@ -154,7 +154,7 @@ async function recordsOn({ read }: Source, table: Table, page: string): Promise<
   const columns = allColumnsOf(relation, hasChanges).join(', ');
   const [row] = await read({
     sql: `
-      SELECT json_group_array(json_array(${columns}) ORDER BY ${keysOf(relation).join(', ')}) AS records
+      SELECT json_group_array(json_array(${columns}) ORDER BY ${keysOf(relation)}) AS records
       FROM ${relation.table} WHERE ${isOnPage(relation)}`,
     parameter: page,
   });
@@ -166,7 +166,8 @@ function replacePage({ relation, hasChanges, page, wanted, found }: Difference):
   const { table } = relation;
   const removePage = { sql: `DELETE FROM ${table} WHERE ${isOnPage(relation)}`, parameter: page };
   const insert = { sql: insertSql(relation, hasChanges), parameter: wanted };
-  const clash = hasChanges && 'fields' in relation ? [removeNumbers(relation, wanted)] : [];
+  const isNumbered = hasChanges && !('ends' in relation);
+  const clash = isNumbered ? [removeNumbers(relation, wanted)] : [];
   // The log would contain the deletions, which `check` reports as faults.
   const emptyLog = { sql: `DELETE FROM ${CHANGES}` };
   return [...(found === '[]' ? [] : [removePage]), ...clash, insert, emptyLog];

@@ -2,14 +2,8 @@
 // were given last; the last line proves that the export is complete. Each other line is a link, or a
 // record as the service returns it with its type, the number of its last change, and its times.
 import { recordCheck } from '../contract/record.ts';
-import {
-  type Link,
-  type Relation,
-  type Resource,
-  typeOf,
-  valuesOf,
-} from '../resources/resource.ts';
-import { LINKS, RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
+import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/change-numbers.ts';
 import type { RecordValues } from './records.ts';
 import { type Counts, type LastIds, MAX_IMPORTED_ID, totalOf } from './walk.ts';
@@ -56,10 +50,7 @@ const MAX_TIME = '9999-12-31T23:59:59.999Z';
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const TABLES = RELATIONS.map(({ table }) => table);
 const SEQUENCES = [...RESOURCES.map(({ table }) => table), CHANGES];
-const READERS = new Map([
-  ...RESOURCES.map((each) => [typeOf(each), readerOf(each)] as const),
-  ...LINKS.map((each) => [typeOf(each), linkReaderOf(each)] as const),
-]);
+const READERS = new Map(RELATIONS.map((each) => [typeOf(each), readerOf(each)]));
 
 /** Returns the first line. */
 export function headLine({ counts, lastIds }: Head): string {
@@ -114,28 +105,20 @@ export function readRecord(value: LineValue): RecordLine {
 }
 
 /**
- * Returns a function that returns the record of `resource` in a line. It throws if an id is
- * malformed or `check` describes a fault; a missing member gets its default.
+ * Returns a function that returns the record or link in a line. It throws if an id is malformed or
+ * `check` describes a fault; a missing member gets its default.
  */
 export function readerOf(
-  resource: Resource,
-  check = recordCheck(resource.path),
+  relation: Relation,
+  check = 'ends' in relation ? () => undefined : recordCheck(relation.path),
 ): (value: LineValue) => RecordLine {
+  const ids = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
   return (value) => {
-    const id = idIn(value, 'id');
-    const ownerId = resource.owner ? [idIn(value, resource.owner.column)] : [];
+    const [id = 0, ...others] = ids.map((name) => idIn(value, name));
     const fault = check(value);
     if (fault !== undefined) throw new Error(fault);
-    return { relation: resource, values: [id, ...ownerId, ...valuesOf(resource, value)] };
+    return { relation, values: [id, ...others, ...valuesOf(relation, value)] };
   };
-}
-
-function linkReaderOf(link: Link): (value: LineValue) => RecordLine {
-  const [first, second] = link.ends;
-  return (value) => ({
-    relation: link,
-    values: [idIn(value, first.column), idIn(value, second.column)],
-  });
 }
 
 /** Returns what a line says about the changes of its record. Throws if `head` contradicts it. */

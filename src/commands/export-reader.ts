@@ -113,7 +113,7 @@ export class ExportReader {
     const record = readRecord(value);
     this.#checkOrder(record);
     this.#recordCount += 1;
-    return 'fields' in record.relation ? this.#withChange(record, value) : record;
+    return 'ends' in record.relation ? record : this.#withChange(record, value);
   }
 
   #checkOrder({ relation, values }: RecordLine): void {

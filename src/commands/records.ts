@@ -69,10 +69,8 @@ export async function* recordLines(
 }
 
 function lineSql(relation: Relation, hasChanges: boolean): string {
-  const members =
-    'ends' in relation
-      ? keysOf(relation).map((column) => `'${column}', ${column}`)
-      : [...membersSql(relation), ...(hasChanges ? CHANGE_MEMBERS : [])];
+  const changes = hasChanges && !('ends' in relation) ? CHANGE_MEMBERS : [];
+  const members = [...membersSql(relation), ...changes];
   return `json_object('type', '${typeOf(relation)}', ${members.join(', ')})`;
 }
 
@@ -180,8 +178,7 @@ export async function compare(
 function comparisonSql(relation: Relation): string {
   const columns = allColumnsOf(relation);
   const given = (column: string) => `given.value ->> ${columns.indexOf(column)}`;
-  const fields = 'fields' in relation ? columnsOf(relation) : [];
-  const same = ['TRUE', ...fields.map((column) => `found.${column} IS ${given(column)}`)];
+  const same = columnsOf(relation).map((column) => `found.${column} IS ${given(column)}`);
   const isFound = keysOf(relation).map((key) => `found.${key} = ${given(key)}`);
   const orphans = referencesOf(relation).map(
     ({ resource, column }) => `,

@@ -1,7 +1,7 @@
 // Lets commands process whole databases: counts, pages in ascending order of id, and last ids.
-import { columnsOf, keysOf, type Relation } from '../resources/resource.ts';
+import { keysOf, type Relation, rowColumnsOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
-import { CHANGE_COLUMNS, FIRST_WITH_CHANGES, LAST_NUMBER } from '../storage/change-numbers.ts';
+import { CHANGE_COLUMNS, FIRST_WITH_CHANGES } from '../storage/change-numbers.ts';
 import { DatabaseUnusable, type Source, type Statement } from '../storage/database.ts';
 import { SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
 import { formatNumber } from './progress.ts';
@@ -33,10 +33,10 @@ export function isOnPage(relation: Relation): string {
   return `${key} > (?1 ->> 0) AND ${key} <= (?1 ->> 1)`;
 }
 
-/** Returns the columns of a table, its keys first; `hasChanges` is as in {@link storedContent}. */
+/** Returns the columns of a table, its keys first; `hasChanges` is as in {@link StoredContent}. */
 export function allColumnsOf(relation: Relation, hasChanges = true): readonly string[] {
-  if ('ends' in relation) return keysOf(relation);
-  return ['id', ...columnsOf(relation), ...(hasChanges ? CHANGE_COLUMNS : [])];
+  const changes = hasChanges && !('ends' in relation) ? CHANGE_COLUMNS : [];
+  return [...rowColumnsOf(relation), ...changes];
 }
 
 /** What a database holds. */
@@ -107,12 +107,13 @@ export async function nextPage(
 ): Promise<{ last: number; count: number }> {
   const { table } = relation;
   const [key] = keysOf(relation);
-  const size = allColumnsOf(relation, false)
+  const size = rowColumnsOf(relation)
     .map((column) => `octet_length(${column})`)
     .join(' + ');
   const [row] = await read({
     sql: `
-      SELECT last, (SELECT count(*) FROM ${table} WHERE ${key} > (?1 ->> 0) AND ${key} <= last) AS count
+      SELECT last,
+        (SELECT count(*) FROM ${table} WHERE ${key} > (?1 ->> 0) AND ${key} <= last) AS count
       FROM (SELECT max(id) AS last
             FROM (SELECT id, sum(size) OVER (ORDER BY id) - size AS before
                   FROM (SELECT ${key} AS id, ${size} AS size FROM ${table}
@@ -125,15 +126,14 @@ export async function nextPage(
 
 /**
  * Returns the SQL that inserts rows, given as a JSON array of the values of {@link allColumnsOf}.
- * Records without numbers get the next ones.
+ * Records without numbers get the next ones from a trigger.
  */
 export function insertSql(relation: Relation, hasChanges = true): string {
   const columns = allColumnsOf(relation, hasChanges);
   const values = columns.map((_, index) => `value ->> ${index}`);
-  const [column, number] = hasChanges ? ['', ''] : [', number', `, ${LAST_NUMBER} + key + 1`];
   return `
-    INSERT INTO ${relation.table} (${columns.join(', ')}${column})
-    SELECT ${values.join(', ')}${number} FROM json_each(?1)`;
+    INSERT INTO ${relation.table} (${columns.join(', ')})
+    SELECT ${values.join(', ')} FROM json_each(?1)`;
 }
 
 /** Resolves with the last ids, by table in alphabetical order. */

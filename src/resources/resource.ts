@@ -39,6 +39,7 @@ export interface Link {
   readonly table: string;
   /** The table that counts the links of each second record in each block of ids of the first. */
   readonly blocks: string;
+  readonly fields: Readonly<Record<string, never>>;
   /** The two records, which are the key of the table. */
   readonly ends: readonly [Reference, Reference];
 }
@@ -65,9 +66,21 @@ export function referencesOf(relation: Relation): readonly Reference[] {
   return relation.owner ? [relation.owner] : [];
 }
 
-/** Returns the columns without the id, in order: the owner's id, if any, then the fields. */
-export function columnsOf({ fields, owner }: Resource): readonly string[] {
-  return owner ? [owner.column, ...Object.keys(fields)] : Object.keys(fields);
+/** Returns what a relation's block counters count by: the blocks of `id`, for each `owner`. */
+export function countedBy(relation: Relation): { id: string; owner: Reference | undefined } {
+  return 'ends' in relation
+    ? { id: relation.ends[0].column, owner: relation.ends[1] }
+    : { id: 'id', owner: relation.owner };
+}
+
+/** Returns the columns without the id, in order: the references, then the fields. */
+export function columnsOf(relation: Relation): readonly string[] {
+  return [...referencesOf(relation).map(({ column }) => column), ...Object.keys(relation.fields)];
+}
+
+/** Returns the columns of a row, in order: its id, unless it is a link, and those of `columnsOf`. */
+export function rowColumnsOf(relation: Relation): readonly string[] {
+  return 'ends' in relation ? columnsOf(relation) : ['id', ...columnsOf(relation)];
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */
@@ -80,7 +93,7 @@ export function patchOf(
 
 /** Returns the values of the fields, in order, with defaults. Members must fit the contract. */
 export function valuesOf(
-  { fields }: Resource,
+  { fields }: Relation,
   members: Readonly<Record<string, unknown>>,
 ): readonly FieldValue[] {
   const values: FieldValue[] = [];

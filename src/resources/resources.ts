@@ -1,28 +1,16 @@
 // The list of what the service stores, from which routes, tables, check, export, import and copy
 // derive.
 import { comments } from './comments.ts';
+import { noteTags } from './note-tags.ts';
 import { notes } from './notes.ts';
-import type { Link, Relation, Resource } from './resource.ts';
+import type { Relation, Resource } from './resource.ts';
 import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
 
-/** All links. */
-export const LINKS: readonly Link[] = [
-  {
-    label: 'Note tag',
-    table: 'note_tags',
-    blocks: 'note_tag_blocks',
-    ends: [
-      { resource: notes, column: 'note_id' },
-      { resource: tags, column: 'tag_id' },
-    ],
-  },
-];
-
 /** All that commands export and copy, in this order. */
-export const RELATIONS: readonly Relation[] = [...RESOURCES, ...LINKS];
+export const RELATIONS: readonly Relation[] = [...RESOURCES, noteTags];
 
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
 export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))

@@ -1,6 +1,6 @@
 // The JSON text of a record, as clients get it: SQLite makes it for a record that is read, and
 // `recordText` for one that was just written. Both produce the same bytes.
-import { columnsOf, type Field, type Resource } from '../resources/resource.ts';
+import { type Field, type Relation, type Resource, rowColumnsOf } from '../resources/resource.ts';
 import type { Values } from './writer.ts';
 
 /** Returns the SQL of a record's JSON text, given the SQL of its columns. */
@@ -12,9 +12,9 @@ export function recordSql(
 }
 
 /** Returns the SQL of the name and the value of each member, for `json_object`. */
-export function membersSql(resource: Resource, columnSql = (column: string) => column): string[] {
-  return ['id', ...columnsOf(resource)].map(
-    (column) => `'${column}', ${valueSql(columnSql(column), resource.fields[column])}`,
+export function membersSql(relation: Relation, columnSql = (column: string) => column): string[] {
+  return rowColumnsOf(relation).map(
+    (column) => `'${column}', ${valueSql(columnSql(column), relation.fields[column])}`,
   );
 }
 

@@ -1,8 +1,15 @@
 // The steps of the schema. A released step never changes, nor does the result of the functions that
 // make it for a released resource.
 import { comments } from '../resources/comments.ts';
+import { noteTags } from '../resources/note-tags.ts';
 import { notes } from '../resources/notes.ts';
-import { columnsOf, type Resource, typeOf } from '../resources/resource.ts';
+import {
+  columnsOf,
+  countedBy,
+  type Relation,
+  type Resource,
+  typeOf,
+} from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { tags } from '../resources/tags.ts';
 import { CHANGES } from './change-numbers.ts';
@@ -17,24 +24,12 @@ export const BLOCK_BITS = 10;
 /** How many changes the log keeps. */
 const KEPT_CHANGES = 1_000_000;
 
-/** Returns the statements that create the counter table of a resource and its two triggers. */
-export function blockCounter(resource: Resource): string[] {
-  const { table, blocks, owner } = resource;
-  return counter({ table, blocks, owner: owner?.column, type: typeOf(resource), id: 'id' });
-}
-
-interface Counter {
-  readonly table: string;
-  readonly blocks: string;
-  /** The column by whose value the rows are counted separately. */
-  readonly owner: string | undefined;
-  /** The beginning of the names of the triggers. */
-  readonly type: string;
-  /** The column whose values are divided into blocks. */
-  readonly id: string;
-}
-
-function counter({ table, blocks, owner, type, id }: Counter): string[] {
+/** Returns the statements that create the counter table of a relation and its two triggers. */
+export function blockCounter(relation: Relation): string[] {
+  const { table, blocks } = relation;
+  const type = typeOf(relation);
+  const { id, owner: reference } = countedBy(relation);
+  const owner = reference?.column;
   const column = owner ? `${owner}, ` : '';
   const newOwner = owner ? `new.${owner}, ` : '';
   const isOfOwner = owner ? `${owner} = old.${owner} AND ` : '';
@@ -151,13 +146,7 @@ const TAGS_ON_NOTES = [
      PRIMARY KEY (note_id, tag_id)
    ) STRICT, WITHOUT ROWID`,
   'CREATE INDEX notes_of_tag ON note_tags (tag_id, note_id)',
-  ...counter({
-    table: 'note_tags',
-    blocks: 'note_tag_blocks',
-    owner: 'tag_id',
-    type: 'note_tag',
-    id: 'note_id',
-  }),
+  ...blockCounter(noteTags),
   `CREATE TRIGGER note_tagged AFTER INSERT ON note_tags BEGIN
      ${logChange('NULL', "'note.tagged'", 'new.note_id', 'new.tag_id')}
    END`,

@@ -86,7 +86,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   ],
   'a link without its tag': [
     'PRAGMA foreign_keys = OFF; DELETE FROM tags WHERE id = 2',
-    /^note_tags: the link of note 1 and tag 2 has no parent in tags$/,
+    /^note_tags: record 1, 2 has no parent in tags$/,
   ],
   'a number that was never assigned': [
     "UPDATE sqlite_sequence SET seq = 3_040 WHERE name = 'changes'",

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyDatabase } from '../../src/commands/copy.ts';
+import { noteTags } from '../../src/resources/note-tags.ts';
 import { columnsOf } from '../../src/resources/resource.ts';
-import { LINKS, RELATIONS, RESOURCES } from '../../src/resources/resources.ts';
+import { RELATIONS, RESOURCES } from '../../src/resources/resources.ts';
 import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
@@ -72,9 +73,8 @@ export async function contentOf(database: Database): Promise<unknown> {
     );
     content.push(await rows(database, `SELECT * FROM ${blocks} ORDER BY 1, 2`));
   }
-  for (const { table, blocks } of LINKS)
-    for (const name of [table, blocks])
-      content.push(await rows(database, `SELECT * FROM ${name} ORDER BY 1, 2`));
+  for (const name of [noteTags.table, noteTags.blocks])
+    content.push(await rows(database, `SELECT * FROM ${name} ORDER BY 1, 2`));
   content.push(await rows(database, 'SELECT name, seq FROM sqlite_sequence ORDER BY name'));
   return JSON.parse(JSON.stringify(content));
 }
