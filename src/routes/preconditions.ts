@@ -47,7 +47,7 @@ export function checkRead(
 
 /** Returns the 412 for a record with this entity tag. */
 export function preconditionFailed(tag: string): Problem {
-  const detail = 'The record is not in the state that if-match or if-none-match requires.';
+  const detail = 'The record or list is not in the state that if-match or if-none-match requires.';
   return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`] });
 }
 

@@ -47,7 +47,7 @@ test('compiled contract: a contract with a mistake is refused', async (t) => {
     ],
     ['"name":"limit","in":"query"', '"name":"limit","in":"cookie"', /limit of \/notes must be in/],
     ['"name":"limit",', '"name":"limit","required":true,', /limit of \/notes must be in the path/],
-    ['"in":"header"', '"in":"header","required":true', /if-none-match of \/notes must not be req/],
+    ['"in":"header"', '"in":"header","required":true', /if-match of \/notes must not be req/],
     [
       '"application/json":{"schema":{"$ref":"#/components/schemas/NoteInput"',
       '"text/json":{"schema":{"$ref":"#/components/schemas/NoteInput"',

@@ -65,6 +65,30 @@ export function testChangeLog(engine: Engine): void {
       assert.deepEqual(await rows(database, latest(table, type)), []);
   });
 
+  test('change log: records that another program writes without numbers', async (t) => {
+    const { notes, comments, database } = await openTables(t, engine);
+    await notes.create([['a', 'b']]);
+    const before = (await notes.read(1))?.tag;
+    await change(database, `INSERT INTO notes (title, body) VALUES ('c', 'd'), ('e', 'f')`);
+    await change(database, `UPDATE notes SET title = 'g' WHERE id IN (1, 3)`);
+    await change(database, `INSERT INTO comments (note_id, body) VALUES (1, 'h')`);
+    await change(database, `UPDATE comments SET note_id = 2`);
+    await notes.replace(2, ['i', 'j']);
+    assert.deepEqual(await changesAfter(database, 1), [
+      ...['note.created 2', 'note.created 3', 'note.updated 1', 'note.updated 3'],
+      ...['comment.created 1 1', 'comment.updated 1 2', 'note.updated 2'],
+    ]);
+    const numbers = await rows(database, 'SELECT number FROM notes ORDER BY id');
+    assert.deepEqual(
+      numbers.map(({ number }) => number),
+      [4, 8, 5],
+    );
+    const due = await rows(database, 'SELECT number FROM note_words_due ORDER BY id');
+    assert.deepEqual(due, numbers);
+    assert.equal((await notes.read(1))?.tag, before?.replace(/1$/, '4'));
+    assert.equal((await comments.read(1, 2))?.tag, before?.replace(/1$/, '7'));
+  });
+
   test('change log: comments deleted with their note', async (t) => {
     const { notes, comments, database } = await openTables(t, engine);
     await notes.create([

@@ -182,7 +182,7 @@ export function createModel({ shared = false } = {}): Model {
     const found = foundBy(move);
     const isMissing = COLLECTION_MOVES.has(move.operation) ? lacksOwner(move) : !found;
     if (isMissing) return { status: 404, body: { type: 'not-found', ...missing(move) } };
-    const refusal = refusalOf(move, sent);
+    const refusal = refusalOf(sent);
     if (refusal) return { ...refusal, tags };
 
     switch (move.operation) {
@@ -294,7 +294,7 @@ export function createModel({ shared = false } = {}): Model {
       const label = `${method} ${path} ${JSON.stringify(parts)}`;
       const faults = sent === earlier ? [] : faultsOf(move);
       const used = keyed.find((each) => each.key === key);
-      if (isMalformed(sent, move)) {
+      if (isMalformed(sent)) {
         assert.equal(status, 400, label);
       } else if (faults.length > 0) {
         const violations = (json?.errors ?? []).map((error: Violation) => [
@@ -356,16 +356,15 @@ const METHODS = {
 
 const COLLECTION_MOVES: ReadonlySet<string> = new Set(['list', 'create', 'createAll', 'repeat']);
 
-/** Whether the service reads a malformed condition; POST reads none, and lists only if-none-match. */
-function isMalformed({ method, match, noneMatch }: Sent, { operation }: Move): boolean {
-  const read = [noneMatch, ...(operation === 'list' ? [] : [match])];
-  return method !== 'POST' && read.some((each) => each?.header === MALFORMED);
+/** Whether the service reads a malformed condition; POST reads none. */
+function isMalformed({ method, match, noneMatch }: Sent): boolean {
+  return method !== 'POST' && [match, noneMatch].some((each) => each?.header === MALFORMED);
 }
 
 /** Returns the refusal of a move on an existing record or list whose conditions do not hold. */
-function refusalOf({ operation }: Move, { method, match, noneMatch }: Sent): Expected | undefined {
+function refusalOf({ method, match, noneMatch }: Sent): Expected | undefined {
   if (method === 'POST') return undefined;
-  const isMatch = operation === 'list' || (match?.matchesStrongly ?? true);
+  const isMatch = match?.matchesStrongly ?? true;
   const isKnown = noneMatch?.matchesWeakly ?? false;
   if (isMatch && isKnown && method === 'GET') return { status: 304 };
   return isMatch && !isKnown ? undefined : { status: 412, body: PRECONDITION_FAILED };
@@ -375,7 +374,7 @@ const PRECONDITION_FAILED = {
   type: 'precondition-failed',
   title: 'Precondition Failed',
   status: 412,
-  detail: 'The record is not in the state that if-match or if-none-match requires.',
+  detail: 'The record or list is not in the state that if-match or if-none-match requires.',
 };
 
 function pathOf({ resource, operation, ownerId, id, limit, offset }: Move): string {

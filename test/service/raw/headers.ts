@@ -143,7 +143,16 @@ const ASKING: RawTable = {
   'a Connection header that names Host': [get('Connection: Host\r\n'), 200],
   'a very long keep-alive': [get('Keep-Alive: timeout=999999999, max=999999999\r\n'), 200],
   'a Range header': [get('Range: bytes=0-5\r\n'), 200],
-  'If-Match and If-None-Match without an ETag': [get('If-None-Match: *\r\nIf-Match: "x"\r\n'), 200],
+  'If-Modified-Since and If-Unmodified-Since': [
+    get(
+      'If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT\r\nIf-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n',
+    ),
+    200,
+  ],
+  'If-Match and If-None-Match: the first comes first': [
+    get('If-None-Match: *\r\nIf-Match: "x"\r\n'),
+    'precondition-failed',
+  ],
   'an invalid If-Modified-Since': [get('If-Modified-Since: yesterday\r\n'), 200],
   'an invalid Accept': [get('Accept: image/png;q=x, ;;;\r\n'), 200],
   'an Accept-Encoding that excludes everything': [

@@ -151,12 +151,12 @@ test('fault order: each correction reveals the next fault', async (t) => {
   const steps = [
     {
       slug: 'request-header-fields-too-large',
-      sent: requestText('PATCH /nothing/x#', [`x: ${'y'.repeat(17_000)}`], long),
+      sent: requestText('POST /nothing/x#', [`x: ${'y'.repeat(17_000)}`], long),
     },
-    { slug: 'bad-request', sent: requestText('PATCH /nothing/x#', [...text, 'host: b'], long) },
-    { slug: 'bad-request', sent: requestText('PATCH /nothing/x#', text, long) },
-    { slug: 'not-found', sent: requestText('PATCH /nothing/x', text, long) },
-    { slug: 'method-not-allowed', sent: requestText('PATCH /notes/x', text, long) },
+    { slug: 'bad-request', sent: requestText('POST /nothing/x#', [...text, 'host: b'], long) },
+    { slug: 'bad-request', sent: requestText('POST /nothing/x#', text, long) },
+    { slug: 'not-found', sent: requestText('POST /nothing/x', text, long) },
+    { slug: 'method-not-allowed', sent: requestText('POST /notes/x', text, long) },
     { slug: 'payload-too-large', sent: requestText('PUT /notes/x', text, long) },
     { slug: 'unsupported-media-type', sent: chunkedText('PUT /notes/x', text, long) },
     { slug: 'payload-too-large', sent: chunkedText('PUT /notes/x', [], long) },

@@ -22,7 +22,7 @@ const METHODS: RawTable = {
   'CONNECT with a path': [call('CONNECT', '', '/notes'), 'bad-request', 'method-not-allowed'],
   TRACE: [call('TRACE'), 'method-not-allowed'],
   'TRACE with a body': [`${call('TRACE', 'Content-Length: 5\r\n')}hello`, 'method-not-allowed'],
-  PATCH: [call('PATCH', '', '/notes/1'), 'method-not-allowed'],
+  PATCH: [call('PATCH', '', '/notes'), 'method-not-allowed'],
   PROPFIND: [call('PROPFIND'), 'method-not-allowed'],
   'M-SEARCH': [call('M-SEARCH'), 'method-not-allowed'],
   LINK: [call('LINK'), 'method-not-allowed'],

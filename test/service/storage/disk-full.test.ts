@@ -7,7 +7,7 @@ import { newFile } from '../../support/databases.ts';
 import { type Cramped, runOutOfRoom } from '../../support/full-disk.ts';
 import { startService } from '../../support/service.ts';
 
-/** Starts a service whose file may have no more than sixty pages. */
+/** Starts a service whose file may have no more than a hundred pages. */
 async function withFewPages(test: TestContext): Promise<Cramped> {
   const connections = new Set<sqlite3.Database>();
   const original = sqlite3.Database.prototype.exec;
@@ -29,7 +29,7 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
     return Promise.all(done);
   };
   assert.equal(connections.size, 3);
-  await allow(60);
+  await allow(100);
   return { service, makeRoom: () => allow(1_000_000) };
 }
 
