@@ -1,11 +1,8 @@
 // The formats of bodies: which media types a route accepts, and how the bytes become a value.
 import type { IncomingMessage } from 'node:http';
 import { parseJson } from './json.ts';
-import { parseMediaType } from './media-type.ts';
+import { JSON_LINES, parseMediaType } from './media-type.ts';
 import { Problem } from './problem.ts';
-
-/** A list of JSON values, one in each line. */
-export const JSON_LINES = 'application/x-ndjson';
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH = 'application/merge-patch+json';
