@@ -187,7 +187,7 @@ function removeStatement(resource: Resource) {
   };
 }
 
-/** Returns the SQL condition that the current row names this record, whose tag fits the row. */
+/** Returns the SQL condition that the current row names this record and admits its tag. */
 function isTarget({ table, owner }: Resource): string {
   const idPosition = owner ? 1 : 0;
   const isOwner = owner ? ` AND ${table}.${owner.column} = ${member(0)}` : '';
