@@ -54,7 +54,7 @@ export function blockCounter(relation: Relation): string[] {
   ];
 }
 
-/** The SQL of the next number, inside a trigger: its statement may have assigned numbers itself. */
+/** The SQL of the next number inside a trigger, whose statement may have just assigned others. */
 const NEXT_NUMBER = `(SELECT max(
        coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES}'), 0),
        coalesce((SELECT max(number) FROM ${CHANGES}), 0)) + 1)`;
@@ -171,7 +171,7 @@ const SEARCH = [
   'INSERT INTO note_words_due (id, number) SELECT id, number FROM notes',
   queueWords('note_words_created', 'INSERT ON notes WHEN new.number <> 0', 'new.id', 'new.number'),
   queueWords('note_words_updated', 'UPDATE OF number ON notes', 'new.id', 'new.number'),
-  // Differs from the number of every text, so that no text is indexed for a deleted note.
+  // Negative, unlike the number of any text, so that no text is indexed for a deleted note.
   queueWords('note_words_deleted', 'DELETE ON notes', 'old.id', '-old.number'),
 ];
 
