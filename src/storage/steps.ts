@@ -156,23 +156,12 @@ const TAGS_ON_NOTES = [
    END`,
 ];
 
-/** Returns a trigger that puts a note into the queue of the notes to be indexed. */
-function queueWords(name: string, event: string, id: string, number: string): string {
-  return `CREATE TRIGGER ${name} AFTER ${event} BEGIN
-     INSERT INTO note_words_due (id, number) VALUES (${id}, ${number})
-       ON CONFLICT (id) DO UPDATE SET number = excluded.number;
-   END`;
-}
-
+/** The index is brought up to date from the change after the position. */
 const SEARCH = [
   `CREATE VIRTUAL TABLE note_words USING fts5(
      title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
-  'CREATE TABLE note_words_due (id INTEGER PRIMARY KEY, number INTEGER NOT NULL) STRICT',
-  'INSERT INTO note_words_due (id, number) SELECT id, number FROM notes',
-  queueWords('note_words_created', 'INSERT ON notes WHEN new.number <> 0', 'new.id', 'new.number'),
-  queueWords('note_words_updated', 'UPDATE OF number ON notes', 'new.id', 'new.number'),
-  // Differs from the number of every text, so that no text is indexed for a deleted note.
-  queueWords('note_words_deleted', 'DELETE ON notes', 'old.id', '-old.number'),
+  'CREATE TABLE note_words_position (number INTEGER NOT NULL) STRICT',
+  'INSERT INTO note_words_position (number) VALUES (0)',
 ];
 
 const SECOND = [
@@ -219,7 +208,7 @@ export const TABLE_COMMENTS: ReadonlyMap<string | undefined, string> = new Map([
   [CHANGES, `the latest ${KEPT_CHANGES} changes by their number; triggers log them`],
   ['note_tags', 'the tags of each note'],
   ['note_tag_blocks', `how many notes of each tag have an id in each block (id >> ${BLOCK_BITS})`],
-  ['note_words_due', 'the notes whose words are not yet in the index note_words'],
+  ['note_words_position', 'the last change that the index note_words contains'],
   ...RESOURCES.map(({ table, blocks, owner }): [string, string] => [
     blocks,
     `how many ${table} ${owner ? `of each ${typeOf(owner.resource)} ` : ''}have an id in each ` +
