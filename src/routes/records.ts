@@ -126,7 +126,8 @@ class Records {
       if (!created) throw this.#ownerNotFound(call.pathValues);
       return { ...created, replayHeaders: [] };
     }
-    const once = onceOf(key, this.#collectionPath(parameters), call);
+    // Without the base path: a new --base-url must not turn a repetition into a first request.
+    const once = onceOf(key, fillTemplate(this.#resource.path, parameters), call);
     const created = await this.#table.createOnce(records, once, ownerId);
     if (!created) throw this.#ownerNotFound(call.pathValues);
     if (created.fingerprint !== once.fingerprint) throw keyReused();
