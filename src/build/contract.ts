@@ -4,13 +4,13 @@ import { _ } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
+import { JSON_LINES } from '../http/media-type.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
-const JSON_LINES = 'application/x-ndjson';
 
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
 const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
@@ -109,10 +109,14 @@ function writeOperation(
   const parameters = all
     .filter((each) => !isHeader(each))
     .map((each) => writeParameter(validators, template, each));
-  const headers = all.filter(isHeader).map(({ name, required, pointer: at }) => {
+  const headers = all.filter(isHeader).map(({ name, required, schema, pointer: at }) => {
     if (required) throw new Error(`the header ${name} of ${template} must not be required`);
     const validate = validators.expression('first', at);
-    return literal({ name: JSON.stringify(name), validate });
+    return literal({
+      name: JSON.stringify(name),
+      rule: JSON.stringify(schema.description),
+      validate,
+    });
   });
   return literal({
     id: JSON.stringify(operation.operationId),
@@ -163,11 +167,7 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
     defaults: JSON.stringify(Object.fromEntries(defaults)),
     lines:
       linesPointer &&
-      literal({
-        ...schemas(linesPointer),
-        maxItems: JSON.stringify(lines?.maxItems),
-        defaults: '{}',
-      }),
+      literal({ ...schemas(linesPointer), maxItems: JSON.stringify(lines?.maxItems) }),
   });
 }
 

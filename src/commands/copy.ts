@@ -2,7 +2,7 @@
 // equal pages, so that an interrupted copy can continue; a second pass compares both databases.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { keysOf, type Relation, type Resource } from '../resources/resource.ts';
+import { keysOf, type Relation, referencesOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES, renewGeneration } from '../storage/change-numbers.ts';
 import {
@@ -77,9 +77,9 @@ export async function copyDatabase(
   const counts = await countsOf(source, relations);
   const total = totalOf(counts);
   const { hasChanges } = await storedContent(source);
-  const tables = relations.map((relation) => ({ relation, hasChanges }));
+  const columns = new Map(relations.map((each) => [each, allColumnsOf(each, hasChanges)]));
   const differences = (phase: 'copy' | 'check') =>
-    findDifferences(source, target, tables, (done) => onProgress(phase, done, total));
+    findDifferences(source, target, columns, (done) => onProgress(phase, done, total));
   const differ = async () => !(await differences('check').next()).done;
   if ((await unfinishedIn(target)) !== 'copy') {
     const targetIds = await lastIdsOf(target);
@@ -109,38 +109,34 @@ function holdsOthers(): DatabaseUnusable {
   return new DatabaseUnusable('it already holds other records');
 }
 
-/** A table; `hasChanges` tells whether its records have numbers and times in the source. */
-interface Table {
-  readonly relation: Relation;
-  readonly hasChanges: boolean;
-}
-
 /** A page whose records in the target (`found`) are not those in the source (`wanted`). */
-interface Difference extends Table {
+interface Difference {
+  readonly relation: Relation;
+  readonly columns: readonly string[];
   readonly page: string;
   readonly wanted: string;
   readonly found: string;
 }
 
-/** Yields the pages that differ; reports how many records it has compared. */
+/** Yields the pages that differ in these columns; reports how many records it has compared. */
 async function* findDifferences(
   source: Source,
   target: Source,
-  tables: readonly Table[],
+  columnsByRelation: ReadonlyMap<Relation, readonly string[]>,
   onDone: (done: number) => void,
 ): AsyncGenerator<Difference> {
   let done = 0;
   onDone(done);
-  for (const table of tables) {
+  for (const [relation, columns] of columnsByRelation) {
     let after = 0;
     while (after < MAX_ID) {
-      const { last, count } = await nextPage(source, table.relation, after);
+      const { last, count } = await nextPage(source, relation, after);
       const page = JSON.stringify([after, last]);
       const [wanted, found] = await Promise.all([
-        recordsOn(source, table, page),
-        recordsOn(target, table, page),
+        recordsOn(source, relation, columns, page),
+        recordsOn(target, relation, columns, page),
       ]);
-      if (wanted !== found) yield { ...table, page, wanted, found };
+      if (wanted !== found) yield { relation, columns, page, wanted, found };
       done += count;
       onDone(done);
       after = last;
@@ -148,10 +144,13 @@ async function* findDifferences(
   }
 }
 
-/** Resolves with the rows of a page as a JSON array of arrays of the values of all columns. */
-async function recordsOn({ read }: Source, table: Table, page: string): Promise<string> {
-  const { relation, hasChanges } = table;
-  const columns = allColumnsOf(relation, hasChanges).join(', ');
+/** Resolves with the rows of a page as a JSON array of arrays of the values of these columns. */
+async function recordsOn(
+  { read }: Source,
+  relation: Relation,
+  columns: readonly string[],
+  page: string,
+): Promise<string> {
   const [row] = await read({
     sql: `
       SELECT json_group_array(json_array(${columns}) ORDER BY ${keysOf(relation)}) AS records
@@ -162,12 +161,11 @@ async function recordsOn({ read }: Source, table: Table, page: string): Promise<
 }
 
 /** Returns the statements that make a page of the target equal to that of the source. */
-function replacePage({ relation, hasChanges, page, wanted, found }: Difference): Statement[] {
+function replacePage({ relation, columns, page, wanted, found }: Difference): Statement[] {
   const { table } = relation;
   const removePage = { sql: `DELETE FROM ${table} WHERE ${isOnPage(relation)}`, parameter: page };
-  const insert = { sql: insertSql(relation, hasChanges), parameter: wanted };
-  const isNumbered = hasChanges && !('ends' in relation);
-  const clash = isNumbered ? [removeNumbers(relation, wanted)] : [];
+  const insert = { sql: insertSql(relation, columns), parameter: wanted };
+  const clash = columns.includes('number') ? [removeNumbers(relation, columns, wanted)] : [];
   // The log would contain the deletions, which `check` reports as faults.
   const emptyLog = { sql: `DELETE FROM ${CHANGES}` };
   return [...(found === '[]' ? [] : [removePage]), ...clash, insert, emptyLog];
@@ -177,13 +175,12 @@ function replacePage({ relation, hasChanges, page, wanted, found }: Difference):
  * Returns the statement that deletes the records of other pages whose numbers occur in `wanted`: an
  * interrupted copy leaves some if the source has been replaced by a backup since.
  */
-function removeNumbers(resource: Resource, wanted: string): Statement {
-  const columns = allColumnsOf(resource);
-  const unique = [...(resource.owner ? [resource.owner.column] : []), 'number'];
+function removeNumbers(relation: Relation, columns: readonly string[], wanted: string): Statement {
+  const unique = [...referencesOf(relation).map(({ column }) => column), 'number'];
   const values = unique.map((column) => `value ->> ${columns.indexOf(column)}`);
   return {
     sql: `
-      DELETE FROM ${resource.table}
+      DELETE FROM ${relation.table}
       WHERE (${unique.join(', ')}) IN (SELECT ${values.join(', ')} FROM json_each(?1))`,
     parameter: wanted,
   };

@@ -20,9 +20,10 @@ const FINGERPRINT_BYTES = 6;
  * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
  * resolves with a message that says how many are new. Skips records that already exist unchanged.
  * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A failed import
- * removes a database that it created and empties a file that was empty; otherwise, the records added
- * so far stay, and another run with the same export continues. If the database is not empty and
- * `file` is a regular file, checks the whole file first, except for records that refer to missing ones.
+ * removes a database that it created and empties a file that was empty; otherwise, the records
+ * added so far stay, and another run with the same export continues. If the database is not empty
+ * and `file` is a regular file, checks the whole file first, except for references to missing
+ * records.
  */
 export async function importLines(
   file: string | undefined,

@@ -121,13 +121,14 @@ export function importInto(target: Database, fingerprint: number): Import {
 }
 
 function insertion(relation: Relation, records: readonly RecordValues[], base: number): Statement {
-  const numberIndex = allColumnsOf(relation).indexOf('number');
+  const columns = allColumnsOf(relation);
+  const numberIndex = columns.indexOf('number');
   const rows = records.map((values) =>
     values.map((value, index) => (index === numberIndex ? Number(value) + base : value)),
   );
   const isFound = keysOf(relation).map((key, index) => `${key} = json_each.value ->> ${index}`);
   return {
-    sql: `${insertSql(relation)}
+    sql: `${insertSql(relation, columns)}
       WHERE NOT EXISTS (SELECT 1 FROM ${relation.table} WHERE ${isFound.join(' AND ')})`,
     parameter: JSON.stringify(rows),
   };

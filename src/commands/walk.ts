@@ -125,14 +125,13 @@ export async function nextPage(
 }
 
 /**
- * Returns the SQL that inserts rows, given as a JSON array of the values of {@link allColumnsOf}.
- * Records without numbers get the next ones from a trigger.
+ * Returns the SQL that inserts rows, given as a JSON array of the values of these columns. Records
+ * without numbers get the next ones from a trigger.
  */
-export function insertSql(relation: Relation, hasChanges = true): string {
-  const columns = allColumnsOf(relation, hasChanges);
+export function insertSql({ table }: Relation, columns: readonly string[]): string {
   const values = columns.map((_, index) => `value ->> ${index}`);
   return `
-    INSERT INTO ${relation.table} (${columns.join(', ')})
+    INSERT INTO ${table} (${columns.join(', ')})
     SELECT ${values.join(', ')} FROM json_each(?1)`;
 }
 

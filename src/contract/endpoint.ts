@@ -1,10 +1,10 @@
 // Validates each request against its operation in the contract, so that handlers see only valid
 // input. A 422 reports all violations at once, up to a limit.
-import { type EntityTags, readEntityTags } from '../http/entity-tags.ts';
+import { type EntityTags, parseEntityTags } from '../http/entity-tags.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Operation, operations, type Parameter } from './generated.js';
+import { type Header, type Operation, operations, type Parameter } from './generated.js';
 import { parsePathInteger, parseQueryInteger } from './parameters.ts';
 import { describeRule, describeViolations, findViolations } from './violations.ts';
 
@@ -28,8 +28,6 @@ export interface Input<Parameters, Content> {
 export type Handler<Parameters, Content> = (
   input: Input<Parameters, Content>,
 ) => Reply | Promise<Reply>;
-
-const KEY_RULE = 'must have 1 to 128 letters, digits or any of ._~:+/=-, bare or in double quotes';
 
 /** How many violations a 422 lists: a small request must not cause a large answer. */
 const MAX_ERRORS = 20;
@@ -99,14 +97,22 @@ function checkParameters(
 /** Returns the values of the headers that were sent. Throws 400 if one is malformed. */
 function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   const values: Record<string, EntityTags | string> = {};
-  for (const { name, validate } of headers) {
-    const sent = call.headers[name];
-    if (sent === undefined) continue;
-    if (name !== 'idempotency-key') values[name] = readEntityTags(name, String(sent));
-    else if (validate(sent)) values[name] = String(sent).replaceAll('"', '');
-    else throw new Problem('bad-request', `The header ${name} ${KEY_RULE}.`);
+  for (const header of headers) {
+    const { name, rule } = header;
+    const field = call.headers[name];
+    if (field === undefined) continue;
+    const value = parseHeader(header, String(field));
+    if (value === undefined)
+      throw new Problem('bad-request', `The header ${name} must be ${rule}.`);
+    values[name] = value;
   }
   return values;
+}
+
+/** Entity tags may have forms that the pattern in the contract leaves out. */
+function parseHeader({ name, validate }: Header, field: string): EntityTags | string | undefined {
+  if (name !== 'idempotency-key') return parseEntityTags(field);
+  return validate(field) ? field.replaceAll('"', '') : undefined;
 }
 
 function checkParameter(

@@ -24,22 +24,31 @@ export interface Parameter {
   readonly validate: Validate;
 }
 
+/** A request header. */
+export interface Header {
+  /** In lower case. */
+  readonly name: string;
+  /** Describes a valid value, as in "The header if-match must be ...". */
+  readonly rule: string;
+  readonly validate: Validate;
+}
+
 /** The validators of a body. */
-export interface BodySchema {
+export interface BodyValidators {
   /** Stops at the first violation. */
   readonly validate: Validate;
   /** Collects all violations; for values that `validate` has refused. */
   readonly validateFully: Validate;
-  /** The defaults of optional members, also of those in the elements of an array. */
-  readonly defaults: Readonly<Record<string, unknown>>;
 }
 
 /** The body of an operation. */
-export interface Body extends BodySchema {
+export interface Body extends BodyValidators {
+  /** The defaults of optional members, also of those in lines. */
+  readonly defaults: Readonly<Record<string, unknown>>;
   /** The media types that it may have. */
   readonly types: readonly string[];
   /** The array of the values of a body of JSON lines, and how many there may be. */
-  readonly lines?: BodySchema & { readonly maxItems: number };
+  readonly lines?: BodyValidators & { readonly maxItems: number };
 }
 
 /** An operation of the contract. */
@@ -49,8 +58,8 @@ export interface Operation {
   readonly template: string;
   /** Path parameters first, in the order of the template. */
   readonly parameters: readonly Parameter[];
-  /** The headers that the operation reads; names in lower case. */
-  readonly headers: readonly Pick<Parameter, 'name' | 'validate'>[];
+  /** The headers that the operation reads. */
+  readonly headers: readonly Header[];
   readonly body?: Body;
 }
 

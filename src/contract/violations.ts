@@ -1,6 +1,6 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
 import type { Violation } from '../http/problem.ts';
-import type { BodySchema, SchemaError } from './generated.js';
+import type { BodyValidators, SchemaError } from './generated.js';
 
 /** Violations are listed only for this many members of an array, which may have half a million. */
 const MAX_MEMBERS = 100;
@@ -18,7 +18,7 @@ export function describeViolations(violations: readonly Violation[]): string {
 }
 
 /** Returns the violations of `value`, which `body.validate` has just refused. */
-export function findViolations(body: BodySchema, value: unknown): Violation[] {
+export function findViolations(body: BodyValidators, value: unknown): Violation[] {
   const errors = body.validateFully(shorten(value)) ? [] : body.validateFully.errors;
   // The violation may be in the part that was cut off.
   return onePerFault((errors?.length ? errors : (body.validate.errors ?? [])).map(toViolation));

@@ -1,11 +1,8 @@
 // The formats of bodies: which media types a route accepts, and how the bytes become a value.
 import type { IncomingMessage } from 'node:http';
 import { parseJson } from './json.ts';
-import { parseMediaType } from './media-type.ts';
+import { JSON_LINES, parseMediaType } from './media-type.ts';
 import { Problem } from './problem.ts';
-
-/** A list of JSON values, one in each line. */
-export const JSON_LINES = 'application/x-ndjson';
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH = 'application/merge-patch+json';
@@ -14,14 +11,14 @@ const MERGE_PATCH = 'application/merge-patch+json';
 export interface BodyFormats {
   /** The media types. `application/json` includes `application/*+json`, except for patches. */
   readonly types: readonly string[];
-  /** How many lines a body of {@link JSON_LINES} may have. */
+  /** The most lines that a body of {@link JSON_LINES} may have. */
   readonly maxLines: number;
 }
 
 /** The format of one body. */
 export type BodyFormat = 'json' | 'lines';
 
-/** Returns the value of the `accept-patch` header (RFC 5789, section 3.1) of a route for patches. */
+/** Returns the value of the header `accept-patch` (RFC 5789, section 3.1) of a route. */
 export function acceptPatch({ types }: BodyFormats): string {
   return types.join(', ');
 }
@@ -64,8 +61,8 @@ function unsupported(detail: string, accepted: BodyFormats): Problem {
 
 /**
  * Parses the lines that are not blank, at most one more than `maxLines`; awaits `pause` whenever it
- * has parsed `sliceBytes`. Rejects as `pause` does, and with bad-request, with the number of the
- * first line that is not JSON; the first line has the number 0.
+ * has parsed `sliceBytes`. Rejects with bad-request, which gives the number of the first line that
+ * is not JSON, counted from 0; also rejects as `pause` does.
  */
 export async function parseLines(
   bytes: Buffer,

@@ -1,5 +1,4 @@
 // Entity tags and the conditions on them (RFC 9110, sections 8.8.3 and 13.1).
-import { Problem } from './problem.ts';
 
 /** An entity tag: its opaque part, without the quotes. */
 export interface EntityTag {
@@ -13,7 +12,7 @@ export type EntityTags = '*' | readonly EntityTag[];
 /** One element of the list: a tag with the comma or the end after it, or a lone comma. */
 const ELEMENT = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)|,)/y;
 
-/** Parses a trimmed field; returns undefined if it is neither `*` nor a list of at least one tag. */
+/** Parses a trimmed field; returns undefined unless it is `*` or a list of at least one tag. */
 export function parseEntityTags(field: string): EntityTags | undefined {
   if (field === '*') return '*';
   const tags: EntityTag[] = [];
@@ -25,13 +24,6 @@ export function parseEntityTags(field: string): EntityTags | undefined {
     if (text !== undefined) tags.push({ text, isWeak: weak !== undefined });
   }
   return tags.length > 0 ? tags : undefined;
-}
-
-/** Returns the tags in the field of the header `name`. Throws 400 if it is malformed. */
-export function readEntityTags(name: string, field: string): EntityTags {
-  const tags = parseEntityTags(field);
-  if (tags) return tags;
-  throw new Problem('bad-request', `The header ${name} must be * or a list of quoted entity tags.`);
 }
 
 /** Whether one of the tags is `text`, compared weakly (RFC 9110, section 8.8.3.2). */

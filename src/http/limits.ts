@@ -28,8 +28,8 @@ export const DISPATCH_LIMITS = {
   /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
   /**
-   * Bodies from this size count towards `bodiesBytes`. One of them is parsed in each iteration of
-   * the event loop; of lines, so many bytes of one.
+   * Bodies from this size count towards `bodiesBytes`. Each iteration of the event loop parses one
+   * of them, or this many bytes of its lines.
    */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,

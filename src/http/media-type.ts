@@ -1,6 +1,9 @@
 // Parses content-type (RFC 9110, section 8.3.1) and the weighted lists of content negotiation, such
 // as `text/html, application/json;q=0.5` (section 12.4.2).
 
+/** The media type of JSON values, one in each line. */
+export const JSON_LINES = 'application/x-ndjson';
+
 /** A media type. The essence and the parameter names are in lower case, the values unquoted. */
 export interface MediaType {
   readonly essence: string;

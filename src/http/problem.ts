@@ -53,8 +53,8 @@ export const problemTypes = {
   'precondition-failed': {
     status: 412,
     meaning:
-      'The record or list is not in the state that `if-match` or `if-none-match` requires. Nothing was ' +
-      'changed.',
+      'The record or list is not in the state that `if-match` or `if-none-match` requires. ' +
+      'Nothing was changed.',
     remedy:
       'Read the record again and decide whether the change is still right. The `etag` header ' +
       'of this answer is its current entity tag.',

@@ -6,6 +6,7 @@ import {
   validateHeaderValue,
 } from 'node:http';
 import { drain } from './drain.ts';
+import { JSON_LINES } from './media-type.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
 export interface Reply {
@@ -15,7 +16,7 @@ export interface Reply {
 }
 
 const JSON_HEADERS = ['content-type', 'application/json'];
-const JSON_LINES_HEADERS = ['content-type', 'application/x-ndjson'];
+const JSON_LINES_HEADERS = ['content-type', JSON_LINES];
 const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
 
 /** Returns a reply whose body is `json`, a JSON text. */

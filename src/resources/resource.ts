@@ -78,7 +78,7 @@ export function columnsOf(relation: Relation): readonly string[] {
   return [...referencesOf(relation).map(({ column }) => column), ...Object.keys(relation.fields)];
 }
 
-/** Returns the columns of a row, in order: its id, unless it is a link, and those of `columnsOf`. */
+/** Returns the columns of a row, in order: its id, unless it is a link, then `columnsOf`. */
 export function rowColumnsOf(relation: Relation): readonly string[] {
   return 'ends' in relation ? columnsOf(relation) : ['id', ...columnsOf(relation)];
 }

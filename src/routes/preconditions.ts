@@ -35,7 +35,7 @@ export function knownCondition({ 'if-none-match': noneMatch = [] }: Precondition
   return noneMatch === '*' ? null : isOneOf(textsOf(noneMatch));
 }
 
-/** Returns the reply to a read if it must not have a body (304). Throws 412. */
+/** Returns a 304 if the client knows the state, else undefined. Throws 412. */
 export function checkRead(
   { 'if-match': match = '*', 'if-none-match': noneMatch = [] }: Preconditions,
   tag: string,

@@ -7,7 +7,7 @@ import type { Call, Route } from '../http/route.ts';
 import { patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import { type Condition, satisfies } from '../storage/condition.ts';
 import { recordText } from '../storage/record-text.ts';
-import type { Created, Once, Stored } from '../storage/record-writes.ts';
+import type { Created, CreatedOnce, Once, Stored } from '../storage/record-writes.ts';
 import type { Table } from '../storage/table.ts';
 import type { Values } from '../storage/writer.ts';
 import {
@@ -18,10 +18,10 @@ import {
   writeCondition,
 } from './preconditions.ts';
 
-/** The header of an answer that an earlier request has got. */
+/** The header of an answer that repeats an earlier one. */
 const REPLAYED = ['idempotent-replayed', 'true'];
 
-/** A bulk request counts as one request, plus one for each of so many lines. */
+/** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
 
 /** The query of a list. */
@@ -78,13 +78,8 @@ class Records {
     });
     if (!page) throw this.#ownerNotFound(call.pathValues);
     const { items, total, tag } = page;
-    const unchanged = checkRead(headers, tag);
-    if (unchanged) return unchanged;
-    return jsonReply(
-      200,
-      `{"items":${items},"limit":${limit},"offset":${offset},"total":${total}}`,
-      stateHeaders(tag),
-    );
+    const json = `{"items":${items},"limit":${limit},"offset":${offset},"total":${total}}`;
+    return checkRead(headers, tag) ?? jsonReply(200, json, stateHeaders(tag));
   }
 
   create(input: Input<Ids, unknown>): Promise<Reply> {
@@ -95,43 +90,43 @@ class Records {
 
   async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {
     const values = valuesOf(this.#resource, members);
-    const { id, tag, replayHeaders } = await this.#store(input, [values]);
+    const { id, tag, headers } = await this.#store(input, [values]);
     const text = recordText(this.#resource, id, this.#ownerId(input.parameters), values);
-    const location = ['location', `${this.#collectionPath(input.parameters)}/${id}`];
-    return jsonReply(201, text, [...location, ...stateHeaders(tag), ...replayHeaders]);
+    const location = `${this.#collectionPath(input.parameters)}/${id}`;
+    return jsonReply(201, text, ['location', location, ...stateHeaders(tag), ...headers]);
   }
 
   async #createAll(input: Input<Ids, unknown>, lines: readonly Members[]): Promise<Reply> {
     const charge = Math.floor(lines.length / LINES_PER_REQUEST);
     if (charge > 0) await input.call.charge(charge);
     const records = lines.map((members) => valuesOf(this.#resource, members));
-    const { id, replayHeaders } = await this.#store(input, records);
+    const { id, headers } = await this.#store(input, records);
     const ownerId = this.#ownerId(input.parameters);
     const texts = records.map((values, index) =>
       recordText(this.#resource, id + index, ownerId, values),
     );
-    const location = ['location', this.#collectionPath(input.parameters)];
-    return jsonLinesReply(201, texts, [...location, ...replayHeaders]);
+    const location = this.#collectionPath(input.parameters);
+    return jsonLinesReply(201, texts, ['location', location, ...headers]);
   }
 
-  /** Stores the records, unless a request with the same key has; throws 404 or 422. */
+  /**
+   * Stores the records, unless a request with the same key has; resolves with the first one, and
+   * with headers for the answer. Rejects with 404 or 422.
+   */
   async #store(
     { parameters, headers, call }: Input<Ids, unknown>,
     records: readonly Values[],
-  ): Promise<Created & { readonly replayHeaders: readonly string[] }> {
+  ): Promise<Created & { readonly headers: readonly string[] }> {
     const ownerId = this.#ownerId(parameters);
     const key = headers['idempotency-key'];
-    if (key === undefined) {
-      const created = await this.#table.create(records, ownerId);
-      if (!created) throw this.#ownerNotFound(call.pathValues);
-      return { ...created, replayHeaders: [] };
-    }
     // Without the base path: a new --base-url must not turn a repetition into a first request.
-    const once = onceOf(key, fillTemplate(this.#resource.path, parameters), call);
-    const created = await this.#table.createOnce(records, once, ownerId);
+    const once = key && onceOf(key, fillTemplate(this.#resource.path, parameters), call);
+    const created: (Created & Partial<CreatedOnce>) | undefined = once
+      ? await this.#table.createOnce(records, once, ownerId)
+      : await this.#table.create(records, ownerId);
     if (!created) throw this.#ownerNotFound(call.pathValues);
-    if (created.fingerprint !== once.fingerprint) throw keyReused();
-    return { ...created, replayHeaders: created.isReplay ? REPLAYED : [] };
+    if (once && created.fingerprint !== once.fingerprint) throw keyReused();
+    return { ...created, headers: created.isReplay ? REPLAYED : [] };
   }
 
   async read({ parameters, headers, call }: Input<Ids, unknown>): Promise<Reply> {
@@ -164,10 +159,9 @@ class Records {
 
   async remove({ parameters, headers, call }: Input<Ids, unknown>): Promise<Reply> {
     const condition = writeCondition(headers);
-    const [id, ownerId] = [this.#id(parameters), this.#ownerId(parameters)];
-    const isRemoved = await this.#table.remove(id, ownerId, condition);
-    if (!isRemoved) throw await this.#refusal(parameters, condition, call);
-    return { status: 204 };
+    const ownerId = this.#ownerId(parameters);
+    if (await this.#table.remove(this.#id(parameters), ownerId, condition)) return { status: 204 };
+    throw await this.#refusal(parameters, condition, call);
   }
 
   #find(ids: Ids): Promise<Stored | undefined> {
@@ -201,11 +195,9 @@ class Records {
 
   /** Resolves with the 404 for a missing record, or for its owner if that is missing too. */
   async #notFound(ids: Ids, { pathValues }: Call): Promise<Problem> {
-    const owner = this.#ownerTable && (await this.#ownerTable.read(this.#ownerId(ids) ?? 0));
-    const isOrphan = this.#ownerTable !== undefined && owner === undefined;
-    return isOrphan
-      ? this.#ownerNotFound(pathValues)
-      : notFound(this.#resource.label, pathValues.at(-1));
+    if (this.#ownerTable && !(await this.#ownerTable.read(this.#ownerId(ids) ?? 0)))
+      return this.#ownerNotFound(pathValues);
+    return notFound(this.#resource.label, pathValues.at(-1));
   }
 }
 

@@ -1,5 +1,5 @@
-// Every change has a number, and every database a generation. Together they are the tag of a
-// state: no two states of a record have the same tag, not even after a backup is restored.
+// Every change has a number, and every database a generation. Together they form the entity tag of
+// a state: no two states of a record have the same tag, not even after a backup is restored.
 import { randomBytes } from 'node:crypto';
 import type { Statement } from './database.ts';
 
@@ -24,7 +24,7 @@ export function tagSql(number: string): string {
 /** The SQL of the tag of every list. No record has a tag of this form. */
 export const LIST_TAG = `(SELECT generation FROM notes_server_generation) || '.' || ${LAST_NUMBER}`;
 
-/** Returns the SQL of a time in RFC 3339, in UTC with milliseconds, for the SQL of ms since 1970. */
+/** Returns the SQL of a time in RFC 3339 (UTC, milliseconds) for the SQL of ms since 1970. */
 export function timeSql(ms: string): string {
   return `strftime('%Y-%m-%dT%H:%M:%fZ', ${ms} / 1000.0, 'unixepoch')`;
 }
@@ -35,8 +35,8 @@ export function newGeneration(): string {
 }
 
 /**
- * Returns the statements that begin a new generation, in which no earlier tag matches. The numbers
- * continue; the log of the changes, which nobody can refer to any more, becomes empty.
+ * Returns the statements that begin a new generation, in which no earlier tag matches. They empty
+ * the log of changes, to which no client can refer any more; the numbers continue.
  */
 export function renewGeneration(): Statement[] {
   return [

@@ -6,7 +6,7 @@
  */
 export type Condition = string | null;
 
-/** No tag satisfies it. */
+/** The condition that no tag satisfies. */
 export const NEVER: Condition = ',';
 
 /** Returns the condition that the tag is one of `tags`, which contain no commas. */

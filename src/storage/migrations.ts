@@ -1,4 +1,4 @@
-// Migrations: each start brings a database of an older version up to date, one transaction per step.
+// Migrations: each start brings an older database up to date, with one transaction for each step.
 import { newGeneration } from './change-numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from './database.ts';
 import { STEPS, TABLE_COMMENTS } from './steps.ts';

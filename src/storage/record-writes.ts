@@ -42,11 +42,11 @@ export interface OnceRows extends RowSet {
   readonly once: Once;
 }
 
-/** How long a key is known, and how many keys are: whichever is less. */
+/** A key is kept for this time, unless this many others follow. */
 const KEPT_MS = 86_400_000;
 const KEPT_KEYS = 100_000;
 
-/** The SQL of the rows of all writes, and of the keys: [key, fingerprint, first row, owner]. */
+/** The SQL of the rows of all writes, and of the keys as {@link keysOf} returns them. */
 const ROWS = `json_each(?1, '$[1]') AS sent`;
 const KEYS = `json_each(?1, '$[2]') AS sent`;
 const NOW = '?1 ->> 0';
@@ -95,7 +95,7 @@ export function createKinds(resource: Resource) {
   return { creation, creationOnce, replacement, patch, removal };
 }
 
-/** Returns the SQL of what a new record gets: explicit, because RETURNING has no order. */
+/** Returns the SQL of the values that a write assigns: explicit, because RETURNING has no order. */
 function newRecord({ table }: Resource, position: string) {
   const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
   const number = `(${LAST_NUMBER} + ${position} + 1)`;
@@ -135,7 +135,7 @@ function onceStatements(resource: Resource) {
           OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`,
     },
     {
-      // An update that changes nothing, because RETURNING leaves out what is not written.
+      // The update changes nothing, but RETURNING omits rows that are not written.
       sql: `
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
         SELECT ${key}, ${fingerprint}, ${id}, ${tag}, ${NOW} FROM ${KEYS} WHERE ${isAnswered}
@@ -187,7 +187,7 @@ function removeStatement(resource: Resource) {
   };
 }
 
-/** Returns the SQL condition that the current row is about this record, which satisfies it. */
+/** Returns the SQL condition that the current row names this record and admits its tag. */
 function isTarget({ table, owner }: Resource): string {
   const idPosition = owner ? 1 : 0;
   const isOwner = owner ? ` AND ${table}.${owner.column} = ${member(0)}` : '';

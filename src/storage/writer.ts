@@ -29,8 +29,8 @@ export interface WriteKind<Content extends RowSet, Outcome> {
 }
 
 /**
- * Submits a write; resolves once it is durable. `key` is the id of a record that exists, or the key of
- * a request; two writes with the same key are in different statements.
+ * Submits a write; resolves once it is durable. `key` is the id of a record that exists, or the key
+ * of a request; two writes with the same key are in different statements.
  */
 export type Write = <Content extends RowSet, Outcome>(
   kind: WriteKind<Content, Outcome>,

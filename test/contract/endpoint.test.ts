@@ -56,6 +56,27 @@ test('endpoint: no handler is called with invalid input', async () => {
   );
 });
 
+test('endpoint: a malformed header is a 400 that names the header and nothing else', async () => {
+  for (const [method, name, rule] of [
+    ['GET', 'if-match', '* or a list of quoted entity tags'],
+    [
+      'POST',
+      'idempotency-key',
+      '1 to 128 letters, digits or characters of ._~:+/=-, bare or in double quotes',
+    ],
+  ] as const) {
+    const refused = inputFor(method, '/notes', { headers: { [name]: 'a secret' } });
+    await assert.rejects(refused, (error) => {
+      assert.ok(error instanceof Problem);
+      assert.deepEqual(
+        [error.slug, error.message],
+        ['bad-request', `The header ${name} must be ${rule}.`],
+      );
+      return true;
+    });
+  }
+});
+
 test('endpoint: an operation that the contract lacks is an error', () => {
   assert.throws(
     () => endpoint('GET', '/nothing', () => ({ status: 200 })),

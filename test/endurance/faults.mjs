@@ -74,7 +74,7 @@ const FAULTS = [
     tests: /conditions/, from: '{ status: 304, headers: stateHeaders(tag) }',
     to: '{ status: 304 }' },
   { name: 'conditions: a DELETE ignores them', file: 'src/routes/records.ts', tests: /conditions/,
-    from: 'this.#table.remove(id, ownerId, condition)', to: 'this.#table.remove(id, ownerId)' },
+    from: 'ownerId, condition)) return', to: 'ownerId)) return' },
   { name: 'patch: an empty one ignores conditions', file: 'src/routes/records.ts', tests: /patch/,
     from: 'if (isEmpty && !satisfies(', to: 'if (!isEmpty && !satisfies(' },
   { name: 'bulk: blank lines count', file: 'src/http/body-format.ts', tests: /bulk|body-format/,

@@ -167,7 +167,7 @@ test('idempotency: a key has 1 to 128 characters, bare or in quotes', async () =
   for (const key of malformed) {
     const { status, json } = await create(key);
     assert.equal(status, 400, String(key));
-    assert.match(json.detail, /^The header idempotency-key must have 1 to 128 /);
+    assert.match(json.detail, /^The header idempotency-key must be 1 to 128 /);
   }
   assert.equal(await totalOf(service, '/notes'), total);
 });
