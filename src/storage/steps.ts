@@ -60,19 +60,17 @@ const NEXT_NUMBER = `(SELECT max(
        coalesce((SELECT max(number) FROM ${CHANGES}), 0)) + 1)`;
 
 /**
- * Returns the statements that index the numbers of a resource and log its changes. A change by a
- * program that knows no numbers gets one. The table must have the columns `number INTEGER NOT NULL
- * DEFAULT 0`, `created_at INTEGER` and `updated_at INTEGER`.
+ * Returns the statements that log the changes of a resource, and number those of programs that know
+ * no numbers. The table must have the columns `number INTEGER NOT NULL DEFAULT 0`, `created_at
+ * INTEGER` and `updated_at INTEGER`.
  */
 export function changeLog(resource: Resource): string[] {
   const { table, owner } = resource;
   const type = typeOf(resource);
-  const columns = owner ? `${owner.column}, number` : 'number';
   const other = (row: string) => (owner ? `${row}.${owner.column}` : 'NULL');
   const log = (event: string) => logChange('new.number', event, 'new.id', other('new'));
   const assign = `UPDATE ${table} SET number = ${NEXT_NUMBER} WHERE id = new.id;`;
   return [
-    `CREATE UNIQUE INDEX ${table}_by_number ON ${table} (${columns})`,
     `CREATE TRIGGER ${type}_created AFTER INSERT ON ${table} WHEN new.number <> 0 BEGIN
      ${log(`'${type}.created'`)}
    END`,
