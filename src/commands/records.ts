@@ -101,9 +101,7 @@ export function importInto(target: Database, fingerprint: number): Import {
       if (added === 0) return 0;
       const newBase = base ?? (await lastIdsOf(target))[CHANGES] ?? 0;
       const mark = base === undefined ? markImport(fingerprint, newBase) : [];
-      await target
-        .transact(randomUUID(), [...mark, insertion(relation, records, newBase)])
-        .catch(explainClash);
+      await target.transact(randomUUID(), [...mark, insertion(relation, records, newBase)]);
       return added;
     },
 
@@ -132,15 +130,6 @@ function insertion(relation: Relation, records: readonly RecordValues[], base: n
       WHERE NOT EXISTS (SELECT 1 FROM ${relation.table} WHERE ${isFound.join(' AND ')})`,
     parameter: JSON.stringify(rows),
   };
-}
-
-/** The numbers of an export are distinct, so it has changed since an earlier run added records. */
-function explainClash(error: Error): never {
-  if (!error.message.includes('UNIQUE constraint failed')) throw error;
-  throw new Error(
-    'one of its numbers already belongs to another record: import the file that was interrupted',
-    { cause: error },
-  );
 }
 
 /** How records compare with those in a database. */

@@ -119,7 +119,8 @@ class Records {
   ): Promise<Created & { readonly headers: readonly string[] }> {
     const ownerId = this.#ownerId(parameters);
     const key = headers['idempotency-key'];
-    const once = key && onceOf(key, this.#collectionPath(parameters), call);
+    // Without the base path: a new --base-url must not turn a repetition into a first request.
+    const once = key && onceOf(key, fillTemplate(this.#resource.path, parameters), call);
     const created: (Created & Partial<CreatedOnce>) | undefined = once
       ? await this.#table.createOnce(records, once, ownerId)
       : await this.#table.create(records, ownerId);

@@ -1,6 +1,6 @@
 // Reads the pages of a table. Requests that arrive while a page is being read share one statement,
 // because a round trip to the engine costs as much as a page.
-import type { Resource } from '../resources/resource.ts';
+import { columnsOf, type Resource } from '../resources/resource.ts';
 import { BATCH_LIMITS } from './backlog-limit.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
 import { LIST_TAG } from './change-numbers.ts';
@@ -58,7 +58,7 @@ export function createPages(resource: Resource, database: Database, meter?: Batc
 }
 
 function createReader(
-  buildSql: (count: number) => string,
+  buildSql: SqlBuilder,
   database: Database,
   meter: BatchMeter | undefined,
 ): ReadPage {
@@ -73,7 +73,8 @@ function createReader(
       const parameter = JSON.stringify(
         padded.map(({ limit, offset, owner = 0, known = NEVER }) => [limit, offset, owner, known]),
       );
-      const rows = await database.read({ sql: buildSql(size), parameter });
+      const isConditional = requests.some(({ known = NEVER }) => known !== NEVER);
+      const rows = await database.read({ sql: buildSql(size, isConditional), parameter });
       const found = new Map(
         rows.filter((row) => row.owner_exists).map((row) => [row.request, pageOf(row)]),
       );
@@ -114,6 +115,11 @@ const offsetOf = (request: string) => `${request} ->> 1`;
 const ownerOf = (request: string) => `${request} ->> 2`;
 const knownOf = (request: string) => `(${request} ->> 3)`;
 
+/** Returns the SQL of the result of a query for a request. */
+type Evaluate = (request: string, query: string) => string;
+
+const always: Evaluate = (_, query) => `(${query})`;
+
 /** Returns the SQL of a query that is evaluated only if the client does not know the state. */
 function unlessKnown(request: string, query: string): string {
   return `iif(${satisfiesSql(knownOf(request), '(SELECT tag FROM state)')}, NULL, (${query}))`;
@@ -127,22 +133,25 @@ function runningSql(blocks: string, where: string): string {
 }
 
 /**
- * Returns a function that builds the SQL for `count` pages. The parameter of the SQL is a JSON
- * array of `count` requests [limit, offset, owner, known tags]. Each row is a page; its column
- * `request` holds the index of the request.
+ * Builds the SQL for `count` pages. Its parameter is a JSON array of `count` requests [limit,
+ * offset, owner, known tags]; the tags count only if it is conditional. Each row is a page; its
+ * column `request` holds the index of the request.
  */
-function createSqlBuilder(resource: Resource, deep: boolean): (count: number) => string {
+type SqlBuilder = (count: number, isConditional: boolean) => string;
+
+function createSqlBuilder(resource: Resource, deep: boolean): SqlBuilder {
   const { table, blocks, owner } = resource;
   const ofOwner = (request: string) => (owner ? `${owner.column} = ${ownerOf(request)}` : 'TRUE');
+  const columns = ['id', ...columnsOf(resource)].join(', ');
   const total = `SELECT coalesce(sum(count), 0) AS total FROM ${blocks}`;
 
   const nearRecords = (request: string) => `
-    SELECT * FROM ${table} WHERE ${ofOwner(request)}
+    SELECT ${columns} FROM ${table} WHERE ${ofOwner(request)}
     ORDER BY id LIMIT ${limitOf(request)} OFFSET ${offsetOf(request)}`;
 
   /** Starts at the block that contains the offset. */
   const deepRecords = (request: string, index: number) => `
-    SELECT * FROM ${table} WHERE ${ofOwner(request)}
+    SELECT ${columns} FROM ${table} WHERE ${ofOwner(request)}
       AND id >= (SELECT block << ${BLOCK_BITS} FROM block_${index})
     ORDER BY id LIMIT ${limitOf(request)}
     OFFSET coalesce((${offsetOf(request)}) - (SELECT before FROM block_${index}), 0)`;
@@ -165,15 +174,16 @@ function createSqlBuilder(resource: Resource, deep: boolean): (count: number) =>
     SELECT json_group_array(${recordSql(resource)})
     FROM (${deep ? deepRecords(request, index) : nearRecords(request)}) AS ${table}`;
 
-  const pageSql = (request: string, index: number) => `
+  const pageSql = (request: string, index: number, evaluate: Evaluate) => `
     SELECT ${index} AS request, (SELECT tag FROM state) AS tag,
       ${ownerExistsSql(resource, ownerOf(request))} AS owner_exists,
-      ${unlessKnown(request, totalSql(request))} AS total,
-      ${unlessKnown(request, itemsSql(request, index))} AS items`;
+      ${evaluate(request, totalSql(request))} AS total,
+      ${evaluate(request, itemsSql(request, index))} AS items`;
 
-  const made = new Map<number, string>();
-  return (count) => {
-    const known = made.get(count);
+  const made = new Map<string, string>();
+  return (count, isConditional) => {
+    const name = `${count} ${isConditional}`;
+    const known = made.get(name);
     if (known) return known;
     const requests = Array.from({ length: count }, (_, index) => `(?1 -> ${index})`);
     const tables = [
@@ -183,8 +193,10 @@ function createSqlBuilder(resource: Resource, deep: boolean): (count: number) =>
     // Computed once for all pages of a batch, because it reads every block.
     if (deep && !owner) tables.push(`running AS MATERIALIZED (${runningSql(blocks, 'TRUE')})`);
     if (deep) tables.push(...requests.map(blockOf));
-    const sql = `WITH ${tables.join(',')} ${requests.map(pageSql).join(' UNION ALL ')}`;
-    made.set(count, sql);
+    const evaluate = isConditional ? unlessKnown : always;
+    const pages = requests.map((request, index) => pageSql(request, index, evaluate));
+    const sql = `WITH ${tables.join(',')} ${pages.join(' UNION ALL ')}`;
+    made.set(name, sql);
     return sql;
   };
 }

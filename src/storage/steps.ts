@@ -60,19 +60,17 @@ const NEXT_NUMBER = `(SELECT max(
        coalesce((SELECT max(number) FROM ${CHANGES}), 0)) + 1)`;
 
 /**
- * Returns the statements that index the numbers of a resource and log its changes. A change by a
- * program that knows no numbers gets one. The table must have the columns `number INTEGER NOT NULL
- * DEFAULT 0`, `created_at INTEGER` and `updated_at INTEGER`.
+ * Returns the statements that log the changes of a resource, and number those of programs that know
+ * no numbers. The table must have the columns `number INTEGER NOT NULL DEFAULT 0`, `created_at
+ * INTEGER` and `updated_at INTEGER`.
  */
 export function changeLog(resource: Resource): string[] {
   const { table, owner } = resource;
   const type = typeOf(resource);
-  const columns = owner ? `${owner.column}, number` : 'number';
   const other = (row: string) => (owner ? `${row}.${owner.column}` : 'NULL');
   const log = (event: string) => logChange('new.number', event, 'new.id', other('new'));
   const assign = `UPDATE ${table} SET number = ${NEXT_NUMBER} WHERE id = new.id;`;
   return [
-    `CREATE UNIQUE INDEX ${table}_by_number ON ${table} (${columns})`,
     `CREATE TRIGGER ${type}_created AFTER INSERT ON ${table} WHEN new.number <> 0 BEGIN
      ${log(`'${type}.created'`)}
    END`,
@@ -156,23 +154,12 @@ const TAGS_ON_NOTES = [
    END`,
 ];
 
-/** Returns a trigger that puts a note into the queue of the notes to be indexed. */
-function queueWords(name: string, event: string, id: string, number: string): string {
-  return `CREATE TRIGGER ${name} AFTER ${event} BEGIN
-     INSERT INTO note_words_due (id, number) VALUES (${id}, ${number})
-       ON CONFLICT (id) DO UPDATE SET number = excluded.number;
-   END`;
-}
-
+/** The index is brought up to date from the change after the position. */
 const SEARCH = [
   `CREATE VIRTUAL TABLE note_words USING fts5(
      title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
-  'CREATE TABLE note_words_due (id INTEGER PRIMARY KEY, number INTEGER NOT NULL) STRICT',
-  'INSERT INTO note_words_due (id, number) SELECT id, number FROM notes',
-  queueWords('note_words_created', 'INSERT ON notes WHEN new.number <> 0', 'new.id', 'new.number'),
-  queueWords('note_words_updated', 'UPDATE OF number ON notes', 'new.id', 'new.number'),
-  // Negative, unlike the number of any text, so that no text is indexed for a deleted note.
-  queueWords('note_words_deleted', 'DELETE ON notes', 'old.id', '-old.number'),
+  'CREATE TABLE note_words_position (number INTEGER NOT NULL) STRICT',
+  'INSERT INTO note_words_position (number) VALUES (0)',
 ];
 
 const SECOND = [
@@ -219,7 +206,7 @@ export const TABLE_COMMENTS: ReadonlyMap<string | undefined, string> = new Map([
   [CHANGES, `the latest ${KEPT_CHANGES} changes by their number; triggers log them`],
   ['note_tags', 'the tags of each note'],
   ['note_tag_blocks', `how many notes of each tag have an id in each block (id >> ${BLOCK_BITS})`],
-  ['note_words_due', 'the notes whose words are not yet in the index note_words'],
+  ['note_words_position', 'the last change that the index note_words contains'],
   ...RESOURCES.map(({ table, blocks, owner }): [string, string] => [
     blocks,
     `how many ${table} ${owner ? `of each ${typeOf(owner.resource)} ` : ''}have an id in each ` +

@@ -128,8 +128,8 @@ function createReads(resource: Resource, database: Database, meter: BatchMeter |
  */
 function recordIn(line: string | undefined, beginning: string): Stored | undefined {
   if (line === '') return undefined;
-  const [tag = ''] = line?.split(' ', 1) ?? [];
-  if (!line?.startsWith(beginning, tag.length + 1))
+  const space = line?.indexOf(' ') ?? -1;
+  if (!line?.startsWith(beginning, space + 1))
     throw new Error('the engine returned the records in another order');
-  return { tag, text: line.slice(tag.length + 1) };
+  return { tag: line.slice(0, space), text: line.slice(space + 1) };
 }

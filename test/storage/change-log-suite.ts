@@ -1,5 +1,5 @@
-// The tests of what triggers keep beside the records, for any engine: the log of the changes, the
-// counters of the notes of a tag, and the queue of the notes to be indexed.
+// The tests of what triggers keep beside the records, for any engine: the log of the changes and the
+// counters of the notes of a tag.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { renewGeneration } from '../../src/storage/change-numbers.ts';
@@ -32,7 +32,7 @@ async function lastNumber(database: Database): Promise<number> {
   return Number(row?.number);
 }
 
-/** Registers the tests of the log, the counters and the queue on `engine`. */
+/** Registers the tests of the log and the counters on `engine`. */
 export function testChangeLog(engine: Engine): void {
   test('change log: every change of a record, with the number of its tag', async (t) => {
     const { notes, tags, comments, database } = await openTables(t, engine);
@@ -83,8 +83,6 @@ export function testChangeLog(engine: Engine): void {
       numbers.map(({ number }) => number),
       [4, 8, 5],
     );
-    const due = await rows(database, 'SELECT number FROM note_words_due ORDER BY id');
-    assert.deepEqual(due, numbers);
     assert.equal((await notes.read(1))?.tag, before?.replace(/1$/, '4'));
     assert.equal((await comments.read(1, 2))?.tag, before?.replace(/1$/, '7'));
   });
@@ -198,32 +196,6 @@ export function testChangeLog(engine: Engine): void {
     await assertCounted(2);
     await change(database, 'DELETE FROM notes');
     await assertCounted(0);
-  });
-
-  test('search: the queue holds the notes that have changed', async (t) => {
-    const { notes, tags, database } = await openTables(t, engine);
-    const due = async () => {
-      const found = await rows(database, 'SELECT id, number FROM note_words_due ORDER BY id');
-      return found.map(({ id, number }) => `${id}: ${number}`);
-    };
-    const numberIn = (tag: string | undefined) => Number(tag?.split('-')[1]);
-    await notes.create([
-      ['a', 'b'],
-      ['c', 'd'],
-      ['e', 'f'],
-    ]);
-    await tags.create([['t']]);
-    assert.deepEqual(await due(), ['1: 1', '2: 2', '3: 3']);
-    const replaced = numberIn(await notes.replace(1, ['x', 'y']));
-    assert.deepEqual(await due(), [`1: ${replaced}`, '2: 2', '3: 3']);
-    await change(database, 'DELETE FROM note_words_due');
-    await change(database, 'INSERT INTO note_tags VALUES (1, 1)');
-    assert.deepEqual(await due(), []);
-    const patched = numberIn((await notes.patch(3, [null, 'z']))?.tag);
-    await notes.remove(2);
-    assert.deepEqual(await due(), ['2: -2', `3: ${patched}`]);
-    await notes.remove(3);
-    assert.deepEqual(await due(), ['2: -2', `3: ${-patched}`]);
   });
 
   test('search: the engine has FTS5, whose index forgets by rowid', async (t) => {

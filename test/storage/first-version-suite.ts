@@ -41,11 +41,7 @@ export async function assertMigrated(database: Database): Promise<void> {
       ...['6 comment 1 1', '7 comment 2 1', '8 comment 3 1', '9 comment 5 1'],
     ],
   );
-  const due = await rows(database, 'SELECT id, number FROM note_words_due ORDER BY id');
-  assert.deepEqual(
-    due.map(({ id, number }) => `${id} ${number}`),
-    ['2 1', '7 2', '9 3'],
-  );
+  assert.deepEqual(await rows(database, 'SELECT number FROM note_words_position'), [{ number: 0 }]);
   assert.deepEqual(await rows(database, 'SELECT * FROM changes'), []);
   const generations = await rows(database, 'SELECT generation FROM notes_server_generation');
   assert.equal(generations.length, 1);

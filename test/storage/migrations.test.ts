@@ -104,7 +104,7 @@ test('migrations: the schema explains the auxiliary tables', async (t) => {
     note_blocks: 'how many notes have an id in each block (id >> 10); triggers keep these counts',
     note_tag_blocks: 'how many notes of each tag have an id in each block (id >> 10)',
     note_tags: 'the tags of each note',
-    note_words_due: 'the notes whose words are not yet in the index note_words',
+    note_words_position: 'the last change that the index note_words contains',
     notes_server_answers: 'how requests with an Idempotency-Key were answered',
     notes_server_generation: 'the first part of every entity tag; restore and import renew it',
     notes_server_versions: 'the versions of the schema that this database has had',
@@ -121,7 +121,7 @@ test('migrations: an empty database gets STRICT tables and a version', async (t)
   const database = await openDatabase(t);
   const names = [
     ...['versions', 'generation', 'answers'].map((name) => `notes_server_${name}`),
-    ...['changes', 'note_tags', 'note_tag_blocks', 'note_words_due'],
+    ...['changes', 'note_tags', 'note_tag_blocks', 'note_words_position'],
     ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
   ].sort();
   assert.deepEqual(

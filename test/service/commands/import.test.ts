@@ -335,18 +335,6 @@ test('import: once interrupted, continues with the same numbers', async (t) => {
   await assertSound(db);
 });
 
-test('import: once interrupted, another record cannot take a number', async (t) => {
-  const db = await emptyFile(t);
-  const broken = WHOLE.replace('"note_id":3,"body"', '"note_id":4,"body"');
-  await assert.rejects(imported(db, broken), /line 4: note_id refers/);
-  const other = WHOLE.replace('"id":3,', '"id":4,').replace('"number":31', '"number":32');
-  await assert.rejects(
-    imported(db, other.replace('"number":29', '"number":31')),
-    /: one of its numbers already belongs to another record: import the file that was interrupted$/,
-  );
-  await imported(db, WHOLE);
-});
-
 test('import: links arrive once, beside those of the database', async (t) => {
   const [from, db] = [await filledFile(t, 3), newFile(t)];
   const all = await exported(from);

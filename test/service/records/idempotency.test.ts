@@ -199,6 +199,17 @@ test('idempotency: each path has its own keys', async () => {
     );
 });
 
+test('idempotency: a key outlives a change of the base URL', async (t) => {
+  const before = await startService(t);
+  const parts = keyed(newKey(), { json: NOTE });
+  assertFirst(await before.request('POST', '/notes', parts));
+  await before.close();
+  const moved = await startService(t, { db: before.file, baseUrl: 'http://example.org/api' });
+  const again = await moved.request('POST', '/notes', parts);
+  assert.ok(isReplay(again), again.text);
+  assert.equal(again.headers.location, '/api/notes/1');
+});
+
 test('idempotency: each API key has its own keys', async (t) => {
   const open = await startService(t);
   const key = newKey();
