@@ -2,7 +2,7 @@
 // equal pages, so that an interrupted copy can continue; a second pass compares both databases.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { keysOf, type Relation, referencesOf } from '../resources/resource.ts';
+import { keysOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES, renewGeneration } from '../storage/change-numbers.ts';
 import {
@@ -165,23 +165,7 @@ function replacePage({ relation, columns, page, wanted, found }: Difference): St
   const { table } = relation;
   const removePage = { sql: `DELETE FROM ${table} WHERE ${isOnPage(relation)}`, parameter: page };
   const insert = { sql: insertSql(relation, columns), parameter: wanted };
-  const clash = columns.includes('number') ? [removeNumbers(relation, columns, wanted)] : [];
   // The log would contain the deletions, which `check` reports as faults.
   const emptyLog = { sql: `DELETE FROM ${CHANGES}` };
-  return [...(found === '[]' ? [] : [removePage]), ...clash, insert, emptyLog];
-}
-
-/**
- * Returns the statement that deletes the records of other pages whose numbers occur in `wanted`: an
- * interrupted copy leaves some if the source has been replaced by a backup since.
- */
-function removeNumbers(relation: Relation, columns: readonly string[], wanted: string): Statement {
-  const unique = [...referencesOf(relation).map(({ column }) => column), 'number'];
-  const values = unique.map((column) => `value ->> ${columns.indexOf(column)}`);
-  return {
-    sql: `
-      DELETE FROM ${relation.table}
-      WHERE (${unique.join(', ')}) IN (SELECT ${values.join(', ')} FROM json_each(?1))`,
-    parameter: wanted,
-  };
+  return [...(found === '[]' ? [] : [removePage]), insert, emptyLog];
 }
