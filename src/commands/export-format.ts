@@ -28,10 +28,7 @@ export interface RecordLine {
 }
 
 /** The number of a record's last change, and when it was created and updated, in ms since 1970. */
-export interface ChangeValues {
-  readonly number: number | undefined;
-  readonly times: readonly [createdAt: number | null, updatedAt: number | null];
-}
+export type ChangeValues = readonly [number | undefined, number | null, number | null];
 
 /** A parsed line. */
 export type LineValue = Readonly<Record<string, unknown>>;
@@ -126,12 +123,11 @@ export function readChange(
   { number, created_at: createdAt, updated_at: updatedAt }: LineValue,
   { hasChanges, lastIds }: ReadHead,
 ): ChangeValues {
-  if (!hasChanges) return { number: undefined, times: [null, null] };
+  if (!hasChanges) return [undefined, null, null];
   const last = lastIds[CHANGES] ?? 0;
   if (number !== undefined && !isWholeNumber(number, 1, last))
     throw new Error(`number must be a whole number from 1 to ${last}, as the first line states`);
-  const times = [timeIn('created_at', createdAt), timeIn('updated_at', updatedAt)] as const;
-  return { number, times };
+  return [number, timeIn('created_at', createdAt), timeIn('updated_at', updatedAt)];
 }
 
 function timeIn(name: string, value: unknown): number | null {

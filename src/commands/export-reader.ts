@@ -127,7 +127,7 @@ export class ExportReader {
 
   /** Appends the number and the times. A record without a number gets the next one. */
   #withChange({ relation, values }: RecordLine, line: LineValue): RecordLine {
-    const { number = this.#lastNumber + 1, times } = readChange(line, this.head);
+    const [number = this.#lastNumber + 1, ...times] = readChange(line, this.head);
     if (!this.#numbers.add(number)) throw new Error(`the number ${number} occurs twice`);
     this.#lastNumber = Math.max(this.#lastNumber, number);
     return { relation, values: [...values, number, ...times] };

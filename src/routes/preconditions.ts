@@ -1,14 +1,9 @@
 // Conditional requests for records and lists (RFC 9110, section 13).
+import type { RequestHeaders } from '../contract/endpoint.ts';
 import { type EntityTags, matchesStrongly, matchesWeakly } from '../http/entity-tags.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import { type Condition, isNoneOf, isOneOf, NEVER } from '../storage/condition.ts';
-
-/** The headers of a conditional request. */
-export interface Preconditions {
-  readonly 'if-match'?: EntityTags;
-  readonly 'if-none-match'?: EntityTags;
-}
 
 /** The form of the tags of this service; no other tag can match. */
 const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;
@@ -22,7 +17,7 @@ export function stateHeaders(tag: string): readonly string[] {
 export function writeCondition({
   'if-match': match = '*',
   'if-none-match': noneMatch = [],
-}: Preconditions): Condition {
+}: RequestHeaders): Condition {
   if (noneMatch === '*') return NEVER;
   const excluded = textsOf(noneMatch);
   if (match === '*') return excluded.length > 0 ? isNoneOf(excluded) : null;
@@ -31,13 +26,13 @@ export function writeCondition({
 }
 
 /** Returns the condition under which the client knows the current state of a list. */
-export function knownCondition({ 'if-none-match': noneMatch = [] }: Preconditions): Condition {
+export function knownCondition({ 'if-none-match': noneMatch = [] }: RequestHeaders): Condition {
   return noneMatch === '*' ? null : isOneOf(textsOf(noneMatch));
 }
 
 /** Returns a 304 if the client knows the state, else undefined. Throws 412. */
 export function checkRead(
-  { 'if-match': match = '*', 'if-none-match': noneMatch = [] }: Preconditions,
+  { 'if-match': match = '*', 'if-none-match': noneMatch = [] }: RequestHeaders,
   tag: string,
 ): Reply | undefined {
   if (!matchesStrongly(match, tag)) throw preconditionFailed(tag);

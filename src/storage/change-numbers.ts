@@ -6,7 +6,7 @@ import type { Statement } from './database.ts';
 /** The table that logs changes. Its AUTOINCREMENT key is the sequence of the numbers. */
 export const CHANGES = 'changes';
 
-/** The columns that every record has beside its fields. The times are in ms since 1970. */
+/** The columns that every record has besides its fields. The times are in ms since 1970. */
 export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 
 /** The version of the schema that introduced numbers and generations. */

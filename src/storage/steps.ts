@@ -54,7 +54,7 @@ export function blockCounter(relation: Relation): string[] {
   ];
 }
 
-/** The SQL of the next number, inside a trigger: its statement may have assigned numbers itself. */
+/** The SQL of the next number inside a trigger, whose statement may have just assigned others. */
 const NEXT_NUMBER = `(SELECT max(
        coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES}'), 0),
        coalesce((SELECT max(number) FROM ${CHANGES}), 0)) + 1)`;

@@ -32,23 +32,10 @@ export interface Table {
   ): Promise<CreatedOnce | undefined>;
   /** Resolves with the record, or undefined. */
   read(id: number, owner?: number): Promise<Stored | undefined>;
-  /**
-   * Replaces the values of a record; resolves with its new entity tag, or with undefined if there
-   * is no such record or it does not satisfy the condition.
-   */
-  replace(
-    id: number,
-    values: Values,
-    owner?: number,
-    condition?: Condition,
-  ): Promise<string | undefined>;
+  /** Replaces the values of a record; resolves with its new entity tag. */
+  replace: Change<string>;
   /** As `replace`, but null keeps a value. Resolves with the whole record. */
-  patch(
-    id: number,
-    values: Values,
-    owner?: number,
-    condition?: Condition,
-  ): Promise<Stored | undefined>;
+  patch: Change<Stored>;
   /**
    * Deletes a record and everything it owns; resolves with false if there is no such record or it
    * does not satisfy the condition.
@@ -57,6 +44,14 @@ export interface Table {
   /** Resolves with a page of the records by rising id, or undefined if the owner is missing. */
   page(request: PageRequest): Promise<Page | undefined>;
 }
+
+/** Resolves with undefined if there is no such record or it does not satisfy the condition. */
+type Change<Outcome> = (
+  id: number,
+  values: Values,
+  owner?: number,
+  condition?: Condition,
+) => Promise<Outcome | undefined>;
 
 /** The meters of the reads of single records and of pages. */
 export interface TableMeters {
