@@ -10,7 +10,8 @@ import {
 } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/change-numbers.ts';
-import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
+import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
+import { namesMissingIn, storedSchema } from '../storage/migrations.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
 import { BLOCK_BITS } from '../storage/steps.ts';
@@ -121,10 +122,13 @@ export async function checkFile(path: string): Promise<string[]> {
 async function inspect(path: string, atRest: boolean): Promise<string[]> {
   await using connection = await openToInspect(path, atRest);
   try {
-    const content = await storedContent({ read: (statement) => connection.run(statement) });
-    const faults = await findFaults(connection, 'PRAGMA integrity_check(1)');
+    const source: Source = { read: (statement) => connection.run(statement) };
+    const content = await storedContent(source);
+    const missing = namesMissingIn(await storedSchema(source.read));
+    const faults = missing.map((name) => `the schema has no ${name}`);
+    faults.push(...(await findFaults(connection, 'PRAGMA integrity_check(1)')));
     // Start with a limit of 1: above it, SQLite may fail on unreadable data and report no fault.
-    const further = faults.length > 0 ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
+    const further = faults.length > missing.length ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
     for (const sql of [...further, ...soundnessQueries(content.relations, content.hasChanges)])
       faults.push(...(await findFaults(connection, sql)));
     return [...new Set(faults)];

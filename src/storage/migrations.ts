@@ -67,6 +67,15 @@ export async function storedSchema(
   return { version, names };
 }
 
+/** Returns the names that the schema lacks although its version has them. */
+export function namesMissingIn({ version, names }: StoredSchema): string[] {
+  const creation = /^CREATE (?:VIRTUAL TABLE|TABLE|INDEX|TRIGGER) (\w+)/;
+  const created = STEPS.slice(0, version)
+    .flat()
+    .map((sql) => creation.exec(sql)?.[1] ?? '');
+  return created.filter((name) => name !== '' && !names.has(name));
+}
+
 function statementsOf(step: readonly string[], version: number): Statement[] {
   const insert = `INSERT INTO notes_server_versions (version) VALUES (${version})`;
   return [VERSIONS_TABLE, insert, ...step].map((sql) => ({

@@ -52,8 +52,8 @@ type ReadPage = (request: PageRequest) => Promise<Page | undefined>;
  * Returns a function that reads pages of `resource` from `database`; `meter` observes the batches.
  */
 export function createPages(resource: Resource, database: Database, meter?: BatchMeter): ReadPage {
-  const near = createReader(createSqlBuilder(resource, false), database, meter);
-  const deep = createReader(createSqlBuilder(resource, true), database, meter);
+  const near = createReader(cached(createSqlBuilder(resource, false)), database, meter);
+  const deep = createReader(cached(createSqlBuilder(resource, true)), database, meter);
   return (request) => (request.offset < DEEP_OFFSET ? near(request) : deep(request));
 }
 
@@ -180,11 +180,7 @@ function createSqlBuilder(resource: Resource, deep: boolean): SqlBuilder {
       ${evaluate(request, totalSql(request))} AS total,
       ${evaluate(request, itemsSql(request, index))} AS items`;
 
-  const made = new Map<string, string>();
   return (count, isConditional) => {
-    const name = `${count} ${isConditional}`;
-    const known = made.get(name);
-    if (known) return known;
     const requests = Array.from({ length: count }, (_, index) => `(?1 -> ${index})`);
     const tables = [
       `state (tag) AS MATERIALIZED (SELECT ${LIST_TAG})`,
@@ -195,8 +191,17 @@ function createSqlBuilder(resource: Resource, deep: boolean): SqlBuilder {
     if (deep) tables.push(...requests.map(blockOf));
     const evaluate = isConditional ? unlessKnown : always;
     const pages = requests.map((request, index) => pageSql(request, index, evaluate));
-    const sql = `WITH ${tables.join(',')} ${pages.join(' UNION ALL ')}`;
-    made.set(name, sql);
+    return `WITH ${tables.join(',')} ${pages.join(' UNION ALL ')}`;
+  };
+}
+
+/** Returns a builder that builds each SQL once. */
+function cached(build: SqlBuilder): SqlBuilder {
+  const built = new Map<string, string>();
+  return (count, isConditional) => {
+    const name = `${count} ${isConditional}`;
+    const sql = built.get(name) ?? build(count, isConditional);
+    built.set(name, sql);
     return sql;
   };
 }

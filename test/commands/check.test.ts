@@ -213,6 +213,19 @@ for (const where of ['at rest', 'after a crash']) {
   });
 }
 
+test('check: finds tables, indexes and triggers that are missing', async (t) => {
+  const path = copyFilled(t);
+  await writeForeignFile(
+    path,
+    'DROP TRIGGER note_updated; DROP TABLE notes_server_answers; DROP INDEX comments_of_note',
+  );
+  const missing = ['comments_of_note', 'note_updated', 'notes_server_answers', 'answers_by_time'];
+  assert.deepEqual(
+    await checkFile(path),
+    missing.map((name) => `the schema has no ${name}`),
+  );
+});
+
 test('check: reads the log too, whatever the name of the file', async (t) => {
   const path = copyFilled(t);
   (await addLeftovers(t, path, 'DELETE FROM tag_blocks'))();
