@@ -1,6 +1,6 @@
 // Reads the pages of a table. Requests that arrive while a page is being read share one statement,
 // because a round trip to the engine costs as much as a page.
-import { columnsOf, type Resource } from '../resources/resource.ts';
+import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import { BATCH_LIMITS } from './backlog-limit.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
 import { LIST_TAG } from './change-numbers.ts';
@@ -142,7 +142,7 @@ type SqlBuilder = (count: number, isConditional: boolean) => string;
 function createSqlBuilder(resource: Resource, deep: boolean): SqlBuilder {
   const { table, blocks, owner } = resource;
   const ofOwner = (request: string) => (owner ? `${owner.column} = ${ownerOf(request)}` : 'TRUE');
-  const columns = ['id', ...columnsOf(resource)].join(', ');
+  const columns = rowColumnsOf(resource).join(', ');
   const total = `SELECT coalesce(sum(count), 0) AS total FROM ${blocks}`;
 
   const nearRecords = (request: string) => `
