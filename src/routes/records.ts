@@ -24,6 +24,9 @@ const REPLAYED = ['idempotent-replayed', 'true'];
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
 
+/** The outcome of a creation, with or without a key. */
+type Outcome = Created & Partial<CreatedOnce>;
+
 /** The query of a list. */
 interface PageQuery {
   readonly limit: number;
@@ -90,7 +93,8 @@ class Records {
 
   async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {
     const values = valuesOf(this.#resource, members);
-    const { id, tag, headers } = await this.#store(input, [values]);
+    const created = await this.#store(input, [values]);
+    const { id, tag, headers } = this.#accept(input, created);
     const text = recordText(this.#resource, id, this.#ownerId(input.parameters), values);
     const location = `${this.#collectionPath(input.parameters)}/${id}`;
     return jsonReply(201, text, ['location', location, ...stateHeaders(tag), ...headers]);
@@ -100,7 +104,7 @@ class Records {
     const charge = Math.floor(lines.length / LINES_PER_REQUEST);
     if (charge > 0) await input.call.charge(charge);
     const records = lines.map((members) => valuesOf(this.#resource, members));
-    const { id, headers } = await this.#store(input, records);
+    const { id, headers } = this.#accept(input, await this.#store(input, records));
     const ownerId = this.#ownerId(input.parameters);
     const texts = records.map((values, index) =>
       recordText(this.#resource, id + index, ownerId, values),
@@ -109,24 +113,24 @@ class Records {
     return jsonLinesReply(201, texts, ['location', location, ...headers]);
   }
 
-  /**
-   * Stores the records, unless a request with the same key has; resolves with the first one, and
-   * with headers for the answer. Rejects with 404 or 422.
-   */
-  async #store(
+  /** Stores the records, unless a request with the same key has been answered. */
+  #store(
     { parameters, headers, call }: Input<Ids, unknown>,
     records: readonly Values[],
-  ): Promise<Created & { readonly headers: readonly string[] }> {
+  ): Promise<Outcome | undefined> {
     const ownerId = this.#ownerId(parameters);
     const key = headers['idempotency-key'];
+    if (key === undefined) return this.#table.create(records, ownerId);
     // Without the base path: a new --base-url must not turn a repetition into a first request.
-    const once = key && onceOf(key, fillTemplate(this.#resource.path, parameters), call);
-    const created: (Created & Partial<CreatedOnce>) | undefined = once
-      ? await this.#table.createOnce(records, once, ownerId)
-      : await this.#table.create(records, ownerId);
+    const once = onceOf(key, fillTemplate(this.#resource.path, parameters), call);
+    return this.#table.createOnce(records, once, ownerId);
+  }
+
+  /** Returns the first created record and headers for the answer. Throws 404 or 422. */
+  #accept({ call }: Input<Ids, unknown>, created: Outcome | undefined) {
     if (!created) throw this.#ownerNotFound(call.pathValues);
-    if (once && created.fingerprint !== once.fingerprint) throw keyReused();
-    return { ...created, headers: created.isReplay ? REPLAYED : [] };
+    if (created.isReuse) throw keyReused();
+    return { id: created.id, tag: created.tag, headers: created.isReplay ? REPLAYED : [] };
   }
 
   async read({ parameters, headers, call }: Input<Ids, unknown>): Promise<Reply> {

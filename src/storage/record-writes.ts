@@ -31,10 +31,10 @@ export interface Once {
 
 /** The outcome of a creation with a key. */
 export interface CreatedOnce extends Created {
-  /** The fingerprint of the first request with this key. */
-  readonly fingerprint: string;
   /** Whether an earlier request with this key has created the records. */
   readonly isReplay: boolean;
+  /** Whether that request had another content. */
+  readonly isReuse: boolean;
 }
 
 /** The rows of a creation with a key. Each ends with the key. */
@@ -62,9 +62,9 @@ const member = (index: number) => `sent.value ->> ${index}`;
 /**
  * Returns the kinds of writes on `resource`. A row is [owner, ...fields] to create, [owner, id,
  * condition] to remove, and [owner, id, condition, ...fields] to replace and to patch. Without
- * owners, the first member is left out.
+ * owners, the first member is left out. The conditions count only with `isConditional`.
  */
-export function createKinds(resource: Resource) {
+export function createKinds(resource: Resource, isConditional: boolean) {
   const isOwned = resource.owner !== undefined;
   const idIn = ({ rows: [row] }: RowSet) => row?.[isOwned ? 1 : 0];
   const find = (writes: readonly RowSet[], rows: readonly Row[] = []) => {
@@ -81,15 +81,15 @@ export function createKinds(resource: Resource) {
     outcomes: (writes, _, answers, created) => answersTo(writes, answers, created),
   };
   const replacement: WriteKind<RowSet, string | undefined> = {
-    statements: [changeStatement(resource, false)],
+    statements: [changeStatement(resource, { isPatch: false, isConditional })],
     outcomes: (writes, rows) => find(writes, rows).map((row) => row?.tag as string | undefined),
   };
   const patch: WriteKind<RowSet, Stored | undefined> = {
-    statements: [changeStatement(resource, true)],
+    statements: [changeStatement(resource, { isPatch: true, isConditional })],
     outcomes: (writes, rows) => find(writes, rows) as ((Stored & Row) | undefined)[],
   };
   const removal: WriteKind<RowSet, boolean> = {
-    statements: [removeStatement(resource)],
+    statements: [removeStatement(resource, isConditional)],
     outcomes: (writes, rows) => find(writes, rows).map((row) => row !== undefined),
   };
   return { creation, creationOnce, replacement, patch, removal };
@@ -151,7 +151,11 @@ function onceStatements(resource: Resource) {
 }
 
 /** Returns the statement that replaces values; as a patch, it keeps those that are not given. */
-function changeStatement(resource: Resource, isPatch: boolean) {
+function changeStatement(
+  resource: Resource,
+  { isPatch, isConditional }: { readonly isPatch: boolean; readonly isConditional: boolean },
+) {
+  const target = isTarget(resource, isConditional);
   const { table, fields, owner } = resource;
   const first = owner ? 3 : 2;
   const newValues = new Map(
@@ -168,31 +172,32 @@ function changeStatement(resource: Resource, isPatch: boolean) {
   return {
     sql: `
       UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${NOW}
-      FROM ${ROWS} WHERE ${isTarget(resource)}
+      FROM ${ROWS} WHERE ${target}
       RETURNING ${table}.id, ${tagSql(`${table}.number`)} AS tag
         ${isPatch ? `, ${recordSql(resource)} AS text` : ''}`,
     rows: `
       (SELECT json_group_array(json_object('id', ${table}.id, 'tag', ${tag}
          ${isPatch ? `, 'text', ${newText}` : ''}))
-       FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)})`,
+       FROM ${ROWS} CROSS JOIN ${table} ON ${target})`,
   };
 }
 
-function removeStatement(resource: Resource) {
+function removeStatement(resource: Resource, isConditional: boolean) {
   const { table } = resource;
-  const targets = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)}`;
+  const targets = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource, isConditional)}`;
   return {
     sql: `DELETE FROM ${table} WHERE id IN (SELECT ${table}.id ${targets}) RETURNING id`,
     rows: `(SELECT json_group_array(json_object('id', ${table}.id)) ${targets})`,
   };
 }
 
-/** Returns the SQL condition that the current row names this record and admits its tag. */
-function isTarget({ table, owner }: Resource): string {
+/** Returns the SQL condition that the current row names this record and, perhaps, admits its tag. */
+function isTarget({ table, owner }: Resource, isConditional: boolean): string {
   const idPosition = owner ? 1 : 0;
   const isOwner = owner ? ` AND ${table}.${owner.column} = ${member(0)}` : '';
+  const key = `${table}.id = ${member(idPosition)}${isOwner}`;
   const condition = satisfiesSql(`(${member(idPosition + 1)})`, tagSql(`${table}.number`));
-  return `${table}.id = ${member(idPosition)}${isOwner} AND ${condition}`;
+  return isConditional ? `${key} AND ${condition}` : key;
 }
 
 /** Returns the first record of each write, or undefined if its owner is missing. */
@@ -231,8 +236,9 @@ function answersTo(
   const newIds = new Set(created.map(({ id }) => id));
   return writes.map(({ once }) => {
     const answer = byKey.get(once.key);
-    return (
-      answer && ({ ...answer, isReplay: !newIds.has(answer.id ?? null) } as unknown as CreatedOnce)
-    );
+    if (!answer) return undefined;
+    const { id = null, tag, fingerprint } = answer;
+    const isReuse = fingerprint !== once.fingerprint;
+    return { id: Number(id), tag: String(tag), isReplay: !newIds.has(id), isReuse };
   });
 }

@@ -90,11 +90,14 @@ export function changeLog(resource: Resource): string[] {
   ];
 }
 
-/** Returns the body of a trigger that logs a change; the number NULL means the next one. */
+/**
+ * Returns the body of a trigger that logs a change; the number NULL means the next one. Trims the
+ * log only at some numbers, because that needs a look-up.
+ */
 function logChange(number: string, type: string, id: string, otherId: string): string {
   return `INSERT OR REPLACE INTO ${CHANGES} (number, type, id, other_id)
        VALUES (${number}, ${type}, ${id}, ${otherId});
-     DELETE FROM ${CHANGES} WHERE number <=
+     DELETE FROM ${CHANGES} WHERE coalesce(${number}, 0) % 64 = 0 AND number <=
        (SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES}') - ${KEPT_CHANGES};`;
 }
 

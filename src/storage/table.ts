@@ -66,26 +66,27 @@ export function createTable(
   write: Write,
   meters?: TableMeters,
 ): Table {
-  const { creation, creationOnce, replacement, patch, removal } = createKinds(resource);
+  const kinds = createKinds(resource, false);
+  const conditional = createKinds(resource, true);
   const reads = createReads(resource, database, meters?.read);
-  const withOwner = (values: Values, owner = 0): Values =>
-    resource.owner ? [owner, ...values] : values;
-  const rowsOf = (records: readonly Values[], owner?: number) => ({
-    rows: records.map((each) => withOwner(each, owner)),
+  const kindsFor = (condition: Condition) => (condition === null ? kinds : conditional);
+  const rowsOf = (records: readonly Values[], owner = 0) => ({
+    rows: resource.owner ? records.map((each) => [owner, ...each]) : records,
   });
 
   return {
-    create: (records, owner) => write(creation, undefined, rowsOf(records, owner)),
+    create: (records, owner) => write(kinds.creation, undefined, rowsOf(records, owner)),
     createOnce(records, once, owner) {
       const withKey = records.map((each) => [...each, once.key]);
-      return write(creationOnce, once.key, { ...rowsOf(withKey, owner), once });
+      return write(kinds.creationOnce, once.key, { ...rowsOf(withKey, owner), once });
     },
     read: (id, owner = 0) => reads.submit({ id, owner }),
     replace: (id, values, owner, condition = null) =>
-      write(replacement, id, rowsOf([[id, condition, ...values]], owner)),
+      write(kindsFor(condition).replacement, id, rowsOf([[id, condition, ...values]], owner)),
     patch: (id, values, owner, condition = null) =>
-      write(patch, id, rowsOf([[id, condition, ...values]], owner)),
-    remove: (id, owner, condition = null) => write(removal, id, rowsOf([[id, condition]], owner)),
+      write(kindsFor(condition).patch, id, rowsOf([[id, condition, ...values]], owner)),
+    remove: (id, owner, condition = null) =>
+      write(kindsFor(condition).removal, id, rowsOf([[id, condition]], owner)),
     page: createPages(resource, database, meters?.page),
   };
 }

@@ -86,11 +86,10 @@ export function testCreations(engine: Engine): void {
       ...first,
       id: 1,
       tag: record?.tag,
-      fingerprint: 'f',
       isReplay: false,
     });
     assert.deepEqual(await create(), { ...first, isReplay: true });
-    assert.deepEqual(await create('other'), { ...first, isReplay: true });
+    assert.deepEqual(await create('other'), { ...first, isReplay: true, isReuse: true });
     await notes.replace(1, ['c', 'd']);
     assert.deepEqual(await create(), { ...first, isReplay: true });
     assert.equal((await notes.createOnce([['c', 'd']], once('l')))?.id, 2);
