@@ -1,5 +1,10 @@
 // Replies as values: handlers return them, and the functions below send them.
-import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http';
+import {
+  type IncomingMessage,
+  type ServerResponse,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
 import { drain } from './drain.ts';
 import { JSON_LINES } from './media-type.ts';
 
@@ -36,7 +41,9 @@ export function textReply(status: number, text: string, headers: readonly string
 /** Throws if Node would refuse to send one of these headers, such as a value with a line feed. */
 export function checkHeaders(headers: readonly string[] = []): void {
   for (let index = 0; index < headers.length; index += 2) {
-    validateHeaderValue(headers[index] ?? '', headers[index + 1] ?? '');
+    const name = headers[index] ?? '';
+    validateHeaderName(name);
+    validateHeaderValue(name, headers[index + 1] ?? '');
   }
 }
 
