@@ -91,7 +91,7 @@ test('docs page: a link to an operation opens it', { skip }, async (t) => {
   const names = await block.locator('.parameter__name').allTextContents();
   assert.deepEqual(
     names.map((text) => text.replace(/[^\w-].*/, '')),
-    ['note_id', 'limit', 'offset', 'if-none-match'],
+    ['note_id', 'limit', 'offset', 'if-match', 'if-none-match'],
   );
   const answer = block.locator('.responses-table .response[data-code="200"]');
   await answer.locator('button[data-name="model"]').click();

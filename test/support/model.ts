@@ -244,7 +244,7 @@ export function createModel({ shared = false } = {}): Model {
     // Others change what the model would say about lists.
     const hasTag = !shared || !COLLECTION_MOVES.has(operation);
     const tags = hasTag ? tagsOf(move) : new TagHistory();
-    const match = tags.condition(wantedMatch);
+    const match = tags.condition(hasTag || operation !== 'list' ? wantedMatch : undefined);
     const noneMatch = tags.condition(hasTag ? wantedNoneMatch : undefined);
     const used = keyed.filter((each) => each.path === path).at(-1 - (move.which % 4))?.key;
     const newKey = move.key && randomUUID();
