@@ -9,12 +9,12 @@ export type Condition = string | null;
 /** The condition that no tag satisfies. */
 export const NEVER: Condition = ',';
 
-/** Returns the condition that the tag is one of `tags`, which contain no commas. */
+/** Returns the condition that admits only `tags`, none of which may contain a comma. */
 export function isOneOf(tags: readonly string[]): string {
   return `,${tags.map((tag) => `${tag},`).join('')}`;
 }
 
-/** Returns the condition that the tag is none of `tags`, which contain no commas. */
+/** Returns the condition that admits all but `tags`, none of which may contain a comma. */
 export function isNoneOf(tags: readonly string[]): string {
   return `!${isOneOf(tags)}`;
 }

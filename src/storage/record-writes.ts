@@ -191,7 +191,7 @@ function removeStatement(resource: Resource, isConditional: boolean) {
   };
 }
 
-/** Returns the SQL condition that the current row names this record and, perhaps, admits its tag. */
+/** Returns the SQL that tests whether the current row names this record and admits its tag. */
 function isTarget({ table, owner }: Resource, isConditional: boolean): string {
   const idPosition = owner ? 1 : 0;
   const isOwner = owner ? ` AND ${table}.${owner.column} = ${member(0)}` : '';

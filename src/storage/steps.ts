@@ -91,8 +91,8 @@ export function changeLog(resource: Resource): string[] {
 }
 
 /**
- * Returns the body of a trigger that logs a change; the number NULL means the next one. Trims the
- * log only at some numbers, because that needs a look-up.
+ * Returns the body of a trigger that logs a change; the number NULL means the next one. The log is
+ * trimmed only at every 64th number, because finding old changes takes time.
  */
 function logChange(number: string, type: string, id: string, otherId: string): string {
   return `INSERT OR REPLACE INTO ${CHANGES} (number, type, id, other_id)
@@ -157,7 +157,7 @@ const TAGS_ON_NOTES = [
    END`,
 ];
 
-/** The index is brought up to date from the change after the position. */
+/** The index lacks the notes whose numbers exceed the position. */
 const SEARCH = [
   `CREATE VIRTUAL TABLE note_words USING fts5(
      title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
