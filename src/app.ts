@@ -18,16 +18,17 @@ import { logOutcome, logRefusal } from './log/request-log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
-import { RESOURCES } from './resources/resources.ts';
+import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
 import {
   type Bases,
-  basePath,
   contractAt,
   type Documentation,
   docsRoutes,
   loadDocumentation,
 } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
+import { LinkMember } from './routes/link-member.ts';
+import { linkRoutes } from './routes/links.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batcher.ts';
@@ -36,11 +37,14 @@ import {
   DatabaseDamaged,
   DatabaseUnavailable,
   DatabaseUncertain,
+  ReadTooSlow,
 } from './storage/database.ts';
+import { createLinkedTable } from './storage/linked-writes.ts';
+import { createLinks } from './storage/links.ts';
 import { openStorage } from './storage/open.ts';
+import { IndexBehind, SearchIndexes } from './storage/search-index.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 import { createTable } from './storage/table.ts';
-import { createWriter } from './storage/writer.ts';
 
 /** The service. Call {@link App.listen} at most once. */
 export class App {
@@ -51,6 +55,7 @@ export class App {
   readonly #server: HttpServer;
   #dispatcher: Dispatcher | undefined;
   #database: Database | undefined;
+  #indexes: SearchIndexes | undefined;
   #keys: Keys | undefined;
   #metrics: Metrics | undefined;
   #bases: Bases = { baseUrl: '', problemBase: '' };
@@ -121,6 +126,7 @@ export class App {
     await this.#demonstrations.shutDown();
     await serverClosed;
     await this.#demonstrations.close();
+    await this.#indexes?.close();
     await this.#database?.close();
     this.#metrics?.close();
   }
@@ -186,29 +192,42 @@ export class App {
   /** Returns the routes whose answers contain the base URL or its path. */
   #createBaseUrlRoutes(database: Database, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
-    const write = createWriter(database, meters?.write);
+    this.#indexes = new SearchIndexes(database, meters?.write);
+    const { write } = this.#indexes;
     const tables = new Map(
-      RESOURCES.map((resource) => [resource, createTable(resource, database, write, meters)]),
+      RESOURCES.map((resource) => [
+        resource,
+        createTable(resource, database, write, meters, this.#indexes?.of(resource)),
+      ]),
     );
-    const prefix = basePath(this.#bases);
     const contract = contractAt(documentation, this.#bases);
+    const linkMember = (resource: Resource) => {
+      const { link, isFirst } = linkOf(resource) ?? {};
+      return link && isFirst ? new LinkMember(link, createLinkedTable(link, write)) : undefined;
+    };
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(resource, table, findTable(resource.owner), prefix),
+        recordRoutes(resource, table, findTable(resource.owner), this.#bases, linkMember(resource)),
       ),
+      ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
       ...docsRoutes(documentation, contract, this.#bases, this.#keys !== undefined),
       ...problemRoutes(contract),
     ];
   }
 }
 
-/** One shared instance: stack traces are too expensive for an overloaded service. */
+/** Shared instances: stack traces are too expensive for an overloaded service. */
 const OVERLOADED = unavailable('Too many requests are waiting.', { heldBack: true });
+const CATCHING_UP = unavailable('The search index is catching up.');
+
+const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
 
 /** Translates errors from storage and concurrency; returns undefined for any other error. */
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
+  if (error instanceof IndexBehind) return CATCHING_UP;
+  if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) {
     return unavailable('The database did not confirm this write; it may have been carried out.', {

@@ -1,8 +1,11 @@
 // Compiles the schemas of the contract into validators, so that the service does not need Ajv.
 import { readFile, writeFile } from 'node:fs/promises';
-import { _ } from 'ajv';
+import { _, type KeywordCxt } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { useFunc } from 'ajv/dist/compile/util.js';
+import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 import standalone from 'ajv/dist/standalone/index.js';
+import limitLength from 'ajv/dist/vocabularies/validation/limitLength.js';
 import { build } from 'esbuild';
 import { JSON_LINES } from '../http/media-type.ts';
 
@@ -48,6 +51,8 @@ class Validators {
     this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020(allOptions) };
     for (const ajv of Object.values(this.#ajvs)) {
       ajv.addVocabulary(DOCUMENT_KEYWORDS);
+      ajv.removeKeyword('maxLength').removeKeyword('minLength');
+      ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
       // This format is for code generators; the bounds say which integers are accepted.
       ajv.addFormat('int64', true);
@@ -72,6 +77,20 @@ class Validators {
     const code = standalone.default(this.#ajvs[mode], Object.fromEntries(names));
     return `const ${mode} = ((exports) => {\n${code}\nreturn exports;\n})({});`;
   }
+}
+
+/**
+ * Writes the check of minLength or maxLength. It counts the code points only of a text whose length
+ * in UTF-16 units does not decide, because counting takes longer than all other checks.
+ */
+function limitLengthCode(cxt: KeywordCxt): void {
+  const { data, keyword, schemaCode: limit, gen } = cxt;
+  const count = _`${useFunc(gen, ucs2length.default)}(${data})`;
+  cxt.fail(
+    keyword === 'maxLength'
+      ? _`${data}.length > ${limit} && ${count} > ${limit}`
+      : _`${data}.length < 2 * ${limit} && ${count} < ${limit}`,
+  );
 }
 
 /** Returns the source of the module, before its dependencies are bundled. */
@@ -129,17 +148,18 @@ function writeOperation(
 }
 
 function writeParameter(validators: Validators, template: string, parameter: Parameter): string {
-  const { name, in: place, required, schema, pointer } = parameter;
+  const { name, in: place, required, schema, pointer, isRepeated, type } = parameter;
   // The service parses no other types, reads no other places and requires nothing in a query.
   const label = `the parameter ${name} of ${template}`;
-  if (schema.type !== 'integer' && schema.type !== 'string')
-    throw new Error(`${label} must be of type integer or string`);
+  if (type !== 'integer' && type !== 'string')
+    throw new Error(`${label} must be of type integer or string, or an array of these`);
   if (place !== 'path' && (place !== 'query' || required))
     throw new Error(`${label} must be in the path, or in the query without "required"`);
   return literal({
     name: JSON.stringify(name),
     in: JSON.stringify(place),
-    isInteger: JSON.stringify(schema.type === 'integer'),
+    isInteger: JSON.stringify(type === 'integer'),
+    list: schema.type === 'array' ? JSON.stringify(isRepeated ? 'repeated' : 'commas') : undefined,
     default: JSON.stringify(schema.default),
     validate: validators.expression('all', pointer),
   });
@@ -177,6 +197,10 @@ interface Parameter {
   readonly required: Json | undefined;
   readonly schema: JsonObject;
   readonly pointer: string;
+  /** The type of the value or, for an array, of its items. */
+  readonly type: Json | undefined;
+  /** Whether each item of an array is a parameter of its own. */
+  readonly isRepeated: boolean;
 }
 
 function parametersOf(document: JsonObject, list: Json | undefined, at: string): Parameter[] {
@@ -184,8 +208,9 @@ function parametersOf(document: JsonObject, list: Json | undefined, at: string):
     const [parameter, parameterPointer] = resolve(document, `${at}/${index}`);
     const pointer = `${parameterPointer}/schema`;
     const schema = schemaAt(document, pointer);
-    const { name, in: place, required } = parameter;
-    return { name, in: place, required, schema, pointer };
+    const { name, in: place, required, explode = true } = parameter;
+    const { type } = schema.type === 'array' ? schemaAt(document, `${pointer}/items`) : schema;
+    return { name, in: place, required, schema, pointer, type, isRepeated: explode === true };
   });
 }
 

@@ -8,13 +8,15 @@ import {
   referencesOf,
   typeOf,
 } from '../resources/resource.ts';
-import { RELATIONS } from '../resources/resources.ts';
-import { CHANGES, LAST_NUMBER } from '../storage/change-numbers.ts';
+import { RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/change-numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
-import { namesMissingIn, storedSchema } from '../storage/migrations.ts';
+import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
+import { isSearchable } from '../storage/search-index-steps.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
 import { BLOCK_BITS } from '../storage/steps.ts';
+import { findWordFaults } from './check-words.ts';
 import { storedContent } from './walk.ts';
 
 /** The most faults that one check reports. */
@@ -66,7 +68,7 @@ function queryForLastId({ table }: Resource): string {
   return `
     SELECT format('${table}: record %d exceeds the last assigned id', max(id))
     FROM ${table}
-    HAVING max(id) > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
+    HAVING max(id) > ${lastIdSql(table)}`;
 }
 
 const GENERATION = 'notes_server_generation';
@@ -110,33 +112,49 @@ function queryForLog(resource: Resource): string {
 /**
  * Checks the database file at `path`; resolves with a line for each fault, at most
  * {@link MAX_FAULTS} from each check. Rejects with {@link DatabaseUnusable} if the file cannot be
- * read, belongs to another program or was written by a newer version.
+ * read, belongs to another program or was written by a newer version. Without `hasTime`, does not
+ * compare the search index with the texts.
  */
-export async function checkFile(path: string): Promise<string[]> {
+export async function checkFile(path: string, { hasTime = true } = {}): Promise<string[]> {
   const atRest = isAtRest(path);
-  const faults = await inspect(path, atRest);
+  const faults = await inspect(path, atRest, hasTime);
   // A file at rest is read without locks: check it again if a service has started meanwhile.
-  return atRest && !isAtRest(path) ? inspect(path, false) : faults;
+  return atRest && !isAtRest(path) ? inspect(path, false, hasTime) : faults;
 }
 
-async function inspect(path: string, atRest: boolean): Promise<string[]> {
+async function inspect(path: string, atRest: boolean, hasTime: boolean): Promise<string[]> {
   await using connection = await openToInspect(path, atRest);
   try {
     const source: Source = { read: (statement) => connection.run(statement) };
     const content = await storedContent(source);
-    const missing = namesMissingIn(await storedSchema(source.read));
+    const schema = await storedSchema(source.read);
+    const missing = namesMissingIn(schema);
     const faults = missing.map((name) => `the schema has no ${name}`);
     faults.push(...(await findFaults(connection, 'PRAGMA integrity_check(1)')));
     // Start with a limit of 1: above it, SQLite may fail on unreadable data and report no fault.
     const further = faults.length > missing.length ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
     for (const sql of [...further, ...soundnessQueries(content.relations, content.hasChanges)])
       faults.push(...(await findFaults(connection, sql)));
+    if (hasTime && further.length === 0 && schema.version === SCHEMA_VERSION)
+      faults.push(...(await findIndexFaults(connection, source)));
     return [...new Set(faults)];
   } catch (error) {
     throw new DatabaseUnusable(`cannot read the database ${path}: ${(error as Error).message}`, {
       cause: error,
     });
   }
+}
+
+async function findIndexFaults(connection: Connection, source: Source): Promise<string[]> {
+  // One snapshot, because the service may index meanwhile.
+  await connection.execute('BEGIN');
+  const faults: string[] = [];
+  for (const resource of RESOURCES.filter(isSearchable)) {
+    const found = findWordFaults(source, resource, MAX_FAULTS).catch(reportError);
+    faults.push(...(await found));
+  }
+  await connection.execute('ROLLBACK').catch(() => {});
+  return faults;
 }
 
 async function findFaults(connection: Connection, sql: string): Promise<string[]> {
@@ -146,7 +164,11 @@ async function findFaults(connection: Connection, sql: string): Promise<string[]
     // `ok` and `*** in database main ***` are no faults.
     return lines.filter((line) => line !== 'ok' && !line.startsWith('***'));
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw error;
-    return [(error as Error).message];
+    return reportError(error);
   }
+}
+
+function reportError(error: unknown): string[] {
+  if (error instanceof DatabaseUnavailable) throw error;
+  return [(error as Error).message];
 }

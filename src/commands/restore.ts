@@ -44,7 +44,7 @@ export async function restore(
 }
 
 async function refuseDamaged(backup: string): Promise<void> {
-  const [fault, ...others] = await checkFile(backup);
+  const [fault, ...others] = await checkFile(backup, { hasTime: false });
   if (fault === undefined) return;
   const more =
     others.length > 0 ? `, and ${others.length} more fault${others.length === 1 ? '' : 's'}` : '';

@@ -123,12 +123,11 @@ function checkParameter(
   const [text] = sent;
   if (text === undefined) return parameter.default;
   const location = { field: parameter.name, in: parameter.in };
-  if (sent.length > 1) {
+  if (sent.length > 1 && parameter.list !== 'repeated') {
     violations.push({ ...location, code: 'maxItems', detail: 'must be given only once' });
     return undefined;
   }
-  const parse = parameter.in === 'path' ? parsePathInteger : parseQueryInteger;
-  const value = parameter.isInteger ? parse(text) : text;
+  const value = parseParameter(parameter, sent, text);
   if (!parameter.validate(value)) {
     for (const error of parameter.validate.errors ?? []) {
       violations.push({ ...location, code: error.keyword, detail: describeRule(error) });
@@ -137,7 +136,16 @@ function checkParameter(
   return value;
 }
 
-function validationFailed(violations: readonly Violation[]): Problem {
+function parseParameter(parameter: Parameter, sent: readonly string[], text: string): unknown {
+  const parseInteger = parameter.in === 'path' ? parsePathInteger : parseQueryInteger;
+  const parse = (each: string) => (parameter.isInteger ? parseInteger(each) : each);
+  if (!parameter.list) return parse(text);
+  if (parameter.list === 'commas') return text === '' ? [] : text.split(',').map(parse);
+  return sent.map(parse);
+}
+
+/** Returns the 422 that lists the violations. */
+export function validationFailed(violations: readonly Violation[]): Problem {
   const errors = violations.slice(0, MAX_ERRORS);
   return new Problem('validation-failed', describeViolations(violations), { errors });
 }

@@ -20,6 +20,8 @@ export interface Parameter {
   readonly in: 'path' | 'query';
   /** Whether parameters.ts parses the text before it is validated. */
   readonly isInteger: boolean;
+  /** How the items of an array are sent; undefined for a single value. */
+  readonly list?: 'repeated' | 'commas';
   readonly default?: number | string;
   readonly validate: Validate;
 }

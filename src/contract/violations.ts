@@ -33,7 +33,8 @@ function onePerFault(violations: readonly Violation[]): Violation[] {
 
 /** Cuts long arrays, because collecting all violations of a large input would take too long. */
 function shorten(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (Array.isArray(value)) return value.map(shorten);
+  if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [
     name,
     Array.isArray(member) ? member.slice(0, MAX_MEMBERS) : member,
@@ -73,6 +74,8 @@ export function describeRule({ keyword, params, message = 'is not valid' }: Sche
       return `must have at least ${limit} item${limit === 1 ? '' : 's'}`;
     case 'maxItems':
       return `must have at most ${limit} items`;
+    case 'uniqueItems':
+      return 'must not contain an item twice';
     case 'enum':
       return `must be one of ${JSON.stringify(params.allowedValues).slice(1, -1)}`;
     default:

@@ -19,6 +19,11 @@ export const GUIDES: readonly Guide[] = [
     title: 'Safe writes',
     description: 'Lost updates, retries, patches, many records at once.',
   },
+  {
+    name: 'finding-notes',
+    title: 'Finding notes',
+    description: 'Tags on notes, order, pages, filters, search.',
+  },
   { name: 'problems', title: 'Problems', description: 'Every error response, and what to do.' },
   { name: 'backups', title: 'Backups', description: 'Backup, restore, export and import.' },
   {

@@ -9,6 +9,8 @@ export const MAX_NESTING_LEVELS = 1_000;
 /** Some editors write it at the start of a file; JSON does not allow it (section 8.1). */
 const BYTE_ORDER_MARK = '\ufeff';
 
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
  * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
@@ -42,26 +44,36 @@ function needsCheck(text: string): boolean {
  * tokens: a valid text remains valid, and an invalid text remains invalid.
  */
 function checkTokens(text: string, subject: string): string {
-  const token = /["[\]{}]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
   let checked = '';
   let copied = 0;
   let depth = 0;
-  for (let match = token.exec(text); match; match = token.exec(text)) {
-    const [found] = match;
-    if (found === '"') {
-      token.lastIndex = endOfString(text, match.index + 1);
-    } else if (found === '[' || found === '{') {
+  let index = 0;
+  while (index < text.length) {
+    const start = index;
+    const character = text[start] ?? '';
+    index += 1;
+    if (character === '"') {
+      index = endOfString(text, index);
+    } else if (character === '[' || character === '{') {
       depth += 1;
       if (depth > MAX_NESTING_LEVELS)
         throw new Problem('bad-request', `${subject} is nested too deeply.`);
-    } else if (found === ']' || found === '}') {
+    } else if (character === ']' || character === '}') {
       depth -= 1;
-    } else if (isForbiddenFloat(found)) {
-      checked += `${text.slice(copied, match.index)}null`;
-      copied = token.lastIndex;
+    } else if (character === '-' || (character >= '0' && character <= '9')) {
+      index = endOfNumber(text, start);
+      if (!isForbiddenFloat(text.slice(start, index))) continue;
+      checked += `${text.slice(copied, start)}null`;
+      copied = index;
     }
   }
   return copied === 0 ? text : checked + text.slice(copied);
+}
+
+/** Returns the end of the number at `start`, or the next position if there is none. */
+function endOfNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start;
+  return NUMBER.test(text) ? NUMBER.lastIndex : start + 1;
 }
 
 /** Whether a number has the form of a float, but its value is an integer or overflows. */

@@ -127,8 +127,8 @@ export const problemTypes = {
     status: 503,
     meaning:
       'The service cannot handle this request now: the database is busy or unavailable, the ' +
-      'disk is full, too much work is waiting, or the service is stopping. Nothing was stored, ' +
-      'unless the detail says that it may have been.',
+      'disk is full, too much work is waiting, the search index is catching up, or the service is ' +
+      'stopping. Nothing was stored, unless the detail says that it may have been.',
     remedy: 'Try again after the number of seconds in the `retry-after` header.',
   },
   'http-version-not-supported': {
@@ -141,7 +141,7 @@ export const problemTypes = {
 /** The name of a problem type. */
 export type ProblemSlug = keyof typeof problemTypes;
 
-/** A violated rule. `pointer` is a JSON Pointer into the body, `code` the JSON Schema keyword. */
+/** A violated rule. `pointer` is a JSON Pointer into the body, `code` as in the contract. */
 export interface Violation {
   readonly field: string;
   readonly in: 'body' | 'query' | 'path';

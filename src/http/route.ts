@@ -19,14 +19,14 @@ export interface Call {
   /** As in {@link Admission}. */
   readonly client: string | undefined;
   /** Counts further requests against the client's rate limit; rejects with too-many-requests. */
-  readonly charge: (requests: number) => Promise<void>;
+  charge(requests: number): Promise<void>;
   /**
    * Throws if a large reply could not be sent now: ClientGone if the client has disconnected, and
    * service-unavailable if there is no memory for it.
    */
-  readonly ensureSendable: () => void;
+  ensureSendable(): void;
   /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */
-  readonly signal: () => AbortSignal;
+  signal(): AbortSignal;
 }
 
 /** The handler of one method and path. `handle` may throw a {@link Problem}. */

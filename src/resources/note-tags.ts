@@ -6,9 +6,12 @@ import { tags } from './tags.ts';
 /** The tags on notes. */
 export const noteTags: Link = {
   label: 'Note tag',
+  path: '/notes/{note_id}/tags/{tag_id}',
+  member: 'tag_ids',
   table: 'note_tags',
   blocks: 'note_tag_blocks',
   fields: {},
+  countMember: 'notes_count',
   ends: [
     { resource: notes, column: 'note_id' },
     { resource: tags, column: 'tag_id' },

@@ -9,4 +9,5 @@ export const notes: Resource = {
   table: 'notes',
   blocks: 'note_blocks',
   fields: { title: text, body: text },
+  search: { table: 'note_words', position: 'note_words_position', weights: [5, 1] },
 };

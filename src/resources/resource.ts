@@ -25,6 +25,20 @@ export interface Resource {
   readonly fields: Readonly<Record<string, Field>>;
   /** The resource that owns these records; `column` holds the id of the owner. */
   readonly owner?: Reference;
+  /** The fields by whose values lists can be filtered. */
+  readonly filters?: readonly string[];
+  /** The full-text index of the records, if they can be searched. */
+  readonly search?: SearchTables;
+}
+
+/** The tables of a full-text index. */
+export interface SearchTables {
+  /** The FTS5 table: a column for each text field, in order. */
+  readonly table: string;
+  /** The table whose only row tells which changes the index contains. */
+  readonly position: string;
+  /** The weight of a word in each of these fields. */
+  readonly weights: readonly number[];
 }
 
 /** A column that holds the id of a record of `resource`. */
@@ -36,10 +50,16 @@ export interface Reference {
 /** A link between two records, such as a tag on a note. It has no id and no number of its own. */
 export interface Link {
   readonly label: string;
+  /** The path template of one link. */
+  readonly path: string;
+  /** The optional member of a body for the first record that lists the ids of the second ones. */
+  readonly member: string;
   readonly table: string;
   /** The table that counts the links of each second record in each block of ids of the first. */
   readonly blocks: string;
   readonly fields: Readonly<Record<string, never>>;
+  /** The member of a second record that counts its first records. */
+  readonly countMember: string;
   /** The two records, which are the key of the table. */
   readonly ends: readonly [Reference, Reference];
 }
@@ -81,6 +101,11 @@ export function columnsOf(relation: Relation): readonly string[] {
 /** Returns the columns of a row, in order: its id, unless it is a link, then `columnsOf`. */
 export function rowColumnsOf(relation: Relation): readonly string[] {
   return 'ends' in relation ? columnsOf(relation) : ['id', ...columnsOf(relation)];
+}
+
+/** Returns the names of the fields that hold texts, in order. */
+export function textFieldsOf({ fields }: Resource): readonly string[] {
+  return Object.keys(fields).filter((name) => fields[name]?.type === 'text');
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */

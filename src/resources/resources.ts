@@ -3,14 +3,36 @@
 import { comments } from './comments.ts';
 import { noteTags } from './note-tags.ts';
 import { notes } from './notes.ts';
-import type { Relation, Resource } from './resource.ts';
+import type { Link, Reference, Relation, Resource } from './resource.ts';
 import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
 
+/** All links between them. */
+export const LINKS: readonly Link[] = [noteTags];
+
 /** All that commands export and copy, in this order. */
-export const RELATIONS: readonly Relation[] = [...RESOURCES, noteTags];
+export const RELATIONS: readonly Relation[] = [...RESOURCES, ...LINKS];
+
+/** A link as seen from a resource at one of its ends. */
+export interface ResourceLink {
+  readonly link: Link;
+  readonly own: Reference;
+  readonly other: Reference;
+  /** Whether it is the first end, whose bodies set the links and whose ids the blocks count. */
+  readonly isFirst: boolean;
+}
+
+/** Returns the link of a resource, which has at most one. */
+export function linkOf(resource: Resource): ResourceLink | undefined {
+  for (const link of LINKS) {
+    const [first, second] = link.ends;
+    if (first.resource === resource) return { link, own: first, other: second, isFirst: true };
+    if (second.resource === resource) return { link, own: second, other: first, isFirst: false };
+  }
+  return undefined;
+}
 
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
 export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))

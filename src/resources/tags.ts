@@ -9,4 +9,5 @@ export const tags: Resource = {
   table: 'tags',
   blocks: 'tag_blocks',
   fields: { name: text },
+  filters: ['name'],
 };

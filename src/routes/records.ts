@@ -1,4 +1,4 @@
-// The operations on the records of a resource: list, create, read, replace, patch and delete.
+// The operations on single records of a resource: create, read, replace, patch and delete.
 import { createHash, hash } from 'node:crypto';
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
@@ -10,13 +10,11 @@ import { recordText } from '../storage/record-text.ts';
 import type { Created, CreatedOnce, Once, Stored } from '../storage/record-writes.ts';
 import type { Table } from '../storage/table.ts';
 import type { Values } from '../storage/writer.ts';
-import {
-  checkRead,
-  knownCondition,
-  preconditionFailed,
-  stateHeaders,
-  writeCondition,
-} from './preconditions.ts';
+import { type Bases, basePath } from './docs.ts';
+import type { LinkMember } from './link-member.ts';
+import { listRoutes } from './lists.ts';
+import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
+import { fillTemplate, type Ids, notFound } from './record-paths.ts';
 
 /** The header of an answer that repeats an earlier one. */
 const REPLAYED = ['idempotent-replayed', 'true'];
@@ -27,29 +25,31 @@ const LINES_PER_REQUEST = 50;
 /** The outcome of a creation, with or without a key. */
 type Outcome = Created & Partial<CreatedOnce>;
 
-/** The query of a list. */
-interface PageQuery {
-  readonly limit: number;
-  readonly offset: number;
+/** The members to add to a record. */
+interface Included {
+  readonly include?: readonly string[];
 }
 
-type Ids = Readonly<Record<string, number>>;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the routes of `resource`. The path of a `location` header begins with `basePath`. */
+/**
+ * Returns the routes of `resource`. The links between pages begin with `baseUrl`, the path of a
+ * `location` header with its path.
+ */
 export function recordRoutes(
   resource: Resource,
   table: Table,
-  ownerTable?: Table,
-  basePath = '',
+  ownerTable: Table | undefined,
+  bases: Bases,
+  links?: LinkMember,
 ): Route[] {
-  const records = new Records(resource, table, ownerTable, basePath);
+  const records = new Records(resource, table, ownerTable, bases, links);
   const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
-    endpoint<PageQuery & Ids>('GET', path, (input) => records.list(input)),
+    ...listRoutes(resource, table, bases),
     endpoint<Ids>('POST', path, (input) => records.create(input)),
-    endpoint<Ids>('GET', recordPath, (input) => records.read(input)),
+    endpoint<Ids & Included>('GET', recordPath, (input) => records.read(input)),
     endpoint<Ids, Members>('PUT', recordPath, (input) => records.replace(input)),
     endpoint<Ids, Members>('PATCH', recordPath, (input) => records.patch(input)),
     endpoint<Ids>('DELETE', recordPath, (input) => records.remove(input)),
@@ -62,27 +62,20 @@ class Records {
   readonly #table: Table;
   readonly #ownerTable: Table | undefined;
   readonly #basePath: string;
+  readonly #links: LinkMember | undefined;
 
-  constructor(resource: Resource, table: Table, ownerTable: Table | undefined, basePath: string) {
+  constructor(
+    resource: Resource,
+    table: Table,
+    ownerTable: Table | undefined,
+    bases: Bases,
+    links: LinkMember | undefined,
+  ) {
     this.#resource = resource;
     this.#table = table;
     this.#ownerTable = ownerTable;
-    this.#basePath = basePath;
-  }
-
-  async list({ parameters, headers, call }: Input<PageQuery & Ids, unknown>): Promise<Reply> {
-    const { limit, offset } = parameters;
-    const page = await this.#table.page({
-      limit,
-      offset,
-      owner: this.#ownerId(parameters),
-      known: knownCondition(headers),
-      check: call.ensureSendable,
-    });
-    if (!page) throw this.#ownerNotFound(call.pathValues);
-    const { items, total, tag } = page;
-    const json = `{"items":${items},"limit":${limit},"offset":${offset},"total":${total}}`;
-    return checkRead(headers, tag) ?? jsonReply(200, json, stateHeaders(tag));
+    this.#basePath = basePath(bases);
+    this.#links = links;
   }
 
   create(input: Input<Ids, unknown>): Promise<Reply> {
@@ -93,7 +86,8 @@ class Records {
 
   async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {
     const values = valuesOf(this.#resource, members);
-    const created = await this.#store(input, [values]);
+    const linked = this.#links?.isIn(members) ? [members] : undefined;
+    const created = await this.#store(input, [values], linked);
     const { id, tag, headers } = this.#accept(input, created);
     const text = recordText(this.#resource, id, this.#ownerId(input.parameters), values);
     const location = `${this.#collectionPath(input.parameters)}/${id}`;
@@ -104,7 +98,8 @@ class Records {
     const charge = Math.floor(lines.length / LINES_PER_REQUEST);
     if (charge > 0) await input.call.charge(charge);
     const records = lines.map((members) => valuesOf(this.#resource, members));
-    const { id, headers } = this.#accept(input, await this.#store(input, records));
+    const linked = lines.some((each) => this.#links?.isIn(each)) ? lines : undefined;
+    const { id, headers } = this.#accept(input, await this.#store(input, records, linked));
     const ownerId = this.#ownerId(input.parameters);
     const texts = records.map((values, index) =>
       recordText(this.#resource, id + index, ownerId, values),
@@ -113,17 +108,27 @@ class Records {
     return jsonLinesReply(201, texts, ['location', location, ...headers]);
   }
 
-  /** Stores the records, unless a request with the same key has been answered. */
+  /**
+   * Stores the records, unless a request with the same key has been answered. `linked` are their
+   * bodies, if one of them lists links.
+   */
   #store(
     { parameters, headers, call }: Input<Ids, unknown>,
     records: readonly Values[],
+    linked: readonly Members[] | undefined,
   ): Promise<Outcome | undefined> {
     const ownerId = this.#ownerId(parameters);
     const key = headers['idempotency-key'];
-    if (key === undefined) return this.#table.create(records, ownerId);
     // Without the base path: a new --base-url must not turn a repetition into a first request.
-    const once = onceOf(key, fillTemplate(this.#resource.path, parameters), call);
-    return this.#table.createOnce(records, once, ownerId);
+    const once =
+      key === undefined
+        ? undefined
+        : onceOf(key, fillTemplate(this.#resource.path, parameters), call);
+    if (this.#links && linked)
+      return this.#links.create(records, linked, call.format, once, ownerId);
+    return once
+      ? this.#table.createOnce(records, once, ownerId)
+      : this.#table.create(records, ownerId);
   }
 
   /** Returns the first created record and headers for the answer. Throws 404 or 422. */
@@ -133,24 +138,36 @@ class Records {
     return { id: created.id, tag: created.tag, headers: created.isReplay ? REPLAYED : [] };
   }
 
-  async read({ parameters, headers, call }: Input<Ids, unknown>): Promise<Reply> {
-    const record = await this.#find(parameters);
+  async read({ parameters, headers, call }: Input<Ids & Included, unknown>): Promise<Reply> {
+    const { include } = parameters;
+    const record = await (include ? this.#findWith(include, parameters) : this.#find(parameters));
     if (!record) throw await this.#notFound(parameters, call);
     return checkRead(headers, record.tag) ?? recordReply(record);
   }
 
-  async replace({ parameters, headers, body, call }: Input<Ids, Members>): Promise<Reply> {
+  /** Finds a record with additional members; its tag is that of a list. */
+  async #findWith(include: readonly string[], ids: Ids): Promise<Stored | undefined> {
+    const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
+    const page = await this.#table.page({ limit: 1, id, owner, include, asLines: true });
+    return page?.items ? { text: page.items, tag: page.tag } : undefined;
+  }
+
+  async replace(input: Input<Ids, Members>): Promise<Reply> {
+    const { parameters, headers, body, call } = input;
     const id = this.#id(parameters);
     const ownerId = this.#ownerId(parameters);
     const values = valuesOf(this.#resource, body);
+    if (this.#links?.isIn(body)) return this.#changeWith(this.#links, input, values);
     const condition = writeCondition(headers);
     const tag = await this.#table.replace(id, values, ownerId, condition);
     if (tag === undefined) throw await this.#refusal(parameters, condition, call);
     return recordReply({ text: recordText(this.#resource, id, ownerId, values), tag });
   }
 
-  async patch({ parameters, headers, body, call }: Input<Ids, Members>): Promise<Reply> {
+  async patch(input: Input<Ids, Members>): Promise<Reply> {
+    const { parameters, headers, body, call } = input;
     const values = patchOf(this.#resource, body);
+    if (this.#links?.isIn(body)) return this.#changeWith(this.#links, input, values);
     const condition = writeCondition(headers);
     const isEmpty = values.every((value) => value === null);
     const record = isEmpty
@@ -158,6 +175,18 @@ class Records {
       : await this.#table.patch(this.#id(parameters), values, this.#ownerId(parameters), condition);
     if (!record) throw await this.#refusal(parameters, condition, call);
     if (isEmpty && !satisfies(condition, record.tag)) throw preconditionFailed(record.tag);
+    return recordReply(record);
+  }
+
+  async #changeWith(
+    links: LinkMember,
+    { parameters, headers, body, call }: Input<Ids, Members>,
+    values: Values,
+  ): Promise<Reply> {
+    const condition = writeCondition(headers);
+    const ownerId = this.#ownerId(parameters);
+    const record = await links.change(this.#id(parameters), values, body, ownerId, condition);
+    if (!record) throw await this.#refusal(parameters, condition, call);
     return recordReply(record);
   }
 
@@ -220,13 +249,4 @@ function onceOf(key: string, path: string, { client = '', format, bytes }: Call)
 function keyReused(): Problem {
   const detail = 'This idempotency key was used before, with a different body.';
   return new Problem('idempotency-key-reused', detail);
-}
-
-function notFound(label: string, sent: string | undefined): Problem {
-  return new Problem('not-found', `${label} with ID ${sent} was not found.`);
-}
-
-/** Replaces the parameters of a path template with their values. */
-function fillTemplate(template: string, ids: Ids): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]));
 }

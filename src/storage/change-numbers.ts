@@ -12,17 +12,24 @@ export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 /** The version of the schema that introduced numbers and generations. */
 export const FIRST_WITH_CHANGES = 2;
 
+/** Returns the SQL of the last id that a table has assigned. */
+export function lastIdSql(table: string): string {
+  return `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
+}
+
 /** The SQL of the number of the last change. */
-export const LAST_NUMBER = `
-  (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${CHANGES}')`;
+export const LAST_NUMBER = lastIdSql(CHANGES);
 
 /** Returns the SQL of the tag of a record for the SQL of its number. */
 export function tagSql(number: string): string {
   return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
 }
 
-/** The SQL of the tag of every list. No record has a tag of this form. */
-export const LIST_TAG = `(SELECT generation FROM notes_server_generation) || '.' || ${LAST_NUMBER}`;
+/** Returns the SQL of the tag of a list for the SQL of the last change that it contains. */
+export function listTagSql(number: string): string {
+  // No record has a tag of this form.
+  return `(SELECT generation FROM notes_server_generation) || '.' || ${number}`;
+}
 
 /** Returns the SQL of a time in RFC 3339 (UTC, milliseconds) for the SQL of ms since 1970. */
 export function timeSql(ms: string): string {

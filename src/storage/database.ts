@@ -17,6 +17,8 @@ export interface Statement {
    * rows that `sql` will return. An engine whose answers can get lost stores these rows.
    */
   readonly rows?: string;
+  /** Whether a read may take long, so that it must not delay others. */
+  readonly isSlow?: boolean;
 }
 
 /** A database to read from. */
@@ -53,6 +55,11 @@ export class DatabaseUnavailable extends Error {
 /** The engine did not report the outcome of a transaction, which may have been carried out. */
 export class DatabaseUncertain extends DatabaseUnavailable {
   override readonly name = 'DatabaseUncertain';
+}
+
+/** A slow read was ended. This says nothing about the health of the database. */
+export class ReadTooSlow extends Error {
+  override readonly name = 'ReadTooSlow';
 }
 
 /** Some stored data cannot be read. The call changed nothing; other calls may succeed. */

@@ -1,7 +1,7 @@
 // The kinds of writes on the records of a resource: their statements and their outcomes. A write
 // checks its condition in its own statement, so that no other write comes in between.
 import { columnsOf, type Resource } from '../resources/resource.ts';
-import { LAST_NUMBER, tagSql } from './change-numbers.ts';
+import { LAST_NUMBER, lastIdSql, tagSql } from './change-numbers.ts';
 import { satisfiesSql } from './condition.ts';
 import type { Row } from './database.ts';
 import { ownerExistsSql, recordSql } from './record-text.ts';
@@ -46,18 +46,28 @@ export interface OnceRows extends RowSet {
 const KEPT_MS = 86_400_000;
 const KEPT_KEYS = 100_000;
 
-/** The SQL of the rows of all writes, and of the keys as {@link keysOf} returns them. */
-const ROWS = `json_each(?1, '$[1]') AS sent`;
+/** The SQL of the rows of all writes. */
+export const ROWS = `json_each(?1, '$[1]') AS sent`;
+/** The SQL of the keys as {@link keysOf} returns them. */
 const KEYS = `json_each(?1, '$[2]') AS sent`;
-const NOW = '?1 ->> 0';
+/** The 13 digits of the time. JSON functions would parse all rows. */
+export const NOW = 'CAST(substr(?1, 2, 13) AS INTEGER)';
 
-const ANSWERS = 'notes_server_answers';
+/** The table of the keys and their answers. */
+export const ANSWERS = 'notes_server_answers';
+
+/** The statement that forgets old keys. */
+export const FORGET_KEYS = {
+  sql: `
+    DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
+      OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`,
+};
 
 /** The SQL of the position of the current row. */
 const POSITION = 'sent.key';
 
 /** The SQL of a member of the current row. */
-const member = (index: number) => `sent.value ->> ${index}`;
+export const member = (index: number) => `sent.value ->> ${index}`;
 
 /**
  * Returns the kinds of writes on `resource`. A row is [owner, ...fields] to create, [owner, id,
@@ -95,15 +105,25 @@ export function createKinds(resource: Resource, isConditional: boolean) {
   return { creation, creationOnce, replacement, patch, removal };
 }
 
+/** Returns the statement that reads columns, given as SQL by name, inside a write. */
+export function readStatement(columns: Readonly<Record<string, string>>, from: string) {
+  const sqls = Object.entries(columns);
+  const members = sqls.map(([name, sql]) => `'${name}', ${sql}`);
+  return {
+    sql: `SELECT ${sqls.map(([name, sql]) => `${sql} AS ${name}`).join(', ')} ${from}`,
+    rows: `(SELECT json_group_array(json_object(${members.join(', ')})) ${from})`,
+  };
+}
+
 /** Returns the SQL of the values that a write assigns: explicit, because RETURNING has no order. */
-function newRecord({ table }: Resource, position: string) {
-  const lastId = `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
+export function newRecord({ table }: Resource, position: string) {
+  const lastId = lastIdSql(table);
   const number = `(${LAST_NUMBER} + ${position} + 1)`;
   return { lastId, id: `(${lastId} + ${position} + 1)`, number, tag: tagSql(number) };
 }
 
 /** Returns the statement that creates the rows that satisfy `where`. */
-function createStatement(resource: Resource, where = ownerExistsSql(resource, member(0))) {
+export function createStatement(resource: Resource, where = ownerExistsSql(resource, member(0))) {
   const { table, owner } = resource;
   const columns = columnsOf(resource);
   const values = columns.map((_, index) => member(index));
@@ -129,11 +149,7 @@ function onceStatements(resource: Resource) {
   const ownKey = member(columnsOf(resource).length);
   const isNew = `EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = ${ownKey} AND id > ${lastId})`;
   return [
-    {
-      sql: `
-        DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
-          OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`,
-    },
+    FORGET_KEYS,
     {
       // The update changes nothing, but RETURNING omits rows that are not written.
       sql: `
@@ -150,12 +166,21 @@ function onceStatements(resource: Resource) {
   ];
 }
 
-/** Returns the statement that replaces values; as a patch, it keeps those that are not given. */
-function changeStatement(
+/**
+ * Returns the statement that replaces values, if `where` holds; as a patch, it keeps those that are
+ * not given.
+ */
+export function changeStatement(
   resource: Resource,
-  { isPatch, isConditional }: { readonly isPatch: boolean; readonly isConditional: boolean },
+  {
+    isPatch,
+    isConditional,
+    where = 'TRUE',
+  }: Record<'isPatch' | 'isConditional', boolean> & {
+    readonly where?: string;
+  },
 ) {
-  const target = isTarget(resource, isConditional);
+  const target = `${isTarget(resource, isConditional)} AND ${where}`;
   const { table, fields, owner } = resource;
   const first = owner ? 3 : 2;
   const newValues = new Map(
@@ -192,7 +217,7 @@ function removeStatement(resource: Resource, isConditional: boolean) {
 }
 
 /** Returns the SQL that tests whether the current row names this record and admits its tag. */
-function isTarget({ table, owner }: Resource, isConditional: boolean): string {
+export function isTarget({ table, owner }: Resource, isConditional: boolean): string {
   const idPosition = owner ? 1 : 0;
   const isOwner = owner ? ` AND ${table}.${owner.column} = ${member(0)}` : '';
   const key = `${table}.id = ${member(idPosition)}${isOwner}`;

@@ -5,7 +5,8 @@ import { Batcher, type BatchMeter } from './batcher.ts';
 import { tagSql } from './change-numbers.ts';
 import type { Condition } from './condition.ts';
 import type { Database } from './database.ts';
-import { createPages, type Page, type PageRequest } from './pages.ts';
+import type { PageRequest } from './lists.ts';
+import { createPages, type Page } from './pages.ts';
 import { recordSql } from './record-text.ts';
 import {
   type Created,
@@ -14,6 +15,7 @@ import {
   type Once,
   type Stored,
 } from './record-writes.ts';
+import type { SearchIndex } from './search-index.ts';
 import type { Values, Write } from './writer.ts';
 
 /**
@@ -41,7 +43,10 @@ export interface Table {
    * does not satisfy the condition.
    */
   remove(id: number, owner?: number, condition?: Condition): Promise<boolean>;
-  /** Resolves with a page of the records by rising id, or undefined if the owner is missing. */
+  /**
+   * Resolves with a page, or with undefined if the record that the list belongs to is missing.
+   * Rejects with IndexBehind if a search would have to wait too long.
+   */
   page(request: PageRequest): Promise<Page | undefined>;
 }
 
@@ -53,22 +58,30 @@ type Change<Outcome> = (
   condition?: Condition,
 ) => Promise<Outcome | undefined>;
 
+/** How often a search is repeated if others write meanwhile. */
+const MAX_READS = 3;
+
 /** The meters of the reads of single records and of pages. */
 export interface TableMeters {
   readonly read: BatchMeter;
   readonly page: BatchMeter;
 }
 
-/** Returns the table of `resource`, whose writes go through `write`; `meters` observe the reads. */
+/**
+ * Returns the table of `resource`, whose writes go through `write`; `meters` observe the reads.
+ * Before a search, `index` catches up.
+ */
 export function createTable(
   resource: Resource,
   database: Database,
   write: Write,
   meters?: TableMeters,
+  index?: Pick<SearchIndex, 'catchUp'>,
 ): Table {
   const kinds = createKinds(resource, false);
   const conditional = createKinds(resource, true);
   const reads = createReads(resource, database, meters?.read);
+  const readPage = createPages(resource, database, meters?.page);
   const kindsFor = (condition: Condition) => (condition === null ? kinds : conditional);
   const rowsOf = (records: readonly Values[], owner = 0) => ({
     rows: resource.owner ? records.map((each) => [owner, ...each]) : records,
@@ -87,7 +100,15 @@ export function createTable(
       write(kindsFor(condition).patch, id, rowsOf([[id, condition, ...values]], owner)),
     remove: (id, owner, condition = null) =>
       write(kindsFor(condition).removal, id, rowsOf([[id, condition]], owner)),
-    page: createPages(resource, database, meters?.page),
+    async page(request) {
+      if (!index || request.match === undefined) return readPage(request);
+      for (let reads = 1; ; reads += 1) {
+        await index.catchUp();
+        const page = await readPage(request);
+        // Otherwise, a write has come in between: words and records may differ.
+        if (!page?.isStale || reads === MAX_READS) return page;
+      }
+    },
   };
 }
 

@@ -11,7 +11,12 @@ export type Values = readonly (FieldValue | null)[];
 /** The rows that are written together. */
 export interface RowSet {
   readonly rows: readonly Values[];
+  /** The links of the rows, which are written with them. */
+  readonly links?: readonly NewLink[];
 }
+
+/** A link of a row: the position of the row, and the id of the record at the other end. */
+export type NewLink = readonly [row: number, end: number];
 
 /**
  * A kind of write. Its statements share one parameter, in JSON: [now, rows, ...extra], `now` in ms
@@ -29,8 +34,8 @@ export interface WriteKind<Content extends RowSet, Outcome> {
 }
 
 /**
- * Submits a write; resolves once it is durable. `key` is the id of a record that exists, or the key
- * of a request; two writes with the same key are in different statements.
+ * Submits a write; resolves once it is durable. Two writes with the same key, such as the id of a
+ * record, are in different statements.
  */
 export type Write = <Content extends RowSet, Outcome>(
   kind: WriteKind<Content, Outcome>,
@@ -50,30 +55,48 @@ interface Run {
   readonly writes: RowSet[];
 }
 
-/** What a row adds to the size of a batch beside its characters, because each row takes time. */
+/** What a row or a link adds to the size of a batch beside its characters: each takes time. */
 const ROW_SIZE = 256;
 
-/** Returns the writer of `database`, which rejects as the batcher does. */
-export function createWriter(database: Database, meter?: BatchMeter): Write {
+/**
+ * Returns the writer of `database`, which rejects as the batcher does. Calls `onWritten` with the
+ * kinds of the writes in each transaction when it ends.
+ */
+export function createWriter(
+  database: Database,
+  meter?: BatchMeter,
+  onWritten: (kinds: readonly object[]) => void = () => {},
+): Write {
   const batcher = new Batcher<Item, unknown>({
-    run: (items) => commit(database, items),
+    run: (items) => commit(database, items, onWritten),
     ready: database.writable,
     meter,
-    size: ({ write }) => write.rows.reduce((sum, row) => sum + sizeOf(row), 0),
+    size: ({ write: { rows, links } }) =>
+      rows.reduce((sum, row) => sum + sizeOf(row), links ? links.length * ROW_SIZE : 0),
   });
   return (kind, key, write) =>
     batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
 
 function sizeOf(row: Values): number {
-  return row.reduce<number>((sum, value) => sum + String(value).length, ROW_SIZE);
+  let size = ROW_SIZE;
+  for (const value of row) if (typeof value === 'string') size += value.length;
+  return size;
 }
 
-async function commit(database: Database, items: readonly Item[]): Promise<unknown[]> {
+async function commit(
+  database: Database,
+  items: readonly Item[],
+  onWritten: (kinds: readonly object[]) => void,
+): Promise<unknown[]> {
   const now = Date.now();
   const runs = inRuns(items);
   const statements = runs.flatMap((run) => statementsOf(run, now));
-  const results = [...(await database.transact(randomUUID(), statements))];
+  // A failed transaction may have been committed, too.
+  const written = database
+    .transact(randomUUID(), statements)
+    .finally(() => onWritten(runs.map(({ kind }) => kind)));
+  const results = [...(await written)];
   return runs.flatMap(({ kind, writes }) =>
     kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
   );

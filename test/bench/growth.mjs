@@ -2,6 +2,8 @@
 // and at the end, single reads, new notes, and a note with 100,000 comments. Rounds alternate. Run
 // `npm ci` first.
 //   node test/bench/growth.mjs [--sizes 10000,100000,1000000] [--rounds 5] [--seconds 2]
+// With --finding, only measures pages, filters and searches among that many notes:
+//   node test/bench/growth.mjs --finding 1000000
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +18,7 @@ const { values } = parseArgs({
     sizes: { type: 'string', default: '10000,100000,1000000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
+    finding: { type: 'string' },
   },
 });
 const [rounds, seconds] = [values.rounds, values.seconds].map(Number);
@@ -73,6 +76,10 @@ async function compare(servers, works, notes) {
 }
 
 installPeers();
+if (values.finding) {
+  await (await import('./finding.mjs')).measureFinding(Number(values.finding));
+  process.exit();
+}
 const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
 try {
   for (const notes of values.sizes.split(',').map(Number)) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
-import { RESOURCES } from '../../src/resources/resources.ts';
+import { linkOf, RESOURCES } from '../../src/resources/resources.ts';
 import { at, resolve } from '../support/contract.ts';
 
 interface Schema {
@@ -13,7 +13,8 @@ interface Schema {
 
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
-for (const { label, path, idParameter, fields } of RESOURCES) {
+for (const resource of RESOURCES) {
+  const { label, path, idParameter, fields } = resource;
   for (const [method, template] of [
     ['POST', path],
     ['PUT', `${path}/{${idParameter}}`],
@@ -28,7 +29,9 @@ for (const { label, path, idParameter, fields } of RESOURCES) {
       const body = resolve(`${pointer}/requestBody`);
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [], properties = {} } = at(place ?? '') as Schema;
-      assert.deepEqual(Object.keys(properties), Object.keys(fields));
+      const { link, isFirst } = linkOf(resource) ?? {};
+      const linked = link && isFirst ? [link.member] : [];
+      assert.deepEqual(Object.keys(properties), Object.keys(fields).concat(linked));
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
         const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;
         assert.equal(schema.type, TYPES[type], `the type of ${name}`);

@@ -91,7 +91,10 @@ test('docs page: a link to an operation opens it', { skip }, async (t) => {
   const names = await block.locator('.parameter__name').allTextContents();
   assert.deepEqual(
     names.map((text) => text.replace(/[^\w-].*/, '')),
-    ['note_id', 'limit', 'offset', 'if-match', 'if-none-match'],
+    [
+      ...['note_id', 'order', 'limit', 'offset', 'after', 'before', 'include'],
+      ...['if-match', 'if-none-match'],
+    ],
   );
   const answer = block.locator('.responses-table .response[data-code="200"]');
   await answer.locator('button[data-name="model"]').click();
@@ -130,7 +133,7 @@ test('docs page: code samples send what the page would', { skip }, async (t) => 
   await list.getByPlaceholder('limit').fill('');
   await list.locator('.samples summary').click();
   const curl = await list.locator('.samples code').textContent();
-  const url = `${service.url}/notes/3/comments?offset=0`;
+  const url = `${service.url}/notes/3/comments?order=id`;
   assert.equal(curl, `curl -H 'authorization: Bearer KEY' \\\n  '${url}'`);
   const health = await unfold(page, 'Health', 'getHealth');
   await health.locator('.samples summary').click();
@@ -157,6 +160,49 @@ test('docs page: a patch is sent under its condition', { skip }, async (t) => {
   assert.deepEqual(faults, []);
   await block.locator('.execute').click();
   await block.getByRole('status').getByText('412 Precondition Failed').waitFor();
+});
+
+test('docs page: a list with filters is sent as its samples show', { skip }, async (t) => {
+  const service = await startService(t);
+  for (const name of ['a', 'b']) await service.request('POST', '/tags', { json: { name } });
+  const note = { title: 'Shopping', body: 'Milk, bread' };
+  for (const tag_ids of [[1], [1, 2]])
+    await service.request('POST', '/notes', { json: { ...note, tag_ids } });
+  const { page, faults } = await open(t, `${service.url}/docs#/Notes/listNotes`);
+  const block = page.locator('#operations-Notes-listNotes');
+  await block.getByPlaceholder('q', { exact: true }).fill('milk');
+  const tag = block.locator('tr[data-param-name="tag_id"]');
+  for (const index of [0, 1, 2]) {
+    await tag.getByRole('button', { name: 'Add integer item' }).press('Enter');
+    await tag
+      .getByRole('textbox')
+      .nth(index)
+      .fill(String(index + 1));
+  }
+  await tag.getByRole('button', { name: 'Remove this item' }).last().press('Enter');
+  const include = block.locator('tr[data-param-name="include"] select');
+  await include.selectOption(['tag_ids', 'snippet']);
+  const query = 'limit=20&tag_id=1&tag_id=2&q=milk&include=tag_ids,snippet';
+  await block.locator('.samples summary').click();
+  const sample = block.locator('.samples code', { hasText: query });
+  assert.equal(await sample.textContent(), `curl '${service.url}/notes?${query}'`);
+  const { url, status, text } = await execute(block);
+  assert.deepEqual([url, status], [`${service.url}/notes?${query}`, '200']);
+  const snippet = { text: 'Milk, bread', ranges: [[0, 4]] };
+  assert.deepEqual(JSON.parse(text ?? '').items, [{ id: 2, ...note, tag_ids: [1, 2], snippet }]);
+  for (const [language, [command, ...args]] of Object.entries(INTERPRETERS)) {
+    await block.getByRole('button', { name: language }).click();
+    const code = (await block.locator('.samples code').textContent()) ?? '';
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.end(code);
+    const output = Buffer.concat(await child.stdout.toArray()).toString();
+    assert.match(output, /"tag_ids":\[1,2\],"snippet":/, language);
+  }
+  await include.selectOption([]);
+  await block.getByPlaceholder('after').fill('1');
+  await block.locator('tr[data-param-name="order"] select').selectOption('id');
+  assert.equal((await execute(block)).status, '200');
+  assert.deepEqual(faults, []);
 });
 
 test('docs page: lines of records are created, by each sample too', { skip }, async (t) => {

@@ -10,6 +10,8 @@ import { testRecords } from '../commands/records-suite.ts';
 import { testChangeLog } from '../storage/change-log-suite.ts';
 import { testCreations } from '../storage/creation-suite.ts';
 import { testFirstVersion } from '../storage/first-version-suite.ts';
+import { testLinks } from '../storage/link-suite.ts';
+import { testSearchIndex } from '../storage/search-index-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
 import { testVersions } from '../storage/version-suite.ts';
 import { REAL_ENGINES } from '../support/real-engines.ts';
@@ -23,6 +25,8 @@ for (const engine of REAL_ENGINES) {
     testCreations(engine);
     testChangeLog(engine);
     testFirstVersion(engine);
+    testLinks(engine, 100);
+    testSearchIndex(engine);
     testRecords(engine);
     testCopies(engine, 5_000);
   });

@@ -15,7 +15,7 @@ const LAYERS = [
   ['cli', 'concurrency', 'processes', 'routes'],
   ['contract', 'docs', 'guards', 'log', 'metrics'],
   ['http', 'storage'],
-  ['resources', 'version'],
+  ['resources', 'search', 'version'],
 ];
 
 const SERVICE = ['main.ts', 'library.ts'];

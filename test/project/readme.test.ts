@@ -31,16 +31,17 @@ test('readme: short enough to read in a few minutes', () => {
   assert.ok(Buffer.byteLength(readme) <= MAX_README_BYTES, `${Buffer.byteLength(readme)} bytes`);
 });
 
-for (const [name, text] of [
-  ['readme', readme],
-  ['threads', guide('threads')],
+for (const [name, text, count] of [
+  ['readme', readme, 6],
+  ['threads', guide('threads'), 6],
+  ['finding notes', guide('finding-notes'), 15],
 ] as const) {
   test(`${name}: the commands of the tour print what it shows`, async (t) => {
     const service = await startService(t);
     const steps = [...text.matchAll(/```console\n([\s\S]*?)```/g)]
       .flatMap(([, block = '']) => block.split(/^\$ /m).slice(1))
       .map((step) => step.split('\n').filter((line) => line !== ''));
-    assert.equal(steps.length, 6);
+    assert.equal(steps.length, count);
     for (const [command = '', ...shown] of steps) {
       const here = (text: string) => text.replaceAll('http://127.0.0.1:3000', service.url);
       const { stdout } = await promisify(execFile)('sh', [
@@ -49,6 +50,32 @@ for (const [name, text] of [
       ]);
       assert.equal(stdout.trim(), here(shown.join('\n')), command);
     }
+  });
+}
+
+/** The programs of the guide to finding notes, each with what it prints. */
+const PROGRAMS = {
+  sh: ['sh', '-c', '"title":"Bread".*"title":"東京".*"title":"Milk"'],
+  python: ['python3', '-c', '^3 Bread\n2 東京\n1 Milk\n$'],
+  js: [process.execPath, '--eval', '^\\[Milk\\], bread\n$'],
+} as const;
+
+for (const [language, [command, option, printed]] of Object.entries(PROGRAMS)) {
+  test(`finding notes: the program in ${language} works`, async (t) => {
+    if (spawnSync(command, [option, '']).error) return skipLoudly(t, `there is no ${command} here`);
+    const { url, request } = await startService(t);
+    for (const [title, body] of [
+      ['Milk', 'Milk, bread'],
+      ['東京', 'スカイツリー'],
+      ['Bread', 'Flour'],
+    ])
+      await request('POST', '/notes', { json: { title, body } });
+    const [, program = ''] =
+      new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide('finding-notes')) ?? [];
+    const here = program.replaceAll('http://127.0.0.1:3000', url);
+    const cwd = temporaryFolder(t);
+    const { stdout } = await promisify(execFile)(command, [option, here], { cwd });
+    assert.match(stdout, new RegExp(printed));
   });
 }
 

@@ -200,11 +200,12 @@ export function testChangeLog(engine: Engine): void {
 
   test('search: the engine has FTS5, whose index forgets by rowid', async (t) => {
     const { database } = await openTables(t, engine);
-    const insert = `INSERT INTO note_words (rowid, title, body) VALUES (1, 'Crème', 'a'), (2, 'b', 'creme')`;
+    const insert = `INSERT INTO note_words (rowid, title, body) VALUES (1, 'creme', 'a'), (2, 'b', '東京 creme')`;
     await change(database, insert);
     const found = `SELECT rowid FROM note_words WHERE note_words MATCH '"creme"' ORDER BY rowid`;
     assert.equal((await rows(database, found)).length, 2);
     await change(database, 'DELETE FROM note_words WHERE rowid = 1');
     assert.deepEqual(await rows(database, found), [{ rowid: 2 }]);
+    assert.deepEqual(await rows(database, found.replace('creme', '東京')), [{ rowid: 2 }]);
   });
 }

@@ -1,9 +1,9 @@
-// The tests of the second step of the schema, for any engine: it gives the records of a database of
-// version 1 their numbers.
+// The tests of the migration of a database of version 1, for any engine: its records get their
+// numbers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/migrations.ts';
+import { migrate, SCHEMA_VERSION } from '../../src/storage/migrations.ts';
 import { STEPS } from '../../src/storage/steps.ts';
 import { overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
@@ -41,7 +41,9 @@ export async function assertMigrated(database: Database): Promise<void> {
       ...['6 comment 1 1', '7 comment 2 1', '8 comment 3 1', '9 comment 5 1'],
     ],
   );
-  assert.deepEqual(await rows(database, 'SELECT number FROM note_words_position'), [{ number: 0 }]);
+  assert.deepEqual(await rows(database, 'SELECT * FROM note_words_position'), [
+    { number: 0, id: null },
+  ]);
   assert.deepEqual(await rows(database, 'SELECT * FROM changes'), []);
   const generations = await rows(database, 'SELECT generation FROM notes_server_generation');
   assert.equal(generations.length, 1);
@@ -49,17 +51,18 @@ export async function assertMigrated(database: Database): Promise<void> {
   assert.deepEqual(await rows(database, 'SELECT version FROM notes_server_versions'), [
     { version: 1 },
     { version: 2 },
+    { version: 3 },
   ]);
 }
 
 /** Registers the tests of databases of version 1 on `engine`. */
 export function testFirstVersion(engine: Engine): void {
-  test('migrations: records of version 1 get numbers, in one step', async (t) => {
+  test('migrations: records of version 1 get numbers', async (t) => {
     const empty = await engine.openEmpty(t);
     await fillFirstVersion(empty);
     const { database, transactions } = overhear(empty);
     await migrate(database);
-    assert.equal(transactions.length, 1);
+    assert.equal(transactions.length, SCHEMA_VERSION - 1);
     await assertMigrated(database);
 
     const { notes, comments } = tablesOf(database);

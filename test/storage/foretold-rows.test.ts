@@ -10,6 +10,7 @@ import { createTable, type Table } from '../../src/storage/table.ts';
 import { createWriter, type Values } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
+import { linkGames, playLinkGame } from '../support/link-games.ts';
 import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
 
 const sorted = (found: readonly unknown[]) => found.map((row) => JSON.stringify(row)).sort();
@@ -132,6 +133,19 @@ test('foretold rows: random batches of all kinds of writes', async (t) => {
       await database.close();
     }),
     { numRuns: 60 },
+  );
+  assert.ok(seen.rows > 200, String(seen.rows));
+});
+
+test('foretold rows: random batches of writes with links', async (t) => {
+  const seen = { rows: 0 };
+  await fc.assert(
+    fc.asyncProperty(linkGames, async (game) => {
+      const database = await MEMORY.open(t);
+      await playLinkGame(comparing(database, seen), game);
+      await database.close();
+    }),
+    { numRuns: 30 },
   );
   assert.ok(seen.rows > 200, String(seen.rows));
 });

@@ -4,7 +4,14 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Database, DatabaseUnavailable, type Row } from '../../src/storage/database.ts';
+import sqlite3 from 'sqlite3';
+import {
+  type Database,
+  DatabaseUnavailable,
+  ReadTooSlow,
+  type Row,
+} from '../../src/storage/database.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { change, newFile, openDatabase, openOther, rows } from '../support/databases.ts';
 
 const ADD = `
@@ -63,6 +70,60 @@ test('sqlite: a short read does not wait for a long one', async (t) => {
   await read('next', COUNT);
   await long;
   assert.deepEqual(endings, ['short', 'next', 'long']);
+});
+
+test('sqlite: slow reads delay no others, and have a connection of their own', async (t) => {
+  const database = await openDatabase(t);
+  const endings: string[] = [];
+  const numbers =
+    'WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 300000)';
+  const slow = [1, 2, 3].map(async () => {
+    await database.read({ sql: `${numbers} SELECT count(*) FROM numbers`, isSlow: true });
+    endings.push('slow');
+  });
+  await bothReaders(database, COUNT);
+  endings.push('quick');
+  await Promise.all(slow);
+  assert.deepEqual(endings, ['quick', 'slow', 'slow', 'slow']);
+  await assert.rejects(database.read({ sql: ADD, isSlow: true }), /SQLITE_READONLY/);
+});
+
+const ENDLESS = `
+  WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers)
+  SELECT count(*) FROM numbers`;
+
+for (const file of [':memory:', undefined]) {
+  test(`sqlite: slow reads end after a time (${file ?? 'a file'})`, async (t) => {
+    const database = await openSqlite(file ?? newFile(t), { slowMs: 20 });
+    t.after(() => database.close());
+    await assert.rejects(database.read({ sql: ENDLESS, isSlow: true }), ReadTooSlow);
+    const [row] = await database.read({ sql: 'SELECT 1 AS one', isSlow: true });
+    assert.equal(row?.one, 1);
+  });
+}
+
+test('sqlite: a slow read neither delays a ping nor the end', async (t) => {
+  const database = await openSqlite(newFile(t));
+  const ended = [1, 2].map(() =>
+    assert.rejects(database.read({ sql: ENDLESS, isSlow: true }), DatabaseUnavailable),
+  );
+  await database.ping();
+  await database.close();
+  await Promise.all(ended);
+});
+
+test('sqlite: a connection keeps the prepared statements that were used last', async (t) => {
+  const connection = await openOther(t, newFile(t));
+  const finalized = t.mock.method(sqlite3.Statement.prototype, 'finalize');
+  for (let number = 0; number < 500; number += 1) {
+    for (const sql of [`SELECT ${number} AS number`, 'SELECT -1 AS number']) {
+      const [row] = await connection.exclusively(() => connection.run({ sql }));
+      assert.equal(row?.number, Number(/-?\d+/.exec(sql)?.[0]));
+    }
+  }
+  assert.equal(finalized.mock.callCount(), 501 - 100);
+  await connection.close();
+  assert.equal(finalized.mock.callCount(), 501);
 });
 
 /** Failures in the middle of a transaction. `unavailable`: another try may succeed. */

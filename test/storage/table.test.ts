@@ -4,6 +4,8 @@ import { ENGINES, MEMORY } from '../support/engines.ts';
 import { testChangeLog } from './change-log-suite.ts';
 import { testCreations } from './creation-suite.ts';
 import { testFirstVersion } from './first-version-suite.ts';
+import { testLinks } from './link-suite.ts';
+import { testLists } from './list-suite.ts';
 import { testTables } from './table-suite.ts';
 import { testVersions } from './version-suite.ts';
 
@@ -13,7 +15,9 @@ for (const engine of [...ENGINES, MEMORY]) {
   describe(engine.name, () => {
     testVersions(engine);
     testCreations(engine);
+    testLists(engine);
     testChangeLog(engine);
     testFirstVersion(engine);
+    testLinks(engine);
   });
 }

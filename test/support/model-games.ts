@@ -2,22 +2,46 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
+import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
+import { tags } from '../../src/resources/tags.ts';
 import { allItems, listPath } from './collections.ts';
-import { createModel, type Model, type Move } from './model.ts';
+import { createModel, type Model } from './model.ts';
+import { type ListParameters, membersOf } from './model-lists.ts';
+import type { Move } from './model-moves.ts';
 import { type Service, startService } from './service.ts';
 import { assertSound } from './stored-data.ts';
 
 /** A random move. It names a record by how many ids were given after that of the record. */
-type Drawn = Omit<Move, 'id' | 'ownerId' | 'match' | 'noneMatch'> & {
+type Drawn = Omit<Move, 'id' | 'ownerId' | 'match' | 'noneMatch' | 'linkIds' | 'parameters'> & {
   readonly conditions: Pick<Move, 'match' | 'noneMatch'>;
+  readonly otherBack: number | string;
+  readonly linkBacks: readonly (number | string)[] | undefined;
+  readonly drawnList: DrawnList;
   readonly back: number | string;
   readonly ownerBack: number | string;
 };
 
-const often = <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
-  fc.oneof({ weight: 19, arbitrary: usual as fc.Arbitrary<T | U> }, { weight: 1, arbitrary: rare });
+/** The parameters of a list; keys as shares of the greatest one, tags by how many were given after. */
+type DrawnList = Omit<ListParameters, 'after' | 'before' | 'tag_id' | 'name' | 'include'> & {
+  readonly after: number | string | undefined;
+  readonly before: number | string | undefined;
+  /** Positions of the members to include; beyond the last one, none is. */
+  readonly members: readonly number[];
+  readonly tagBacks: readonly (number | string)[];
+  readonly nameBack: number | string | undefined;
+};
+
+const weighted =
+  (weight: number) =>
+  <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
+    fc.oneof({ weight, arbitrary: usual as fc.Arbitrary<T | U> }, { weight: 1, arbitrary: rare });
+
+const often = weighted(19);
+
+/** For the many parameters of a list, as each fault hides the others. */
+const mostly = weighted(80);
 
 /** About as many of these ids exist as do not, however long the game lasts. */
 const ids = (most: number) =>
@@ -26,6 +50,9 @@ const ids = (most: number) =>
     fc.constantFrom('x', '1.0', '1e0', '%31x'),
   );
 
+/** Ids that mostly exist, for links. */
+const nearIds = mostly(fc.integer({ min: 0, max: 5 }), ids(12));
+
 /**
  * Any code point that is not a surrogate. The unit of fast-check itself takes a second to build.
  */
@@ -33,8 +60,25 @@ const character = fc
   .integer({ min: 0, max: 0x10f7ff })
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
 
+/** Words that notes contain and lists are searched for. */
+const WORDS = [
+  'milk',
+  'Milch',
+  'crème',
+  'creme',
+  '東京都',
+  '東京',
+  'スカイツリー',
+  '雨',
+  '안녕',
+  'zz',
+];
+
 const text = often(
-  fc.string({ unit: character, minLength: 1, maxLength: 20 }),
+  fc.oneof(
+    fc.string({ unit: character, minLength: 1, maxLength: 20 }),
+    fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 4 }).map((all) => all.join(' ')),
+  ),
   fc.constantFrom<(string | number | null | undefined)[]>(
     ...[
       ...['', ' \t', '\u00a0\ufeff', '\ud800', 'a\udc00', 7, null, undefined, 'x'.repeat(201)],
@@ -62,16 +106,86 @@ const conditions = fc.oneof(
   { weight: 1, arbitrary: fc.record({ match: condition, noneMatch: condition }) },
 );
 
+const key = mostly(
+  fc.integer({ min: 0, max: 110 }),
+  fc.constantFrom('-1', 'x', '9007199254740991'),
+);
+
+/** Seldom two of them, which is a fault. */
+const positions = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({}) },
+  { weight: 4, arbitrary: fc.record({ after: key }) },
+  { weight: 4, arbitrary: fc.record({ before: key }) },
+  { weight: 4, arbitrary: fc.record({ offset: fc.integer({ min: 0, max: 40 }).map(String) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      offset: fc.constantFrom('-1', '9007199254740991', '9007199254740992', '1.0', '00'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ after: key, before: key }) },
+  { weight: 1, arbitrary: fc.record({ before: key, offset: fc.constant('0') }) },
+);
+
+const term = fc.record({
+  text: fc.constantFrom(...WORDS),
+  isPhrase: fc.boolean(),
+  isPrefix: fc.boolean(),
+  isExcluded: fc.boolean(),
+});
+
+const words = fc
+  .tuple(term, fc.array(term, { maxLength: 1 }))
+  .map(([first, more]) => [{ ...first, isExcluded: false }, ...more]);
+
+const names = mostly(fc.integer({ min: 0, max: 4 }), fc.constantFrom(' ', 'x'.repeat(201)));
+
+const tagFilter = mostly(
+  fc.array(nearIds, { minLength: 1, maxLength: 2 }),
+  fc.constant(Array<number>(11).fill(0)),
+);
+
+/** Seldom two filters, because few records satisfy both. */
+const filters: fc.Arbitrary<Partial<DrawnList>> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({}) },
+  { weight: 3, arbitrary: fc.record({ tagBacks: tagFilter, nameBack: names }) },
+  { weight: 3, arbitrary: fc.record({ words }) },
+  { weight: 1, arbitrary: fc.record({ tagBacks: tagFilter, words }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ untagged: mostly(fc.constant('true'), fc.constant('false')) }),
+  },
+);
+
+const list = fc
+  .record({
+    limit: mostly(
+      fc.constantFrom(undefined, '1', '2', '3', '5', '8', '100'),
+      fc.constantFrom('0', '101'),
+    ),
+    order: mostly(
+      fc.constantFrom(undefined, 'id', '-id', 'updated', '-updated'),
+      fc.constantFrom('number', 'ID'),
+    ),
+    members: fc.array(fc.nat({ max: 2 }), { maxLength: 2 }),
+    filters,
+    position: positions,
+  })
+  .map(({ position, filters: chosen, ...others }): DrawnList => {
+    const none = { offset: undefined, after: undefined, before: undefined };
+    const all = { untagged: undefined, tagBacks: [], nameBack: undefined, words: [] };
+    return { ...none, ...all, ...others, ...position, ...chosen };
+  });
+
 const moves: fc.Arbitrary<Drawn> = fc.record({
   resource: fc.constantFrom(...RESOURCES),
   operation: fc.oneof(
     { weight: 5, arbitrary: fc.constant('create' as const) },
-    {
-      weight: 9,
-      arbitrary: fc.constantFrom(
-        ...(['list', 'read', 'read', 'replace', 'patch', 'remove'] as const),
-      ),
-    },
+    { weight: 5, arbitrary: fc.constant('list' as const) },
+    { weight: 7, arbitrary: fc.constant('read' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('replace' as const, 'patch' as const) },
+    { weight: 1, arbitrary: fc.constant('remove' as const) },
+    { weight: 3, arbitrary: fc.constantFrom(...(['link', 'link', 'unlink'] as const)) },
     { weight: 2, arbitrary: fc.constantFrom('createAll' as const, 'repeat' as const) },
   ),
   back: ids(30),
@@ -81,14 +195,10 @@ const moves: fc.Arbitrary<Drawn> = fc.record({
   conditions,
   key: fc.constantFrom(undefined, undefined, 'new' as const, 'new' as const, 'used' as const),
   which: fc.nat({ max: 15 }),
-  limit: often(
-    fc.option(fc.integer({ min: 1, max: 100 }).map(String), { nil: undefined }),
-    fc.constantFrom('0', '101'),
-  ),
-  offset: often(
-    fc.option(fc.integer({ min: 0, max: 40 }).map(String), { nil: undefined }),
-    fc.constantFrom('-1', '9007199254740991', '9007199254740992', '1.0', '00'),
-  ),
+  isLinked: fc.boolean(),
+  otherBack: nearIds,
+  linkBacks: fc.option(fc.array(nearIds, { maxLength: 3 }), { nil: undefined, freq: 1 }),
+  drawnList: list,
 });
 
 /** Draws `count` games of `length` moves. */
@@ -107,15 +217,72 @@ function idFor(given: readonly number[], back: number | string): string {
 function play(
   service: Service,
   model: Model,
-  { back, ownerBack, conditions, ...move }: Drawn,
+  { back, ownerBack, otherBack, conditions, linkBacks, drawnList, ...move }: Drawn,
 ): Promise<number> {
-  const { owner } = move.resource;
+  const isLink = move.operation === 'link' || move.operation === 'unlink';
+  const resource = isLink ? notes : move.resource;
+  // Records that mostly exist.
+  const isNear = isLink || (move.operation === 'read' && move.which > 5);
+  const { owner } = resource;
   return model.play(service, {
     ...move,
     ...conditions,
-    id: idFor(model.given(move.resource), back),
-    ownerId: idFor(owner ? model.given(owner.resource) : [], ownerBack),
+    resource,
+    id: idFor(model.given(resource), isNear ? move.which % 4 : back),
+    ownerId: owner
+      ? idFor(model.given(owner.resource), ownerBack)
+      : otherFor(model, resource, otherBack, move),
+    linkIds: linkBacks?.map((each) => idFor(model.given(tags), each)),
+    parameters: parametersFor(model, resource, {
+      ...drawnList,
+      // Otherwise few records would be read with tags of their own.
+      ...(move.operation === 'read' && move.which > 3 && { members: [] }),
+    }),
   });
+}
+
+/** Returns the id of the record at the other end of a link; that of a list mostly has some. */
+function otherFor(
+  model: Model,
+  resource: Resource,
+  back: number | string,
+  { operation, which }: Pick<Move, 'operation' | 'which'>,
+): string {
+  const link = model.links().at(-1 - 3 * which);
+  if (operation === 'list' && link && back !== 0) return String(link[resource === notes ? 1 : 0]);
+  return idFor(model.given(resource === notes ? tags : notes), back);
+}
+
+/** Returns the ids of tags: mostly such as a note has together. */
+function tagsFor(model: Model, backs: readonly (number | string)[]): string[] {
+  const links = model.links();
+  const [first] = backs;
+  const note = typeof first === 'number' && links.at(-1 - ((7 * first) % links.length))?.[0];
+  const together = links.filter(([id]) => id === note).map(([, tag]) => tag);
+  return backs.map((back, index) =>
+    typeof back === 'number' && back < 5 && together.length > 0
+      ? String(together[(back + index) % together.length])
+      : idFor(model.given(tags), back),
+  );
+}
+
+function parametersFor(model: Model, resource: Resource, drawn: DrawnList): ListParameters {
+  const { after, before, members, tagBacks, nameBack, ...parameters } = drawn;
+  const known = membersOf(resource);
+  const isByChanges = parameters.order?.endsWith('updated');
+  const greatest = isByChanges ? model.lastNumber() : (model.given(resource).at(-1) ?? 0);
+  const keyFor = (share: number | string | undefined) =>
+    typeof share === 'number' ? String(Math.floor((share * greatest) / 100)) : share;
+  const named =
+    typeof nameBack === 'number' ? model.list(tags, undefined).at(-1 - nameBack)?.name : nameBack;
+  return {
+    ...parameters,
+    include: [...new Set(members)].flatMap((index) => known[index] ?? []),
+    after: keyFor(after),
+    before: keyFor(before),
+    tag_id: tagsFor(model, tagBacks),
+    name: named === undefined ? undefined : String(named),
+  };
 }
 
 /** Asserts that the service keeps exactly the records of all models, and that its file is sound. */

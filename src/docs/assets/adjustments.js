@@ -187,6 +187,20 @@ export function adjustments({ React }) {
       createElement(ExamplesSelect, { ...props, showLabels: false }),
     );
 
+  /** Names the list of values of a parameter. A choice of several needs no "--" for none. */
+  const namedSelect = (Select) => (props) => {
+    const nameSelect = (element) => {
+      const name = element?.closest('tr')?.dataset.paramName;
+      if (name) element.querySelector('select').setAttribute('aria-label', name);
+    };
+    const allowEmptyValue = props.allowEmptyValue && !props.multiple;
+    return createElement(
+      'div',
+      { ref: nameSelect },
+      createElement(Select, { ...props, allowEmptyValue }),
+    );
+  };
+
   const asDialog = (AuthorizationPopup) => (props) => {
     const dialog = useRef(null);
     // Read during rendering: Swagger UI has moved the focus by the time effects run.
@@ -232,7 +246,12 @@ export function adjustments({ React }) {
 
   return {
     afterLoad: writeLines,
-    components: { OperationsLayout },
+    components: {
+      OperationsLayout,
+      // Swagger UI would warn in the console that there is none for the items of an array.
+      JsonSchema_integer_int64: (props) =>
+        createElement(props.getComponent('JsonSchema_string'), props),
+    },
     fn: { opsFilter },
     wrapComponents: {
       OperationTag: withNamedButton,
@@ -253,8 +272,13 @@ export function adjustments({ React }) {
           createElement(CloseIcon, props),
           createElement('span', { className: 'visually-hidden' }, 'Close'),
         ),
-      // The text of a button is its name.
-      Button: (Button) => (props) => createElement(Button, { ...props, 'aria-label': undefined }),
+      // The text of a button is its name, except for the minus sign beside an item of an array.
+      Button: (Button) => (props) =>
+        createElement(Button, {
+          ...props,
+          'aria-label': /item-remove/.test(props.className) ? 'Remove this item' : undefined,
+        }),
+      Select: namedSelect,
       TextArea: (TextArea) => (props) =>
         createElement(TextArea, { 'aria-label': 'Request body', ...props }),
       // Swagger UI wraps the lines of responses only; it recognises a response by this class.

@@ -80,6 +80,15 @@ export function requests({ React }) {
     },
     statePlugins: {
       spec: {
+        wrapSelectors: {
+          // Swagger UI would send an array without items as one with an empty item.
+          parameterValues:
+            (select) =>
+            (_state, ...args) =>
+              select(...args).map((value) =>
+                (value?.size ?? value?.length) === 0 ? undefined : value,
+              ),
+        },
         wrapActions: {
           // Swagger UI calls this when it refuses an input: the last answer is no answer to it.
           clearValidateParams:
@@ -130,14 +139,20 @@ function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) 
   let target = path;
   const query = new URLSearchParams();
   const headers = {};
-  for (const [id, value] of specSelectors.parameterValues([path, method])) {
-    const [place, name] = id.split('.');
-    if ((value ?? '') === '') continue;
-    if (place === 'query') query.set(name, value);
-    else if (place === 'header') headers[name] = value;
-    else target = target.replace(`{${name}}`, () => encodeURIComponent(value));
+  const values = specSelectors.parameterValues([path, method]);
+  const declared = specSelectors.specResolvedSubtree(['paths', path, method, 'parameters']) ?? [];
+  for (const parameter of declared) {
+    const [place, name] = [parameter.get('in'), parameter.get('name')];
+    const value = values.get(`${place}.${name}`);
+    const items = [value?.toJS?.() ?? value].flat().filter((each) => (each ?? '') !== '');
+    if (items.length === 0) continue;
+    const joined = items.join();
+    if (place === 'header') headers[name] = joined;
+    else if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(joined));
+    else if (parameter.get('explode') === false) query.append(name, joined);
+    else for (const item of items) query.append(name, item);
   }
-  const search = query.size > 0 ? `?${query}` : '';
+  const search = query.size > 0 ? `?${query}`.replaceAll('%2C', ',') : '';
   const body = oas3Selectors.requestBodyValue(path, method) || undefined;
   const isOpen = spec.getIn(['paths', path, method, 'security'])?.size === 0;
   return {

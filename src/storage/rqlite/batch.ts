@@ -47,7 +47,8 @@ export function toSteps(batchId: string, statements: readonly Statement[]): Step
     [hasRows ? BEGIN_TO_SERVE : BEGIN, batchId],
     ...statements.flatMap((statement): Step[] => {
       const { parameter, rows } = statement;
-      const store: Step[] = hasRows ? [[storeSql(rows), parameter ?? '', batchId]] : [];
+      const input = (rows && parameter) ?? '';
+      const store: Step[] = hasRows ? [[storeSql(rows), input, batchId]] : [];
       return [...store, toStep(statement)];
     }),
     [DELETE_OLD_BATCHES],

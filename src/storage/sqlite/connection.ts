@@ -2,7 +2,16 @@
 // locks its statement for ever, and concurrent transactions on one connection interleave. So work
 // runs in order, and callbacks only settle promises.
 import sqlite3 from 'sqlite3';
-import { DatabaseDamaged, DatabaseUnavailable, type Row, type Statement } from '../database.ts';
+import {
+  DatabaseDamaged,
+  DatabaseUnavailable,
+  ReadTooSlow,
+  type Row,
+  type Statement,
+} from '../database.ts';
+
+/** How many prepared statements a connection keeps. Those of lists take up to 0.5 MB each. */
+const MAX_STATEMENTS = 100;
 
 /** The result codes of statements that may succeed when they are run again. */
 const RETRYABLE_CODES: ReadonlySet<string> = new Set([
@@ -39,7 +48,10 @@ export async function openConnection(
 export class Connection {
   readonly #handle: sqlite3.Database;
   readonly #verify: (() => void) | undefined;
+  /** By their SQL; those that were used last come last. */
+  /** The prepared statements; the latest is the last one. */
   readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
+  #latest: string | undefined;
   #pending = 0;
   #isClosing = false;
   #last: Promise<unknown> = Promise.resolve();
@@ -67,18 +79,34 @@ export class Connection {
     return done;
   }
 
-  /** Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. */
-  async run({ sql, parameter }: Statement): Promise<readonly Row[]> {
+  /**
+   * Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. After
+   * `maxMs`, rejects with {@link ReadTooSlow}.
+   */
+  async run({ sql, parameter }: Statement, maxMs?: number): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
+    if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
+    const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
     const rows = await new Promise<readonly Row[]>((resolve, reject) => {
       statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
+        clearTimeout(timer);
         // Until it is reset, a write that failed with SQLITE_BUSY prevents all other commits.
-        if (error) statement.reset(() => reject(translate(error)));
+        if (error) statement.reset(() => reject(this.#translate(error)));
         else resolve(rows);
       });
     });
     this.#verify?.();
     return rows;
+  }
+
+  /** Ends the statement that is running. */
+  interrupt(): void {
+    this.#handle.interrupt();
+  }
+
+  #translate(error: Error & { code?: string }): Error {
+    const isTooSlow = error.code === 'SQLITE_INTERRUPT' && !this.#isClosing;
+    return isTooSlow ? new ReadTooSlow('it took too long', { cause: error }) : translate(error);
   }
 
   /** Runs SQL without parameters, which may be several statements. Call it inside `exclusively`. */
@@ -117,7 +145,13 @@ export class Connection {
 
   #prepare(sql: string): Promise<sqlite3.Statement> {
     const known = this.#statements.get(sql);
+    if (known && sql !== this.#latest) {
+      this.#statements.delete(sql);
+      this.#statements.set(sql, known);
+    }
+    this.#latest = sql;
     if (known) return known;
+    this.#finalizeOldest();
     const prepared = new Promise<sqlite3.Statement>((resolve, reject) => {
       const statement: sqlite3.Statement = this.#handle.prepare(sql, (error: Error | null) =>
         error ? reject(translate(error)) : resolve(statement),
@@ -126,6 +160,18 @@ export class Connection {
     this.#statements.set(sql, prepared);
     prepared.catch(() => this.#statements.delete(sql));
     return prepared;
+  }
+
+  /** Makes room for a statement. No other is running, because work never overlaps. */
+  #finalizeOldest(): void {
+    const [oldest] = this.#statements;
+    if (!oldest || this.#statements.size < MAX_STATEMENTS) return;
+    const [sql, prepared] = oldest;
+    this.#statements.delete(sql);
+    prepared.then(
+      (statement) => statement.finalize(),
+      () => {},
+    );
   }
 }
 

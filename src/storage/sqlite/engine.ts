@@ -1,4 +1,4 @@
-// The embedded engine: SQLite in a file. One connection writes; two others read at the same time,
+// The embedded engine: SQLite in a file. One connection writes; others read at the same time,
 // thanks to the write-ahead log. A database in memory has a single connection.
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
@@ -15,7 +15,16 @@ import {
 import { Transactions } from './transactions.ts';
 import { unusable } from './unusable.ts';
 
-const READERS = 2;
+/** The path of a new database in memory. */
+const MEMORY = ':memory:';
+
+/** Two connections for quick reads, and one for those that may take long. */
+const READERS = 3;
+
+/** The longest time of a slow read, because a hostile search could take minutes. */
+const SLOW_MS = 5_000;
+/** The same without a connection of its own, where everything else waits for it. */
+const SLOW_ALONE_MS = 1_000;
 
 /** Earlier versions can lose a committed transaction when the log is reset (release notes). */
 const MIN_SQLITE = '3.51.3';
@@ -28,25 +37,30 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /**
  * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
- * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Rejects with
- * {@link DatabaseUnusable}, without changing the data, if SQLite is too old, or if the file cannot
- * be opened, is locked, is read-only, is not a SQLite database, or was made by another program or
- * by a newer version of this one.
+ * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Slow reads end after
+ * `slowMs`. Rejects with {@link DatabaseUnusable}, without changing the data, if SQLite is too old,
+ * or if the file cannot be opened, is locked, is read-only, is not a SQLite database, or was made
+ * by another program or by a newer version of this one.
  */
-export async function openSqlite(path: string, { alone = false } = {}): Promise<Database> {
+export async function openSqlite(
+  path: string,
+  { alone = false, slowMs }: { readonly alone?: boolean; readonly slowMs?: number } = {},
+): Promise<Database> {
   const connections: Connection[] = [];
   try {
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
     if (alone) await writer.execute(KEEP_LOCKS);
     await prepareWriter(writer, path);
-    const count = alone || path === ':memory:' ? 0 : READERS;
+    const isSingle = alone || path === MEMORY;
+    const count = isSingle ? 0 : READERS;
     for (let opened = 0; opened < count; opened += 1) {
       const reader = await openConnection(path, sqlite3.OPEN_READONLY);
       connections.push(reader);
       await reader.execute(READER_PRAGMAS);
     }
-    return databaseOf(writer, connections.slice(1), createIdentityCheck(path));
+    const maxMs = slowMs ?? (isSingle ? SLOW_ALONE_MS : SLOW_MS);
+    return databaseOf(writer, connections.slice(1), createIdentityCheck(path), maxMs);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
@@ -70,7 +84,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   if (stored.version === 0 && id !== 0 && id !== APPLICATION_ID)
     throw new DatabaseUnusable('it belongs to another program');
   const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });
-  if (path !== ':memory:' && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
+  if (path !== MEMORY && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
   await writer.execute(WRITER_PRAGMAS);
   // Finds a read-only or locked file now instead of at the first write.
   await writer.execute(TAKE_WRITE_LOCK);
@@ -90,18 +104,20 @@ function databaseOf(
   writer: Connection,
   readers: readonly Connection[],
   checkIdentity: () => void,
+  slowMs: number,
 ): Database {
   const transactions = new Transactions(writer);
   const all = [...readers, writer];
-  const [first = writer] = readers;
+  const [slow = writer, first = writer] = readers;
+  const quick = readers.slice(1);
 
   return {
     read(statement): Promise<readonly Row[]> {
-      const reader = readers.reduce(
-        (best, next) => (next.pending < best.pending ? next : best),
-        first,
-      );
-      return reader.exclusively(() => reader.run(statement));
+      const reader = statement.isSlow
+        ? slow
+        : quick.reduce((best, next) => (next.pending < best.pending ? next : best), first);
+      const maxMs = statement.isSlow ? slowMs : undefined;
+      return reader.exclusively(() => reader.run(statement, maxMs));
     },
 
     transact(_batchId, statements) {
@@ -113,10 +129,13 @@ function databaseOf(
 
     async ping() {
       checkIdentity();
-      await Promise.all(all.map((each) => each.exclusively(() => each.run(PING))));
+      // Without the slow one, which may be busy.
+      const pinged = [...new Set([first, ...quick, writer])];
+      await Promise.all(pinged.map((each) => each.exclusively(() => each.run(PING))));
     },
 
     async close() {
+      if (slow !== writer) slow.interrupt();
       // Close the writer last: only a connection that may write can checkpoint the log.
       for (const connection of all) await connection.close();
     },

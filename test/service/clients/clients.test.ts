@@ -24,7 +24,11 @@ const TITLES = ['Shopping list 🛒 ✅', 'Third', 'Fourth', 'Fifth'];
 const BODY = 'Milk 🥛\nBread "and butter"\nC:\\apples';
 
 /** What a script prints when it has succeeded. */
-const REPORT = `refused: title must not be blank\n4 notes: ${TITLES.join(', ')}; tag errands\n`;
+const REPORT = `refused: title must not be blank
+notes: ${TITLES.join(', ')}
+errands: ${TITLES[0]}
+found: ${TITLES[0]}
+`;
 
 /** Runs a script to its end; rejects with its output if its exit status is not 0. */
 function runClient(
@@ -51,7 +55,8 @@ async function assertStored({ request }: Service, headers: Readonly<Record<strin
     notes.map(({ title, body }) => ({ title, body })),
     TITLES.map((title) => ({ title, body: BODY })),
   );
-  assert.deepEqual(await itemsOf('/tags'), [{ id: 1, name: 'errands' }]);
+  const errands = { id: 1, name: 'errands', notes_count: 1 };
+  assert.deepEqual(await itemsOf('/tags?include=notes_count'), [errands]);
   const note = notes[0]?.id;
   const comment = { id: 1, note_id: note, body: 'Oat milk,\nplease 🙏' };
   assert.deepEqual(await itemsOf(`/notes/${note}/comments`), [comment]);

@@ -51,8 +51,8 @@ function requestOf(method, record, headers) {
 }
 
 /**
- * Sends a request and resolves with the record of the answer, if it has one, and with its entity
- * tag. Rejects with a Problem.
+ * Sends a request and resolves with the record of the answer, if it has one, and with its headers.
+ * Rejects with a Problem.
  */
 async function call(method, path, sent, headers) {
   const request = requestOf(method, sent, headers);
@@ -62,7 +62,7 @@ async function call(method, path, sent, headers) {
       const answer = await fetch(`${url}${path}`, request);
       const record = await jsonOf(answer);
       const isComplete = record !== undefined || answer.status === 204;
-      if (answer.ok && isComplete) return { record, tag: answer.headers.get('etag') };
+      if (answer.ok && isComplete) return { record, headers: answer.headers };
       // After a 429 or 503, the service says how many seconds to wait; a proxy may send a date.
       const later = answer.status === 429 || answer.status === 503;
       if (!later || attempt === ATTEMPTS) throw new Problem(answer.status, record);
@@ -75,13 +75,21 @@ async function call(method, path, sent, headers) {
   }
 }
 
-/** Yields all records of a list, page by page. */
-async function* all(path, limit = 2) {
-  for (let offset = 0, total = 1; offset < total; offset += limit) {
-    const { record: page } = await call('GET', `${path}?limit=${limit}&offset=${offset}`);
+/** Yields all records of a list, page by page. `query` chooses the first page. */
+async function* all(path, query) {
+  for (let next = query; next !== undefined; ) {
+    const { record: page, headers } = await call('GET', `${path}?${next}`);
     yield* page.items;
-    total = page.total;
+    // The link is absolute. Its query is enough, and the key is sent to no other host.
+    next = /<[^>]*\?([^>]*)>; rel="next"/.exec(headers.get('link'))?.[1];
   }
+}
+
+/** Resolves with the titles of the notes of a list. */
+async function titlesOf(path, query) {
+  const titles = [];
+  for await (const note of all(path, query)) titles.push(note.title);
+  return titles.join(', ');
 }
 
 /** Resolves with the problem with which `promise` rejects. */
@@ -98,18 +106,19 @@ async function main() {
   // Create several at once: all of them or none.
   const lines = ['Second', 'Third', 'Fourth', 'Fifth'].map((title) => ({ title, body: text }));
   const [second] = (await call('POST', '/notes', lines)).record;
-  const { record: read, tag } = await call('GET', `/notes/${first.id}`);
+  const { record: read, headers } = await call('GET', `/notes/${first.id}`);
   if (read.body !== text) throw new Error('the text came back changed');
 
   // Send the whole record back, unless somebody else has changed it since. The service ignores
   // members that it does not know, such as the id.
   read.title = `${read.title} ✅`;
-  const isUnchanged = { 'if-match': tag };
+  const isUnchanged = { 'if-match': headers.get('etag') };
   await call('PUT', `/notes/${first.id}`, read, isUnchanged);
   const late = await problemOf(call('PUT', `/notes/${first.id}`, read, isUnchanged));
   if (late.slug !== 'precondition-failed') throw late;
 
   const { record: errands } = await call('POST', '/tags', { name: 'errands' });
+  await call('PUT', `/notes/${first.id}/tags/${errands.id}`);
   await call('POST', `/notes/${first.id}/comments`, { body: 'Oat milk,\nplease 🙏' });
   await call('DELETE', `/notes/${second.id}`);
 
@@ -119,9 +128,11 @@ async function main() {
   if (refused.slug !== 'validation-failed') throw refused;
   for (const { field, detail } of refused.errors) console.log(`refused: ${field} ${detail}`);
 
-  const titles = [];
-  for await (const note of all('/notes')) titles.push(note.title);
-  console.log(`${titles.length} notes: ${titles.join(', ')}; tag ${errands.name}`);
+  // With `after`, no note is missed if another client deletes one meanwhile.
+  console.log(`notes: ${await titlesOf('/notes', 'after=0&limit=2')}`);
+  console.log(`${errands.name}: ${await titlesOf(`/tags/${errands.id}/notes`, 'order=-updated')}`);
+  const words = new URLSearchParams({ q: 'shop* "bread and butter" -fifth' });
+  console.log(`found: ${await titlesOf('/notes', words)}`);
 }
 
 try {

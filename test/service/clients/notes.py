@@ -5,9 +5,11 @@ It uses the service at NOTES_URL, with the key in NOTES_KEY if there is one.
 """
 import json
 import os
+import re
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -60,7 +62,7 @@ def request_of(method, path, record, tag):
 
 
 def call(method, path, record=None, tag=None):
-    """Sends a request, and returns the record of the answer (None if it has none) and its entity tag.
+    """Sends a request, and returns the record of the answer (None if it has none) and its headers.
 
     If there is a `tag`, only the record that has it is changed. Raises Problem.
     """
@@ -71,7 +73,7 @@ def call(method, path, record=None, tag=None):
                 said = json_of(answer)
                 if said is None and answer.status != 204:
                     raise Problem(answer.status, said)
-                return said, answer.headers["etag"]
+                return said, answer.headers
         except urllib.error.HTTPError as error:
             # After a 429 or 503, the service says how many seconds to wait. A proxy may send a date instead.
             if error.code not in (429, 503) or attempt == ATTEMPTS:
@@ -85,13 +87,19 @@ def call(method, path, record=None, tag=None):
             time.sleep(1)
 
 
-def everything(path, limit=2):
-    """Yields all records of a list, page by page."""
-    offset, total = 0, 1
-    while offset < total:
-        page, _ = call("GET", f"{path}?limit={limit}&offset={offset}")
+def everything(path, query):
+    """Yields all records of a list, page by page. `query` chooses the first page."""
+    while query:
+        page, headers = call("GET", f"{path}?{query}")
         yield from page["items"]
-        offset, total = offset + limit, page["total"]
+        # The link is absolute. Its query is enough, and the key is sent to no other host.
+        link = re.search(r'<[^>]*\?([^>]*)>; rel="next"', headers["link"])
+        query = link and link[1]
+
+
+def titles_of(path, query):
+    """Returns the titles of the notes of a list."""
+    return ", ".join(note["title"] for note in everything(path, query))
 
 
 def problem_of(method, path, record=None, tag=None):
@@ -109,16 +117,18 @@ def main():
     # Create several at once: all of them or none.
     titles = ["Second", "Third", "Fourth", "Fifth"]
     (second, *_), _ = call("POST", "/notes", [{"title": title, "body": text} for title in titles])
-    read, tag = call("GET", f"/notes/{first['id']}")
+    read, headers = call("GET", f"/notes/{first['id']}")
     assert read["body"] == text, "the text came back changed"
 
     # Send the whole record back, unless somebody else has changed it since. The service ignores members that it does not
     # know, such as the id.
     read["title"] += " ✅"
+    tag = headers["etag"]
     call("PUT", f"/notes/{first['id']}", read, tag)
     assert problem_of("PUT", f"/notes/{first['id']}", read, tag).slug == "precondition-failed"
 
     errands, _ = call("POST", "/tags", {"name": "errands"})
+    call("PUT", f"/notes/{first['id']}/tags/{errands['id']}")
     call("POST", f"/notes/{first['id']}/comments", {"body": "Oat milk,\nplease 🙏"})
     call("DELETE", f"/notes/{second['id']}")
 
@@ -128,8 +138,12 @@ def main():
     for error in refused.errors:
         print(f"refused: {error['field']} {error['detail']}")
 
-    titles = [note["title"] for note in everything("/notes")]
-    print(f"{len(titles)} notes: {', '.join(titles)}; tag {errands['name']}")
+    # With `after`, no note is missed if another client deletes one meanwhile.
+    print(f"notes: {titles_of('/notes', 'after=0&limit=2')}")
+    tagged = titles_of(f"/tags/{errands['id']}/notes", "order=-updated")
+    print(f"{errands['name']}: {tagged}")
+    words = urllib.parse.urlencode({"q": 'shop* "bread and butter" -fifth'})
+    print(f"found: {titles_of('/notes', words)}")
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ type=application/json
 tag=
 
 # call METHOD PATH [BODY]: prints the body of the answer, and writes its status to the file `status` and its entity tag to
-# the file `tag`. After a 429 or 503, curl retries when `retry-after` allows it; it also retries if the connection breaks.
+# the file `tag`, its headers to the file `said`. After a 429 or 503, curl retries when `retry-after` allows it; it also retries if the connection breaks.
 # The key makes the service create nothing twice.
 call() {
   if [ $# = 3 ]; then printf '%s' "$3" >"$work/body"; set -- "$1" "$2" --data-binary "@$work/body"; fi
   method=$1 path=$2
   shift 2
   curl --silent --show-error --retry 5 --retry-all-errors --header "@$work/headers" --request "$method" "$@" \
-    --header "content-type: $type" --header "if-match: $tag" --etag-save "$work/tag" \
+    --header "content-type: $type" --header "if-match: $tag" --etag-save "$work/tag" --dump-header "$work/said" \
     --header "idempotency-key: $(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" \
     --output "$work/answer" --write-out '%{http_code}' "$url$path" >"$work/status" 2>"$work/errors" || {
     tail -n 1 "$work/errors" >&2
@@ -52,10 +52,9 @@ json() {
   printf '"'
 }
 
-# A record begins with its id, a problem with its type; a list ends with its total.
+# A record begins with its id, a problem with its type.
 id_of() { sed -n 's/^{"id":\([0-9]*\).*/\1/p'; }
 slug_of() { sed -n 's/^{"type":"[^"]*\/\([^"\/]*\)".*/\1/p'; }
-total_of() { sed -n 's/.*"total":\([0-9]*\)}$/\1/p'; }
 
 text='Milk 🥛
 Bread "and butter"
@@ -80,7 +79,9 @@ expect 412 PUT "/notes/$first" "$(cat "$work/edited")" >"$work/late"
 [ "$(slug_of <"$work/late")" = precondition-failed ]
 tag=
 
-expect 201 POST /tags '{"name":"errands"}' >/dev/null
+expect 201 POST /tags '{"name":"errands"}' >"$work/made"
+errands=$(id_of <"$work/made")
+expect 204 PUT "/notes/$first/tags/$errands" >/dev/null
 expect 201 POST "/notes/$first/comments" "{\"body\":$(json 'Oat milk,
 please 🙏')}" >/dev/null
 expect 204 DELETE "/notes/$second" >/dev/null
@@ -91,14 +92,22 @@ expect 422 POST /notes '{"title":" ","body":"b"}' >"$work/refused"
 [ "$(slug_of <"$work/refused")" = validation-failed ]
 sed -n 's/.*"errors":\[{"field":"\([^"]*\)".*"detail":"\([^"]*\)"}\]}$/refused: \1 \2/p' "$work/refused"
 
-# Read all notes, page by page.
-limit=2 offset=0 total=1
-while [ "$offset" -lt "$total" ]; do
-  expect 200 GET "/notes?limit=$limit&offset=$offset" >"$work/page"
-  # Put each record on its own line. No text can look like the start of a record, because its quotes are escaped.
-  sed 's/{"id":/\
+# titles_of NAME PATH QUERY: prints the titles of the notes of a list. Reads it page by page; the query chooses the first.
+titles_of() {
+  name=$1 list=$2 query=$3
+  : >"$work/titles"
+  while [ -n "$query" ]; do
+    expect 200 GET "$list?$query" >"$work/page"
+    # Put each record on its own line. No text can look like the start of a record, because its quotes are escaped.
+    sed 's/{"id":/\
 &/g' "$work/page" | sed -n 's/^{"id":[0-9]*,"title":"\([^"]*\)".*/\1/p' >>"$work/titles"
-  total=$(total_of <"$work/page")
-  offset=$((offset + limit))
-done
-printf '%s notes: %s; tag errands\n' "$(wc -l <"$work/titles" | tr -d ' ')" "$(paste -s -d, - <"$work/titles" | sed 's/,/, /g')"
+    # The link is absolute. Its query is enough, and the key is sent to no other host.
+    query=$(sed -n 's/^[Ll]ink: <[^>]*?\([^>]*\)>; rel="next".*/\1/p' "$work/said")
+  done
+  printf '%s: %s\n' "$name" "$(paste -s -d, - <"$work/titles" | sed 's/,/, /g')"
+}
+
+# With `after`, no note is missed if another client deletes one meanwhile.
+titles_of notes /notes 'after=0&limit=2'
+titles_of errands "/tags/$errands/notes" order=-updated
+titles_of found /notes "q=$(printf %s 'shop* "bread and butter" -fifth' | sed -e 's/ /%20/g' -e 's/"/%22/g')"

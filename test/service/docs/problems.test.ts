@@ -182,9 +182,11 @@ const REQUESTS: Record<string, string> = {
   'NotFoundResponse note': last('GET /notes/42'),
   'NotFoundResponse tag': last('GET /tags/42'),
   'NotFoundResponse comment': last('GET /notes/1/comments/42'),
+  'NotFoundResponse noteTag': last('DELETE /notes/1/tags/1'),
   'NotFoundResponse path': last('GET /nowhere'),
   'ProblemResponse methodNotAllowed': last('PATCH /notes'),
   'PreconditionFailedResponse changed': last('PUT /notes/1', NOTE, 'if-match: "5f2c9a01-42"'),
+  'NoEntityTagResponse noEntityTag': last('PUT /notes/1/tags/1', '', 'if-match: *'),
   'PayloadTooLargeResponse tooLarge': last('POST /notes', '', 'content-length: 1048577'),
   'UnsupportedMediaTypeResponse form': last(
     'POST /notes',
@@ -199,9 +201,14 @@ const REQUESTS: Record<string, string> = {
   'ProblemResponse expectationFailed': last('GET /notes', '', 'expect: a miracle'),
   'ValidationFailedResponse body': last('POST /notes', '{"title":"a"}'),
   'ValidationFailedResponse query': last('GET /notes?limit=a'),
+  'ValidationFailedResponse unknownTag': last('PATCH /notes/1', '{"tag_ids":[42]}'),
   'ValidationFailedResponse path': last('GET /notes/a'),
   'CreationRefusedResponse body': last('POST /notes', '{"title":"a"}'),
   'CreationRefusedResponse line': last('POST /notes', `${NOTE}\n{"title":" ","body":"b"}`, LINES),
+  'CreationRefusedResponse unknownTag': last(
+    'POST /notes',
+    '{"title":"a","body":"b","tag_ids":[42]}',
+  ),
   'CreationRefusedResponse keyReused': last('POST /notes', NOTE, 'idempotency-key: used'),
   'ProblemResponse requestHeaderFieldsTooLarge': last('GET /notes', '', `x: ${'x'.repeat(20_000)}`),
   'ProblemResponse notImplemented': last('POST /notes', '', 'transfer-encoding: gzip, chunked'),
@@ -233,6 +240,7 @@ test('problem examples: each request gets the problem of the contract', async (t
   const service = await startService(t);
   const headers = { 'idempotency-key': 'used' };
   await service.request('POST', '/notes', { json: { title: 'b', body: 'b' }, headers });
+  await service.request('POST', '/tags', { json: { name: 'a' } });
   let caused = 0;
   for (const [name, value] of examples) {
     const text = REQUESTS[name];

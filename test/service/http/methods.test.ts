@@ -140,7 +140,7 @@ test('paths: similar ones are 404', async () => {
       : [`${path}/`, `/${path}`, `${path}//`, path.toUpperCase(), `${path}/x/y/z`, `${path}x/`],
   );
   const others = [
-    ...['/nothing', '/notes/1/tags', '/notes//comments', '/notes/1/comments/', '/notes/./1'],
+    ...['/nothing', '/tags/1/comments', '/notes//comments', '/notes/1/comments/', '/notes/./1'],
     ...['/../notes', '/problems/', '/docs/', '/favicon.ico', '/robots.txt'],
     ...['/.well-known/x', '/notes;x=1', '/notes%2F1', '/notes%3Flimit=1'],
   ];

@@ -127,7 +127,8 @@ test('idle connections: keep nothing of their last request', async (t) => {
 
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
-  const routes = recordRoutes(notes, createTable(notes, database, createWriter(database)));
+  const table = createTable(notes, database, createWriter(database));
+  const routes = recordRoutes(notes, table, undefined, { baseUrl: 'http://a', problemBase: '' });
   const list =
     routes.find(({ method, template }) => method === 'GET' && template === '/notes') ??
     assert.fail();

@@ -187,8 +187,8 @@ test('stop: the deadline ends half-sent and endless requests', SOON, async (t) =
 
 test('stop: the deadline aborts handlers before the stop ends', SOON, async (t) => {
   const signals: AbortSignal[] = [];
-  const hanging = textRoute('GET', '/', ({ signal }) => {
-    signals.push(signal());
+  const hanging = textRoute('GET', '/', (call) => {
+    signals.push(call.signal());
     return new Promise(() => {});
   });
   const server = await startBareServer(t, [hanging], { closeMs: 100 });

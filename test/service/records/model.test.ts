@@ -9,4 +9,4 @@ test('model: random operations, with a restart', (t) =>
   playRounds(t, { seed: SEED, operations: 300, rounds: 2 }));
 
 test('model: random operations of several clients', (t) =>
-  playClients(t, { seed: SEED, operations: 240, clients: 4 }));
+  playClients(t, { seed: SEED, operations: 300, clients: 4 }));

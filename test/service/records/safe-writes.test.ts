@@ -1,30 +1,14 @@
 // Conditions, patches and bulk creates behave alike on every database and on several processes.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import {
   COLLECTIONS,
   type CollectionUnderTest,
   inputOf,
   prepare,
 } from '../../support/collections.ts';
-import { clusterAddress } from '../../support/engine.ts';
-import { type RequestParts, request } from '../../support/http.ts';
-import { startProcesses } from '../../support/processes.ts';
-import { startStandIn } from '../../support/rqlite-stand-in.ts';
-import { type Service, startService } from '../../support/service.ts';
-
-type Target = Pick<Service, 'request'>;
-
-const PLACES: Readonly<Record<string, (t: TestContext) => Promise<Target>>> = {
-  'the database of the tests': (t) => startService(t),
-  memory: (t) => startService(t, { db: ':memory:' }),
-  'the stand-in of a cluster': async (t) =>
-    startService(t, { db: clusterAddress((await startStandIn(t)).nodes) }),
-  async 'two processes'(t) {
-    const { url } = await startProcesses(t, 2);
-    return { request: (...args) => request(url, ...args) };
-  },
-};
+import type { RequestParts } from '../../support/http.ts';
+import { PLACES, type Target } from '../../support/places.ts';
 
 async function checkSafeWrites(service: Target, collection: CollectionUnderTest): Promise<void> {
   const { path, fields, added } = collection;

@@ -28,7 +28,7 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
     );
     return Promise.all(done);
   };
-  assert.equal(connections.size, 3);
+  assert.equal(connections.size, 4);
   await allow(100);
   return { service, makeRoom: () => allow(1_000_000) };
 }

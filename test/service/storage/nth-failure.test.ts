@@ -12,16 +12,19 @@ import { CASES, failEachCall } from './failing-calls.ts';
 test('driver faults: at any call of a service, its answers are true', (t) =>
   failEachCall(t, (call) => CASES[call % CASES.length] ?? assert.fail()));
 
-test('driver faults: at any call of a start, and the next start works', async (t) => {
+test('driver faults: at calls of a start, and the next start works', async (t) => {
   const driver = controlDriver(t);
   let call = 0;
+  let failed = 0;
   let hasFailed = true;
   while (hasFailed) {
-    call += 1;
+    // Later calls are those of migrations, all of the same kind.
+    call += call < 20 ? 1 : 4;
     const db = newFile(t);
     driver.arm({ call, code: 'IOERR', manner: 'once' });
     const outcome = await openPath(db).catch((error) => error);
     hasFailed = driver.hasFailed();
+    if (hasFailed) failed += 1;
     driver.arm(undefined);
     if (outcome instanceof Error) {
       assert.ok(outcome instanceof DatabaseUnusable, `call ${call}: ${outcome.stack}`);
@@ -35,6 +38,6 @@ test('driver faults: at any call of a start, and the next start works', async (t
     await assertSound(db);
     await database.close();
   }
-  t.diagnostic(`${call - 1} calls failed, one in each start`);
-  assert.ok(call > 25);
+  t.diagnostic(`${failed} calls failed, one in each start`);
+  assert.ok(failed > 25);
 });

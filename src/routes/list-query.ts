@@ -1,0 +1,117 @@
+// The query of a list: the rules that concern several of its parameters, and the links from one
+// page to others (RFC 8288).
+import { setImmediate as immediate } from 'node:timers/promises';
+import { validationFailed } from '../contract/endpoint.ts';
+import type { Violation } from '../http/problem.ts';
+import { type Resource, textFieldsOf } from '../resources/resource.ts';
+import { parseQuery, type Query } from '../search/query.ts';
+import { snippetOf } from '../search/snippet.ts';
+import type { Order } from '../storage/lists.ts';
+import type { Page } from '../storage/pages.ts';
+
+/** The parameters of a list. Each list has some of the optional ones. */
+export interface ListQuery {
+  readonly limit: number;
+  readonly offset: number;
+  readonly order?: Order;
+  readonly after?: number;
+  readonly before?: number;
+  readonly tag_id?: readonly number[];
+  readonly untagged?: 'true';
+  readonly q?: string;
+  readonly include?: readonly string[];
+}
+
+/** From this length on, other requests may run before the snippet of the next record is made. */
+const LONG_CHARACTERS = 10_000;
+
+/** The most characters of several links: many clients and proxies refuse longer headers. */
+const MAX_LINKS_LENGTH = 8_192;
+
+/** The parameters that choose a page of a list. */
+const POSITIONS = ['offset', 'after', 'before'];
+
+/** Returns the order of a list: in a search, the best match comes first. */
+export function orderOf({ order, q }: ListQuery): Order {
+  return order ?? (q === undefined ? 'id' : 'rank');
+}
+
+/** Returns what the parameter `q` asks for, if there is one. Throws 422. */
+export function queryOf({ q }: ListQuery): Query | undefined {
+  if (q === undefined) return undefined;
+  const query = parseQuery(q);
+  if (!('fault' in query)) return query;
+  throw validationFailed([{ field: 'q', in: 'query', code: 'words', detail: query.fault }]);
+}
+
+/**
+ * Adds a snippet to each record of a page, given a line for each; resolves with their JSON array.
+ * Lets other requests run in between, because the texts may be long.
+ */
+export async function addSnippets(
+  lines: string,
+  query: Query,
+  resource: Resource,
+): Promise<string> {
+  const fields = textFieldsOf(resource);
+  const records: string[] = [];
+  for (const line of lines === '' ? [] : lines.split('\n')) {
+    const record = JSON.parse(line) as Record<string, string>;
+    const [title = '', body = ''] = fields.map((name) => record[name]);
+    const snippet = JSON.stringify(snippetOf(title, body, query));
+    records.push(`${line.slice(0, -1)},"snippet":${snippet}}`);
+    if (line.length > LONG_CHARACTERS) await immediate();
+  }
+  return `[${records.join(',')}]`;
+}
+
+/** Throws 422 for parameters that exclude or need each other; `sent` are those of the request. */
+export function checkListQuery(query: ListQuery, sent: URLSearchParams): void {
+  const { q, include = [] } = query;
+  const violations: Violation[] = [];
+  const refuse = (field: string, code: 'oneOf' | 'dependentRequired', detail: string) =>
+    violations.push({ field, in: 'query', code, detail });
+  const [position = '', second] = POSITIONS.filter((name) => sent.has(name));
+  if (second) refuse(second, 'oneOf', `must not be combined with ${position}`);
+  if (orderOf(query) === 'rank') {
+    if (q === undefined) refuse('order', 'dependentRequired', 'must not be rank without q');
+    else if (position === 'after' || position === 'before')
+      refuse(position, 'oneOf', 'must not be combined with the order rank, which q implies');
+  }
+  if (q === undefined && include.includes('snippet'))
+    refuse('include', 'dependentRequired', 'must not contain snippet without q');
+  if (violations.length > 0) throw validationFailed(violations);
+}
+
+/**
+ * Returns the header with the links from a page to others; `url` is the absolute URL of the list,
+ * `sent` its query, of which the links keep all parameters but the position. If they are too long
+ * together, the last ones are left out.
+ */
+export function linkHeader(
+  url: string,
+  sent: URLSearchParams,
+  query: ListQuery,
+  { total, keys }: Page,
+): string[] {
+  for (const name of POSITIONS) sent.delete(name);
+  const kept = sent.toString();
+  const links: string[] = [];
+  const add = (rel: string, position: string, value: number | undefined) => {
+    if (value !== undefined)
+      links.push(`<${url}?${kept}${kept && '&'}${position}=${value}>; rel="${rel}"`);
+  };
+  if (keys) {
+    const isRising = !orderOf(query).startsWith('-');
+    add('next', 'after', isRising ? keys.high : keys.low);
+    add('prev', 'before', isRising ? keys.low : keys.high);
+  } else {
+    const { limit, offset } = query;
+    add('next', 'offset', offset + limit < total ? offset + limit : undefined);
+    const isPreceded = offset > 0 && total > 0;
+    add('prev', 'offset', isPreceded ? Math.max(0, Math.min(offset, total) - limit) : undefined);
+  }
+  links.push(`<${url}${kept && `?${kept}`}>; rel="first"`);
+  while (links.length > 1 && links.join(', ').length > MAX_LINKS_LENGTH) links.pop();
+  return ['link', links.join(', ')];
+}

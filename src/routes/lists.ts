@@ -1,0 +1,113 @@
+// The lists of the records of a resource: of all, of those that a record owns, and of those
+// that are linked to a record.
+import { endpoint, type Input } from '../contract/endpoint.ts';
+import { parsePathInteger } from '../contract/parameters.ts';
+import { jsonReply, type Reply } from '../http/reply.ts';
+import type { Route } from '../http/route.ts';
+import type { Resource } from '../resources/resource.ts';
+import { linkOf } from '../resources/resources.ts';
+import type { PageRequest } from '../storage/lists.ts';
+import type { Table } from '../storage/table.ts';
+import type { Bases } from './docs.ts';
+import {
+  addSnippets,
+  checkListQuery,
+  type ListQuery,
+  linkHeader,
+  orderOf,
+  queryOf,
+} from './list-query.ts';
+import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
+import { fillTemplate, type Ids, notFound } from './record-paths.ts';
+
+type ListInput = Input<ListQuery & Ids, unknown>;
+
+/** Returns the routes of all lists of `resource`, whose links between pages have absolute URLs. */
+export function listRoutes(resource: Resource, table: Table, { baseUrl }: Bases): Route[] {
+  const lists = new Lists(resource, table, baseUrl);
+  const all = endpoint<ListQuery & Ids>('GET', resource.path, (input) => lists.list(input));
+  const other = linkOf(resource)?.other.resource;
+  if (!other) return [all];
+  const template = `${other.path}/{${other.idParameter}}${resource.path}`;
+  const linked = endpoint<ListQuery & Ids>('GET', template, (input) =>
+    lists.listLinked(input, template, other),
+  );
+  return [all, linked];
+}
+
+/** What a list contains, and the label of the record that it belongs to. */
+interface Scope extends Pick<PageRequest, 'owner' | 'linkedTo' | 'isOfLinked'> {
+  readonly label: string;
+}
+
+/** The handlers of the lists of one resource. */
+class Lists {
+  readonly #resource: Resource;
+  readonly #table: Table;
+  readonly #baseUrl: string;
+
+  constructor(resource: Resource, table: Table, baseUrl: string) {
+    this.#resource = resource;
+    this.#table = table;
+    this.#baseUrl = baseUrl;
+  }
+
+  list(input: ListInput): Promise<Reply> {
+    const { path, owner, label } = this.#resource;
+    const scope = owner
+      ? { owner: input.parameters[owner.resource.idParameter], label: owner.resource.label }
+      : { label };
+    return this.#answer(input, fillTemplate(path, input.parameters), scope);
+  }
+
+  /** Lists the records that are linked to the record of `other` in the path. */
+  listLinked(input: ListInput, template: string, other: Resource): Promise<Reply> {
+    // Not from the parameters: the query may have a filter of the same name.
+    const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
+    const path = fillTemplate(template, { [other.idParameter]: id });
+    return this.#answer(input, path, { linkedTo: [id], isOfLinked: true, label: other.label });
+  }
+
+  async #answer(input: ListInput, path: string, { label, ...scope }: Scope): Promise<Reply> {
+    const { parameters, headers, call } = input;
+    const sent = new URLSearchParams(call.query);
+    checkListQuery(parameters, sent);
+    const { limit, offset, after, before, tag_id = [], include = [] } = parameters;
+    const search = queryOf(parameters);
+    const hasSnippets = include.includes('snippet');
+    const page = await this.#table.page({
+      ...scope,
+      limit,
+      offset,
+      after,
+      before,
+      order: orderOf(parameters),
+      linkedTo: [...(scope.linkedTo ?? []), ...tag_id],
+      isUnlinked: parameters.untagged !== undefined,
+      equal: this.#filters(parameters),
+      match: search?.match,
+      include,
+      asLines: hasSnippets,
+      known: knownCondition(headers),
+      check: () => call.ensureSendable(),
+    });
+    if (!page) throw notFound(label, call.pathValues[0]);
+    const { total, tag, items = '' } = page;
+    const unchanged = checkRead(headers, tag);
+    if (unchanged) return unchanged;
+    const records =
+      search && hasSnippets ? await addSnippets(items, search, this.#resource) : items;
+    const isKeyed = after !== undefined || before !== undefined;
+    const position = isKeyed ? '' : `"offset":${offset},`;
+    const json = `{"items":${records},"limit":${limit},${position}"total":${total}}`;
+    const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
+    return jsonReply(200, json, [...stateHeaders(tag), ...link]);
+  }
+
+  /** Returns the values that the query requires of fields. */
+  #filters(parameters: Readonly<Record<string, unknown>>): Record<string, string> {
+    const { filters = [] } = this.#resource;
+    const given = filters.filter((name) => parameters[name] !== undefined);
+    return Object.fromEntries(given.map((name) => [name, String(parameters[name])]));
+  }
+}

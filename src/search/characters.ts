@@ -1,0 +1,93 @@
+// How the search sees a character: its kind, and the characters that it is compared as. Each code
+// point is folded alone, because normalising a long text takes quadratic time in the worst case.
+
+/** What a folded code point is to the words around it. */
+export const Kind = {
+  unknown: 0,
+  /** Ends a word. */
+  separator: 1,
+  /** Is part of a word that ends at the next character of another kind. */
+  letter: 2,
+  /** Belongs to a script without spaces between words. */
+  spaceless: 3,
+  /** As spaceless, but may form one character with its predecessor: か and a voiced mark. */
+  joining: 4,
+  /** Is a word of its own. */
+  emoji: 5,
+  /** Is skipped: an accent, a variation selector, an invisible character. */
+  ignored: 6,
+  /** Stands for other code points, each of a kind of its own. */
+  replaced: 7,
+} as const;
+
+/** Marks that distinguish no words; all others are vowels and the like. */
+const IGNORED = new RegExp(
+  '(?![\\u3099\\u309a])(?:(?=\\p{M})[\\p{sc=Zinh}\\p{sc=Latn}\\p{sc=Grek}\\p{sc=Cyrl}\\p{sc=Arab}' +
+    '\\p{sc=Hebr}\\p{sc=Syrc}]|[\\p{Default_Ignorable_Code_Point}\\p{Emoji_Modifier}\\u0640])',
+  'gu',
+);
+const SPACELESS =
+  /^(?=[\p{L}\p{M}\p{N}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u;
+const LETTER = /^[\p{L}\p{M}\p{N}]/u;
+const EMOJI = /^[\p{Extended_Pictographic}\p{Regional_Indicator}]/u;
+/** The voiced marks of kana, and the vowels and final consonants of Hangul. */
+const JOINING = /^[\u3099\u309a\u1161-\u1175\u11a8-\u11c2]/;
+/** Characters whose decomposition is composed again: kana and Hangul. */
+const COMPOSED = /[\u3040-\u30ff\u1100-\u11ff]/;
+
+/** Letters without a decomposition that most readers take for accented letters. */
+const BASE_LETTERS: Readonly<Record<string, string>> = {
+  đ: 'd',
+  ħ: 'h',
+  ł: 'l',
+  ø: 'o',
+  æ: 'ae',
+  œ: 'oe',
+};
+
+/** The kinds of all code points that have occurred. */
+const kinds = new Uint8Array(0x110000);
+const replacements = new Map<number, readonly number[]>();
+
+/** Returns the kind of a code point. */
+export function kindOf(point: number): number {
+  return kinds[point] || learn(point);
+}
+
+/** Returns the code points that one of the kind `replaced` stands for. */
+export function replacementOf(point: number): readonly number[] {
+  return replacements.get(point) ?? [];
+}
+
+function learn(point: number): number {
+  const character = String.fromCodePoint(point);
+  const folded = fold(character);
+  let kind = plainKindOf(character);
+  if (folded === '') {
+    kind = Kind.ignored;
+  } else if (folded !== character) {
+    kind = Kind.replaced;
+    const points = Array.from(folded, (each) => each.codePointAt(0) ?? 0);
+    replacements.set(point, points);
+  }
+  kinds[point] = kind;
+  return kind;
+}
+
+/** Folds the upper case after the lower case as well: ß is SS, and ς is Σ. */
+function fold(character: string): string {
+  const base = character.normalize('NFKD').replace(IGNORED, '');
+  const cased = base.toLowerCase().toUpperCase().toLowerCase().normalize('NFKD');
+  const folded = cased
+    .replace(IGNORED, '')
+    .replace(/[đħłøæœ]/g, (letter) => BASE_LETTERS[letter] ?? '');
+  return COMPOSED.test(folded) ? folded.normalize('NFC') : folded;
+}
+
+/** Returns the kind of a character that is folded. */
+function plainKindOf(character: string): number {
+  if (JOINING.test(character)) return Kind.joining;
+  if (SPACELESS.test(character)) return Kind.spaceless;
+  if (LETTER.test(character)) return Kind.letter;
+  return EMOJI.test(character) ? Kind.emoji : Kind.separator;
+}

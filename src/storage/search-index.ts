@@ -1,0 +1,279 @@
+// The search index of a resource, which follows the log of changes: before a search is answered,
+// and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Resource } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
+import { indexedText } from '../search/words.ts';
+import { Batcher, type BatchMeter } from './batcher.ts';
+import type { Database } from './database.ts';
+import {
+  createIndexKinds,
+  type IndexState,
+  type IndexWork,
+  isSearchable,
+  type Searchable,
+  stateOf,
+  stateSql,
+  workOf,
+  workSql,
+} from './search-index-steps.ts';
+import { createWriter, type Values, type Write } from './writer.ts';
+
+/** The search index is so far behind that a search would wait too long. */
+export class IndexBehind extends Error {
+  override readonly name = 'IndexBehind';
+}
+
+/** A shared instance, because stack traces are expensive. */
+const BEHIND = new IndexBehind('the search index is catching up');
+
+/** The times of an index; tests change them. */
+export const INDEX_TIMES = {
+  /** The longest time that a search waits, if a single step does not take longer. */
+  maxWaitMs: 1_000,
+  /** How long after a write the background begins to index. */
+  delayMs: 1_000,
+  /** How long after an error the background tries again. */
+  retryMs: 5_000,
+  /** How long to analyse texts before other events are handled. */
+  sliceMs: 8,
+  /** While others write, the background pauses this many times as long as it has worked. */
+  pauseFactor: 49,
+};
+
+/** The time for one record, until it has been measured. */
+const ASSUMED_MS_PER_RECORD = 0.3;
+/** The measured time counts as much as that of this many records. */
+const REMEMBERED_RECORDS = 8;
+
+interface Waiting {
+  readonly number: number;
+  readonly since: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The indexes of all resources that can be searched. */
+export class SearchIndexes {
+  readonly #indexes = new Map<Resource, SearchIndex>();
+  /** Writes records and the indexes, which observe it; see `createWriter`. */
+  readonly write: Write;
+
+  constructor(database: Database, meter?: BatchMeter) {
+    this.write = createWriter(database, meter, (kinds) => {
+      for (const index of this.#indexes.values()) index.noticeWrites(kinds);
+    });
+    for (const each of RESOURCES.filter(isSearchable))
+      this.#indexes.set(each, new SearchIndex(each, database, this.write));
+  }
+
+  /** Returns the index of `resource`, undefined if it cannot be searched. */
+  of(resource: Resource): SearchIndex | undefined {
+    return this.#indexes.get(resource);
+  }
+
+  /** Closes all indexes. */
+  async close(): Promise<void> {
+    for (const index of this.#indexes.values()) await index.close();
+  }
+}
+
+/** The index of one resource. */
+export class SearchIndex {
+  readonly #database: Database;
+  readonly #write: Write;
+  readonly #kinds: ReturnType<typeof createIndexKinds>;
+  readonly #workSql: string;
+  /** Reads the state once for all searches that arrive while it is being read. */
+  readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
+  #waiting: Waiting[] = [];
+  #work: Promise<void> = Promise.resolve();
+  #isWorking = false;
+  #isClosing = false;
+  /** Whether a search has been rejected because of the backlog. */
+  #isWanted = false;
+  #writes = 0;
+  #msPerRecord = ASSUMED_MS_PER_RECORD;
+  #timer: NodeJS.Timeout | undefined;
+  #endPause = () => {};
+
+  /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
+  constructor(resource: Searchable, database: Database, write: Write) {
+    this.#database = database;
+    this.#write = write;
+    this.#kinds = createIndexKinds(resource);
+    this.#workSql = workSql(resource);
+    const sql = stateSql(resource);
+    this.#states = new Batcher({
+      async run(calls) {
+        const [row] = await database.read({ sql });
+        if (!row) throw new Error('the search index has no position');
+        const state = { ...stateOf(row), backlog: Number(row.backlog) };
+        return calls.map(() => state);
+      },
+    });
+    this.#schedule(INDEX_TIMES.delayMs);
+  }
+
+  /**
+   * Resolves when the index contains every change that was durable before the call. Rejects with
+   * {@link IndexBehind} if that would take too long, and as a read and a write do.
+   */
+  async catchUp(): Promise<void> {
+    const state = await this.#states.submit(undefined);
+    if (isCurrent(state)) return;
+    if (state.backlog * this.#msPerRecord > INDEX_TIMES.maxWaitMs) {
+      this.#isWanted = true;
+      this.#start();
+      throw BEHIND;
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ number: state.last, since: performance.now(), resolve, reject });
+      this.#start();
+    });
+  }
+
+  /** Must be called after writes of these kinds, so that the background indexes them. */
+  noticeWrites(kinds: readonly object[]): void {
+    const { step, restart } = this.#kinds;
+    if (kinds.every((kind) => kind === step || kind === restart)) return;
+    this.#writes += 1;
+    this.#schedule(INDEX_TIMES.delayMs);
+  }
+
+  /** Resolves when the work has ended; no write follows. Searches that wait are rejected. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#timer);
+    this.#endPause();
+    await this.#work;
+  }
+
+  #schedule(ms: number): void {
+    if (this.#timer !== undefined || this.#isWorking || this.#isClosing) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#start();
+    }, ms).unref();
+  }
+
+  #start(): void {
+    if (!this.#isWorking) this.#work = this.#catchUpInSteps();
+    else if (this.#isUrgent) this.#endPause();
+  }
+
+  get #isUrgent(): boolean {
+    return this.#isWanted || this.#waiting.length > 0;
+  }
+
+  /** Takes steps until the index is up to date. Never rejects. */
+  async #catchUpInSteps(): Promise<void> {
+    this.#isWorking = true;
+    let retryMs: number | undefined;
+    try {
+      while (!this.#isClosing) {
+        const writes = this.#writes;
+        const started = performance.now();
+        const outcome = await this.#takeStep();
+        if (outcome === 'done') {
+          this.#isWanted = false;
+          if (this.#waiting.length > 0) continue;
+          if (this.#writes > writes) retryMs = INDEX_TIMES.delayMs;
+          break;
+        }
+        this.#rejectLate();
+        if (this.#isClosing || this.#isUrgent) continue;
+        if (outcome === 'lost') {
+          // Another process is at work. Look again later, in case it ends.
+          retryMs = INDEX_TIMES.delayMs;
+          break;
+        }
+        if (this.#writes > writes)
+          await this.#pause(INDEX_TIMES.pauseFactor * (performance.now() - started));
+      }
+    } catch (error) {
+      this.#rejectAll(error);
+      retryMs = INDEX_TIMES.retryMs;
+    }
+    if (this.#isClosing) this.#rejectAll(BEHIND);
+    this.#isWorking = false;
+    if (retryMs !== undefined) this.#schedule(retryMs);
+  }
+
+  /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
+  async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
+    const started = performance.now();
+    const [row] = await this.#database.read({ sql: this.#workSql });
+    if (!row) throw new Error('the search index has no position');
+    const state = stateOf(row);
+    if (isCurrent(state)) {
+      this.#settleUpTo(state.number);
+      return 'done';
+    }
+    if (!state.reaches) {
+      const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
+      return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
+    }
+    const { records, count, next, isFull } = workOf(row);
+    const step = { rows: await this.#analyse(records), from: state, to: next };
+    if (!(await this.#write(this.#kinds.step, 0, step))) return 'lost';
+    const msPerRecord = (performance.now() - started) / count;
+    // Small steps take longer for each record, so they can only lower the estimate.
+    const weight = count / (count + REMEMBERED_RECORDS);
+    if (isFull) this.#msPerRecord += (msPerRecord - this.#msPerRecord) * weight;
+    else if (msPerRecord < this.#msPerRecord) this.#msPerRecord = msPerRecord;
+    if (next.id === null) this.#settleUpTo(next.number);
+    return 'moved';
+  }
+
+  async #analyse(records: IndexWork['records']): Promise<Values[]> {
+    const rows: Values[] = [];
+    let sliceStarted = performance.now();
+    for (const [id, texts] of records) {
+      rows.push([id, ...texts.map((text) => (text === null ? null : indexedText(text)))]);
+      if (performance.now() - sliceStarted < INDEX_TIMES.sliceMs) continue;
+      await nextTurn();
+      sliceStarted = performance.now();
+    }
+    return rows;
+  }
+
+  /** Resolves after this time, or as soon as a search waits. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #settleUpTo(number: number): void {
+    for (const { resolve } of this.#takeWaiting((each) => each.number <= number)) resolve();
+  }
+
+  /** Rejects the searches that the estimate admitted, but that have waited too long. */
+  #rejectLate(): void {
+    const latest = performance.now() - INDEX_TIMES.maxWaitMs;
+    for (const { reject } of this.#takeWaiting(({ since }) => since < latest)) {
+      this.#isWanted = true;
+      reject(BEHIND);
+    }
+  }
+
+  /** Removes searches from those that wait, and returns them. */
+  #takeWaiting(isMeant: (waiting: Waiting) => boolean): Waiting[] {
+    const taken = this.#waiting.filter(isMeant);
+    this.#waiting = this.#waiting.filter((each) => !isMeant(each));
+    return taken;
+  }
+
+  #rejectAll(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}
+
+function isCurrent({ number, id, last }: IndexState): boolean {
+  return number === last && id === null;
+}

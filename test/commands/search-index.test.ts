@@ -1,0 +1,118 @@
+// The search index after the commands: the next search finds exactly the words of the notes.
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { backup } from '../../src/commands/backup.ts';
+import { checkFile } from '../../src/commands/check.ts';
+import { copy } from '../../src/commands/copy.ts';
+import { exportLines } from '../../src/commands/export.ts';
+import { importLines } from '../../src/commands/import.ts';
+import { restore } from '../../src/commands/restore.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { change, locationOf, newFile, openDatabase, openPath } from '../support/databases.ts';
+import { assertIndexed, bringUpToDate } from '../support/search-index.ts';
+
+const quiet = { isTerminal: false, write() {} };
+const storage = (db: string) => ({
+  db: locationOf(db),
+  dbPassword: undefined,
+  dbPasswordFile: undefined,
+});
+
+/** Makes changes, some of them in the index and some not. */
+async function fill(database: Database): Promise<void> {
+  await change(
+    database,
+    `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 300)
+     INSERT INTO notes (title, body) SELECT 'Note ' || n, 'body' FROM numbers`,
+  );
+  await bringUpToDate(database);
+  await change(database, `UPDATE notes SET body = 'changed' WHERE id < 5`);
+  await change(database, 'DELETE FROM notes WHERE id > 295');
+}
+
+/** Asserts that the index of the file is right after the next search, and sound before. */
+async function assertRight(t: TestContext, path: string): Promise<void> {
+  assert.deepEqual(await checkFile(path), []);
+  const database = await openPath(path);
+  t.after(() => database.close());
+  await bringUpToDate(database);
+  await assertIndexed(database);
+  await change(database, `INSERT INTO notes (title, body) VALUES ('later', 'note')`);
+  await bringUpToDate(database);
+  await assertIndexed(database);
+  assert.deepEqual(await checkFile(path), []);
+}
+
+async function openFilled(t: TestContext): Promise<{ path: string; database: Database }> {
+  const path = newFile(t);
+  const database = await openDatabase(t, path);
+  await fill(database);
+  return { path, database };
+}
+
+for (const isIndexed of [true, false]) {
+  const state = isIndexed ? 'up to date' : 'behind';
+
+  test(`search index: restored from a backup that is ${state}`, async (t) => {
+    const { path, database } = await openFilled(t);
+    const [saved, restored] = [newFile(t), newFile(t)];
+    if (isIndexed) await bringUpToDate(database);
+    await backup(path, saved, quiet);
+    await restore(saved, restored, false, quiet);
+    await assertRight(t, restored);
+    // The backup itself is a database as well.
+    await assertRight(t, saved);
+    // The state of the backup takes the place of later ones.
+    await change(database, `UPDATE notes SET body = 'lost' WHERE id < 9`);
+    await bringUpToDate(database);
+    await database.close();
+    await backup(path, newFile(t), quiet);
+    await restore(restored, path, true, quiet);
+    await assertRight(t, path);
+  });
+
+  test(`search index: copied and imported from a database that is ${state}`, async (t) => {
+    const { path, database } = await openFilled(t);
+    if (isIndexed) await bringUpToDate(database);
+    await database.close();
+    const copied = newFile(t);
+    await copy(storage(path), storage(copied), quiet);
+    await assertRight(t, copied);
+
+    const lines: string[] = [];
+    await exportLines(storage(path), undefined, async (part) => lines.push(part), quiet);
+    const importTo = (to: string) =>
+      importLines(undefined, Readable.from([Buffer.from(lines.join(''))]), storage(to), quiet);
+    const empty = newFile(t);
+    await importTo(empty);
+    await assertRight(t, empty);
+    // Into a database with notes of its own.
+    const other = newFile(t);
+    const target = await openDatabase(t, other);
+    await change(target, `INSERT INTO notes (id, title, body) VALUES (1000, 'of its', 'own')`);
+    await bringUpToDate(target);
+    await target.close();
+    await importTo(other);
+    await assertRight(t, other);
+  });
+}
+
+test('search index: after VACUUM and PRAGMA optimize by another program', async (t) => {
+  const { path, database } = await openFilled(t);
+  await change(database, 'VACUUM');
+  await change(database, 'PRAGMA optimize');
+  await database.close();
+  await assertRight(t, path);
+});
+
+for (const number of [-1, 1_000_000]) {
+  test(`search index: built again because its position is ${number}`, async (t) => {
+    const { path, database } = await openFilled(t);
+    await bringUpToDate(database);
+    await change(database, 'DELETE FROM note_words WHERE rowid = 7');
+    await change(database, `UPDATE note_words_position SET number = ${number}`);
+    await database.close();
+    await assertRight(t, path);
+  });
+}

@@ -1,0 +1,124 @@
+// The query language: what each query finds in SQLite, compared with a plain scan over the texts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseQuery } from '../../src/search/query.ts';
+import { findIn, type Note } from '../support/search.ts';
+import { checkFinds, checkMatches } from '../support/search-checks.ts';
+
+/** Returns the expression of a query that has no fault. */
+function matchOf(query: string): string {
+  const parsed = parseQuery(query);
+  assert.ok('match' in parsed, query);
+  return parsed.match;
+}
+
+/** Each text, and the queries that find it and that do not. */
+const CASES: readonly (readonly [text: string, found: string[], missed: string[]])[] = [
+  [
+    '東京都は大雨です',
+    ['東京', '京', '雨', '大雨です', '東京 雨', '"京都は"'],
+    ['京東', '雪', '"東京 雨"'],
+  ],
+  ['スカイツリー', ['スカイ', 'ｽｶｲ', 'リー', 'ー'], ['スリ', 'すかい']],
+  [
+    '東京都 hello world',
+    ['"東京都 hello"', '"都 hello"', '"hello wor"*'],
+    ['"東京 hello"', '"hello wor"'],
+  ],
+  [
+    '重跑gen-itgc后',
+    ['重跑gen', '跑gen', 'gen-itgc', 'itgc后', 'itgc', 'GEN*'],
+    ['重gen', 'gen后', 'en'],
+  ],
+  ['a 大雨 b', ['雨', 'a 雨', '"雨 b"', '"a 大"'], ['"a 雨"', '"大 b"']],
+  ['ＡＢＣ ﾃｽﾄ', ['abc', 'テスト', 'ab*'], ['ab', 'デスト']],
+  ['crème brûlée', ['creme', 'CRÈME', '"creme brulee"', 'br*'], ['crem', '"brulee creme"']],
+  ['か', ['か'], ['が']],
+  ['tiếng Việt', ['tieng', 'TIẾNG viet'], ['ting']],
+  ['รถไฟฟ้า', ['ไฟ', 'ร', 'ฟ้า', '้'], ['ฟา']],
+  [
+    '안녕하세요 여러분',
+    ['안녕', '하', '세요 분', '요'.normalize('NFD')],
+    ['녕안', '"안녕 여러분"'],
+  ],
+  ['العَرَبِيَّة', ['العربية'], ['عرب']],
+  ['👨‍👩‍👧 👍🏽', ['👨‍👩‍👧', '👩', '👍', '👍🏻', '"👧👍"'], ['👦', '👧👨']],
+  [
+    'milk and cookies',
+    ['milk -zz', 'milk -"and milk"', 'coo*  and', 'AND'],
+    ['milk zz', 'milk -coo*'],
+  ],
+  [
+    'near a or b',
+    ['NEAR(a', '"near"', 'a* OR', '^b', 'a:', '{a} + b', '"a', 'b"', '(a)*'],
+    ['NOT', 'near(b'],
+  ],
+  ['3月12日', ['3月', '月12', '12日', '日'], ['2日', '"3 12"']],
+];
+
+for (const [text, found, missed] of CASES) {
+  test(`search: query: ${text}`, async () => {
+    const queries = [...found, ...missed];
+    const answers = await findIn([[text, '']], queries.map(matchOf));
+    const hits = queries.filter((_, index) => answers[index]?.length === 1);
+    assert.deepEqual(hits, found);
+  });
+}
+
+test('search: query: words may be in the title and in the body', async () => {
+  const notes: Note[] = [
+    ['milk', 'and eggs'],
+    ['milk and', 'eggs'],
+  ];
+  const found = await findIn(
+    notes,
+    ['milk eggs', 'milk "and eggs"', 'eggs -"milk and"'].map(matchOf),
+  );
+  assert.deepEqual(found, [[0, 1], [0], [0]]);
+});
+
+const FAULTS: readonly (readonly [string, string])[] = [
+  ['', 'must contain at least one word'],
+  ['  \u3000\u0085', 'must contain at least one word'],
+  ['"" - * "!" -"."', 'must contain at least one word'],
+  ['-a -"b c"', 'must contain at least one word without "-"'],
+  ['a '.repeat(33), 'must contain at most 32 words'],
+  [`a ${'-b '.repeat(32)}`, 'must contain at most 32 words'],
+];
+
+for (const [query, fault] of FAULTS) {
+  test(`search: query: ${JSON.stringify(query.slice(0, 20))} ${fault}`, () => {
+    assert.deepEqual(parseQuery(query), { fault });
+  });
+}
+
+test('search: query: punctuation and phrases count as the words that they are', () => {
+  assert.ok(
+    'match' in parseQuery(`${'! '.repeat(40)}${'"a b c" '.repeat(16)}${'-d-e '.repeat(16)}`),
+  );
+});
+
+test('search: query: separates words at white space of any kind', () => {
+  assert.equal(
+    matchOf('a\u3000b\u0085c\u2028d\te\u00a0f'),
+    '"a" AND "b" AND "c" AND "d" AND "e" AND "f"',
+  );
+});
+
+test('search: query: 500 characters of one run', async () => {
+  const notes: Note[] = [['', 'あ'.repeat(10_000)]];
+  assert.deepEqual(
+    await findIn(notes, [matchOf('あ'.repeat(500)), matchOf(`${'あ'.repeat(499)}い`)]),
+    [[0], []],
+  );
+});
+
+test('search: query: words of 100,000 letters', async () => {
+  const notes: Note[] = [['x'.repeat(100_000), 'é'.repeat(40_000)]];
+  const queries = ['x'.repeat(500), `${'x'.repeat(500)}*`, `${'é'.repeat(400)}*`, 'é'];
+  assert.deepEqual(await findIn(notes, queries.map(matchOf)), [[], [0], [0], []]);
+});
+
+test('search: query: every query is valid for SQLite', () => checkMatches({ numRuns: 2_000 }));
+
+test('search: query: finds what a plain scan finds', () => checkFinds({ numRuns: 30 }));

@@ -1,0 +1,127 @@
+// Snippets: where they are cut out, and what they mark.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseQuery } from '../../src/search/query.ts';
+import { type Snippet, snippetOf } from '../../src/search/snippet.ts';
+import { partsOf, queryFor, scan } from '../support/search.ts';
+import { aTerm, textOf } from '../support/search-checks.ts';
+
+function snippetFor(query: string, body: string, title = ''): Snippet {
+  const parsed = parseQuery(query);
+  assert.ok('match' in parsed, query);
+  return snippetOf(title, body, parsed);
+}
+
+/** Returns the parts of a snippet that it marks. */
+function marked({ text, ranges }: Snippet): string[] {
+  const characters = Array.from(text);
+  return ranges.map(([start, end]) => characters.slice(start, end).join(''));
+}
+
+const lengthOf = (text: string) => Array.from(text).length;
+
+const CASES: readonly (readonly [query: string, body: string, marked: string[]])[] = [
+  ['milk', 'Milk, milkshake and MILK', ['Milk', 'MILK']],
+  ['mil*', 'Milk, milkshake 5 ml', ['Milk', 'milkshake']],
+  ['"and eggs"', 'milk and,\n eggs', ['and,\n eggs']],
+  ['milk -eggs', 'milk eggs', ['milk']],
+  ['東京 都', '東京都と京都', ['東京', '都', '都']],
+  ['京 東京', '東京', ['東京']],
+  ['ああ', 'あああ い', ['あああ']],
+  ['"重跑gen" a', '重跑gen a', ['重跑gen', 'a']],
+  ['creme', 'cre\u0300me, Crème', ['cre\u0300me', 'Crème']],
+  ['デ 会社', '𠮷㍿ ﾃﾞｽ', ['㍿', 'ﾃﾞ']],
+  ['1', '⑴ a, ⒈ ⒉', ['⑴', '⒈']],
+  ['"1 a"', '⑴. a', ['⑴. a']],
+  ['l', 'ŀ \n', ['ŀ']],
+  ['👩', 'x👨‍👩‍👧', ['👩\u200d']],
+];
+
+test('search: snippet: a word that is cut off in the part folded first is no match', () => {
+  const body = `${'x '.repeat(2_046)}milkshake MILK`;
+  assert.deepEqual(marked(snippetFor('milk', body)), ['MILK']);
+});
+
+for (const [query, body, expected] of CASES) {
+  test(`search: snippet: ${query} in ${JSON.stringify(body)}`, () => {
+    const snippet = snippetFor(query, body, 'title');
+    assert.equal(snippet.text, body);
+    assert.deepEqual(marked(snippet), expected);
+  });
+}
+
+test('search: snippet: of the title, if only that matches', () => {
+  assert.deepEqual(snippetFor('milk', 'eggs', 'Some milk'), {
+    text: 'Some milk',
+    ranges: [[5, 9]],
+  });
+});
+
+test('search: snippet: the beginning, if no match is known', () => {
+  const body = 'x '.repeat(200);
+  assert.deepEqual(snippetFor('milk', body, 'title'), { text: body.slice(0, 160), ranges: [] });
+  assert.deepEqual(snippetFor('milk', '', 'title'), { text: 'title', ranges: [] });
+});
+
+test('search: snippet: a distant match has text before and after it', () => {
+  for (const distance of [100, 3_000, 4_090, 4_200, 90_000]) {
+    const snippet = snippetFor('milk', `${'x'.repeat(distance)} buy milk ${'y'.repeat(500)}`);
+    assert.equal(snippet.text, `${'x'.repeat(42)} buy milk ${'y'.repeat(108)}`);
+    assert.deepEqual(snippet.ranges, [[47, 51]]);
+  }
+});
+
+test('search: snippet: begins after a space if one is near', () => {
+  const { text } = snippetFor('milk', `${'word '.repeat(100)}milk ${'word '.repeat(100)}`);
+  assert.ok(text.startsWith('word word'));
+});
+
+test('search: snippet: a match at the end shows what precedes it', () => {
+  const { text, ranges } = snippetFor('雨', `${'あ'.repeat(1_000)}雨`);
+  assert.deepEqual([lengthOf(text), ranges], [159, [[158, 159]]]);
+});
+
+test('search: snippet: a long match is cut', () => {
+  const { text, ranges } = snippetFor('x*', 'x'.repeat(1_000));
+  assert.deepEqual([text, ranges], ['x'.repeat(160), [[0, 160]]]);
+});
+
+test('search: snippet: does not split emoji or accented letters', () => {
+  const { text } = snippetFor('milk', `${'👨‍👩‍👧'.repeat(50)}milk ${'e\u0301'.repeat(200)}`);
+  assert.match(text, /^(?:👨‍👩‍👧)+milk (?:e\u0301)+$/u);
+});
+
+test('search: snippet: a character of 300 code points is cut', () => {
+  const { text, ranges } = snippetFor('a', `${'b'.repeat(300)} a${'\u0301'.repeat(300)}`);
+  assert.equal(lengthOf(text), 160);
+  assert.equal(ranges.length, 1);
+});
+
+test('search: snippet: marks what the query finds, and nothing else', () => {
+  const terms = fc.array(aTerm, { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(textOf(4), textOf(200), terms, (title, body, wanted) => {
+      const query = parseQuery(queryFor(wanted));
+      if (!('match' in query)) return;
+      const snippet = snippetOf(title, body, query);
+      const isMatch = (text: string) =>
+        wanted.some(
+          (term) =>
+            partsOf(term.text).length > 0 &&
+            scan([['', text]], [{ ...term, isExcluded: false }]).length > 0,
+        );
+      assert.ok(body.includes(snippet.text) || title.includes(snippet.text));
+      assert.ok(lengthOf(snippet.text) <= 160);
+      assert.ok(snippet.text.isWellFormed());
+      let last = 0;
+      for (const [start, end] of snippet.ranges) {
+        assert.ok(last <= start && start < end && end <= lengthOf(snippet.text));
+        last = end;
+      }
+      if (scan([[title, body]], wanted).length > 0) assert.notDeepEqual(snippet.ranges, []);
+      if (last < lengthOf(snippet.text)) assert.ok(marked(snippet).every(isMatch));
+    }),
+    { numRuns: 300 },
+  );
+});

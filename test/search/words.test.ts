@@ -1,0 +1,85 @@
+// The words of texts in many scripts, and their places in the texts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { FoldedText } from '../../src/search/folded-text.ts';
+import { indexedText } from '../../src/search/words.ts';
+
+const TEXTS: readonly (readonly [string, string, string])[] = [
+  ['English', "It's gen-itgc, isn't it? A_b 3.14", 'it s gen itgc isn t it a b 3 14'],
+  ['German', 'STRASSE Straße Ärger ẞ', 'strasse strasse arger ss'],
+  ['French', 'Crème cre\u0300me œuvre', 'creme creme oeuvre'],
+  ['Turkish', 'İSTANBUL ısı', 'istanbul isi'],
+  ['Polish and Danish', 'Łódź smørrebrød', 'lodz smorrebrod'],
+  ['Vietnamese', 'Tiếng Việt, đường', 'tieng viet duong'],
+  ['Greek', 'ΟΔΌΣ οδός ᾳ', 'οδοσ οδοσ α'],
+  ['Cyrillic', 'Ёлка ЙОД', 'елка иод'],
+  ['Arabic', 'مُحَمَّد كتـــاب ﷲ', 'محمد كتاب الله'],
+  ['Hebrew', 'שָׁלוֹם', 'שלום'],
+  ['Devanagari', 'हिन्दी', 'हिन्दी'],
+  ['Chinese', '重跑gen-itgc后', '重跑 跑 gen itgc 后'],
+  ['Japanese', '東京都へ。ガ行', '東京 京都 都へ へ ガ行 行'],
+  ['half-width kana', 'ﾃﾞｽｸ ﾊﾟ ﾃｽﾄ', 'デス スク ク パ テス スト ト'],
+  ['voiced kana', 'か が か\u3099', 'か が が'],
+  ['iteration and prolonged sound marks', '人々 コーヒー', '人々 々 コー ーヒ ヒー ー'],
+  ['full-width letters', 'ＡＢＣ１２', 'abc12'],
+  ['squares and fractions', '㍿ ½ ㎏', '株式 式会 会社 社 1 2 kg'],
+  ['Korean', '안녕하 각', '안녕 녕하 하 각'],
+  ['decomposed Korean', '안녕하 각'.normalize('NFD'), '안녕 녕하 하 각'],
+  ['Thai', 'ที่', 'ที ี่ ่'],
+  ['rare Han', '𠮷野家', '𠮷野 野家 家'],
+  ['emoji', 'a👍b👍🏽❤️', 'a 👍 b 👍 ❤'],
+  ['families of emoji', '👨‍👩‍👧', '👨 👩 👧'],
+  ['flags', '🇯🇵', '🇯 🇵'],
+  ['invisible characters', 'co\u00adop\ufeff 葛\u{e0100}城', 'coop 葛城 城'],
+  ['control characters', 'a\0b\x01c\x7fd', 'a b c d'],
+  ['punctuation alone', '!?、。\u0301 "*^:{}', ''],
+  ['nothing', '', ''],
+];
+
+for (const [name, text, expected] of TEXTS) {
+  test(`search: words: ${name}`, () => {
+    assert.equal(indexedText(text).trim(), expected);
+  });
+}
+
+test('search: words: places are those in the original text', () => {
+  const text = '㍿ ﾃﾞｽ cre\u0300me, 👍🏽x';
+  const folded = new FoldedText(text);
+  const places = Array.from(
+    { length: folded.text.length },
+    (_, at) => folded.text[at] !== ' ' && text.slice(folded.startOf(at), folded.endOf(at + 1)),
+  ).filter((place) => place !== false);
+  const squares = Array.from({ length: 4 }, () => '㍿');
+  const letters = ['c', 'r', 'e\u0300', 'm', 'e'];
+  assert.deepEqual(places, [...squares, 'ﾃﾞ', 'ｽ', ...letters, '👍🏽', '👍🏽', 'x']);
+});
+
+test('search: words: a long word is cut between characters', () => {
+  assert.equal(indexedText('x'.repeat(100_000)).trim(), 'x'.repeat(512));
+  assert.equal(indexedText(`x${'𝼀'.repeat(400)}`).trim(), `x${'𝼀'.repeat(255)}`);
+});
+
+const anyText = fc.string({ unit: 'binary', maxLength: 60 });
+
+test('search: words: the words of the index are words themselves', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      for (const word of indexedText(text).split(' ').slice(0, -1)) {
+        assert.match(word, /^[^\0-\x20A-Z\x7f]+$/);
+        assert.ok(word.isWellFormed());
+        assert.ok(indexedText(word).startsWith(word));
+      }
+    }),
+  );
+});
+
+test('search: words: normalisation changes nothing', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
+      for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD']) {
+        assert.equal(indexedText(text.normalize(form)), indexedText(text));
+      }
+    }),
+  );
+});

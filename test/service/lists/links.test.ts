@@ -1,0 +1,181 @@
+// The header `link` of lists, and walks along it while others write.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { linkTo } from '../../support/right-pages.ts';
+import { type Service, startService } from '../../support/service.ts';
+
+async function createNotes(service: Service, count: number): Promise<void> {
+  const lines = Array.from({ length: count }, (_, index) =>
+    JSON.stringify({ title: `note ${index + 1}`, body: 'text' }),
+  );
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const { status } = await service.request('POST', '/notes', { body: lines.join('\n'), headers });
+  assert.equal(status, 201);
+}
+
+test('links: begin with the base URL, and keep all other parameters', async (t) => {
+  const base = 'https://example.org/api/v1';
+  const service = await startService(t, { baseUrl: base });
+  await createNotes(service, 5);
+  await service.request('POST', '/tags', { json: { name: 'a' } });
+  for (const id of [1, 2, 3, 4]) await service.request('PUT', `/notes/${id}/tags/1`);
+  const linkOf = async (path: string) => (await service.request('GET', path)).headers.link;
+
+  const first = `<${base}/notes>; rel="first"`;
+  assert.equal(await linkOf('/notes'), first);
+  assert.equal(await linkOf('/notes?'), first);
+  assert.equal(await linkOf('/notes?offset=0'), first);
+  assert.equal(
+    await linkOf('/notes?limit=2&offset=3'),
+    `<${base}/notes?limit=2&offset=1>; rel="prev", <${base}/notes?limit=2>; rel="first"`,
+  );
+  assert.equal(
+    await linkOf('/notes?offset=1&limit=2'),
+    `<${base}/notes?limit=2&offset=3>; rel="next", <${base}/notes?limit=2&offset=0>; rel="prev",` +
+      ` <${base}/notes?limit=2>; rel="first"`,
+  );
+  const kept = 'limit=1&tag_id=1&x=%22%3E%2C+%C3%A9&tag_id=1&order=updated&include=times%2Ctag_ids';
+  assert.equal(
+    await linkOf(
+      '/tags/01/notes?limit=1&tag_id=1&after=1&x=%22>,%20é&tag_id=1&order=updated&include=times,tag_ids'.replace(
+        'é',
+        '%C3%A9',
+      ),
+    ),
+    `<${base}/tags/1/notes?${kept}&after=2>; rel="next",` +
+      ` <${base}/tags/1/notes?${kept}&before=2>; rel="prev",` +
+      ` <${base}/tags/1/notes?${kept}>; rel="first"`,
+  );
+  for (const path of ['/notes/1', '/notes/1?include=times', '/openapi.json'])
+    assert.equal(await linkOf(path), undefined, path);
+  const head = await service.request('HEAD', '/notes?order=-id&limit=2');
+  assert.equal(
+    head.headers.link,
+    `<${base}/notes?order=-id&limit=2&after=4>; rel="next",` +
+      ` <${base}/notes?order=-id&limit=2>; rel="first"`,
+  );
+});
+
+test('links: are left out where the header would be too long for clients', async (t) => {
+  const service = await startService(t);
+  const words = '👍'.repeat(500);
+  for (let count = 0; count < 3; count += 1)
+    await service.request('POST', '/notes', { json: { title: 'a', body: words } });
+  const relationsOf = async (path: string) => {
+    const link = String((await service.request('GET', path)).headers.link);
+    return Array.from(link.matchAll(/; rel="(\w+)"/g), ([, relation]) => relation);
+  };
+  assert.deepEqual(await relationsOf(`/notes?limit=1&offset=1&q=${encodeURIComponent(words)}`), [
+    'next',
+  ]);
+  const x = (length: number) => `&x=${'x'.repeat(length)}`;
+  assert.deepEqual(await relationsOf(`/notes?limit=1&offset=1${x(9_000)}`), ['next']);
+  assert.deepEqual(await relationsOf(`/notes?limit=1&offset=2${x(3_900)}`), ['prev', 'first']);
+  assert.deepEqual(await relationsOf(`/notes?limit=1&offset=1${x(2_600)}`), [
+    'next',
+    'prev',
+    'first',
+  ]);
+});
+
+test('links: beyond the end they lead back', async (t) => {
+  const service = await startService(t);
+  await createNotes(service, 5);
+  const ids = async (path: string) => {
+    const { json, headers } = await service.request('GET', path);
+    const found: number[] = json.items.map(({ id }: { id: number }) => id);
+    return { found, prev: linkTo('prev', headers.link, service.url) ?? '' };
+  };
+  for (const [path, last] of [
+    ['/notes?limit=2&offset=1000', [4, 5]],
+    ['/notes?limit=2&offset=5000', [4, 5]],
+    ['/notes?limit=2&after=5', [4, 5]],
+    ['/notes?limit=2&after=9007199254740990', [4, 5]],
+    ['/notes?limit=2&order=-id&offset=7', [2, 1]],
+    ['/notes?limit=2&order=-id&after=1', [2, 1]],
+    ['/notes?limit=2&order=-id&after=0', [2, 1]],
+    ['/notes?limit=2&order=-updated&offset=9000', [2, 1]],
+  ] as const) {
+    const { found, prev } = await ids(path);
+    assert.deepEqual(found, [], path);
+    assert.deepEqual((await ids(prev)).found, last, prev);
+  }
+});
+
+test('links: a search leads to offsets by rank, and to keys in any other order', async (t) => {
+  const service = await startService(t);
+  await createNotes(service, 7);
+  for (const id of [2, 5, 6])
+    await service.request('PATCH', `/notes/${id}`, { json: { body: 'x' } });
+  await service.request('POST', '/tags', { json: { name: 'a' } });
+  for (const id of [2, 3, 4, 6]) await service.request('PUT', `/notes/${id}/tags/1`);
+  const linksOf = async (path: string) => (await service.request('GET', path)).headers.link;
+  const url = `${service.url}/notes`;
+  for (const kept of ['q=note&limit=2', 'q=note&limit=2&order=rank'])
+    assert.equal(
+      await linksOf(`/notes?${kept}&offset=2`),
+      `<${url}?${kept}&offset=4>; rel="next", <${url}?${kept}&offset=0>; rel="prev",` +
+        ` <${url}?${kept}>; rel="first"`,
+    );
+  assert.equal(
+    await linksOf('/notes?q=note&limit=2&order=id&offset=2'),
+    `<${url}?q=note&limit=2&order=id&after=4>; rel="next",` +
+      ` <${url}?q=note&limit=2&order=id&before=3>; rel="prev",` +
+      ` <${url}?q=note&limit=2&order=id>; rel="first"`,
+  );
+  for (const [query, ids] of [
+    ['q=note&order=-id', [7, 6, 5, 4, 3, 2, 1]],
+    ['q=note&order=updated', [1, 3, 4, 7, 2, 5, 6]],
+    ['q=note&order=-updated&tag_id=1', [6, 2, 4, 3]],
+    ['q=text&order=id&tag_id=1', [3, 4]],
+    ['q=x&order=id', [2, 5, 6]],
+  ] as const) {
+    const seen: number[] = [];
+    let path: string | undefined = `/notes?${query}&limit=2`;
+    while (path !== undefined) {
+      const { json, headers } = await service.request('GET', path);
+      assert.equal(json.total, ids.length, path);
+      seen.push(...json.items.map(({ id }: { id: number }) => id));
+      path = linkTo('next', headers.link, service.url);
+    }
+    assert.deepEqual(seen, ids, query);
+  }
+});
+
+test('links: walks skip and repeat nothing that stays while others write', async (t) => {
+  const service = await startService(t);
+  await createNotes(service, 60);
+  await service.request('POST', '/tags', { json: { name: 'a' } });
+  for (let id = 1; id <= 60; id += 1) await service.request('PUT', `/notes/${id}/tags/1`);
+  let removed = 0;
+  for (const list of ['/notes', '/notes?tag_id=1']) {
+    for (const order of ['id', '-id', 'updated', '-updated']) {
+      const seen: number[] = [];
+      let path: string | undefined =
+        `${list}${list.includes('?') ? '&' : '?'}order=${order}&limit=7${order === 'id' ? '&after=0' : ''}`;
+      while (path !== undefined) {
+        const { json, headers } = await service.request('GET', path);
+        const ids: number[] = json.items.map(({ id }: { id: number }) => id);
+        seen.push(...ids);
+        // The last one of the page, whose key is in the link, and one that may not have been seen.
+        removed += 1;
+        for (const id of [ids.at(-1) ?? 0, removed * 2])
+          await service.request('DELETE', `/notes/${id}`);
+        if (seen.length < 60) await createNotes(service, 1);
+        path = linkTo('next', headers.link, service.url);
+      }
+      assert.equal(new Set(seen).size, seen.length, `${list} ${order}`);
+      const left = await service.request(
+        'GET',
+        `${list}${list.includes('?') ? '&' : '?'}limit=100`,
+      );
+      const stayed: number[] = left.json.items.map(({ id }: { id: number }) => id);
+      const missed = stayed.filter((id) => !seen.includes(id));
+      // Notes that were created behind the position of the walk.
+      assert.ok(
+        missed.every((id) => id > 60),
+        `${list} ${order}: ${missed}`,
+      );
+    }
+  }
+});

@@ -1,0 +1,158 @@
+// Additional members of records, the entity tags of answers with them, and answers without them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PLACES } from '../../support/places.ts';
+import { startService } from '../../support/service.ts';
+
+const NOTE = { title: 'a', body: 'b' };
+const LIST_TAG = /^"[0-9a-f]{8}(\.\d+)+"$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+for (const [place, start] of Object.entries(PLACES)) {
+  test(`members: in records and in lists (${place})`, async (t) => {
+    const service = await start(t);
+    const get = async (path: string) => {
+      const answer = await service.request('GET', path);
+      assert.equal(answer.status, 200, path);
+      return answer;
+    };
+    for (let id = 1; id <= 3; id += 1) {
+      await service.request('POST', '/tags', { json: { name: `tag ${id}` } });
+      await service.request('POST', '/notes', { json: NOTE });
+    }
+    await service.request('POST', '/notes/1/comments', { json: { body: 'c' } });
+    for (const link of ['/notes/1/tags/3', '/notes/1/tags/2', '/notes/2/tags/3'])
+      assert.equal((await service.request('PUT', link)).status, 204);
+
+    const tagIds = (await get('/notes?include=tag_ids')).json.items.map(
+      (item: { tag_ids: number[] }) => item.tag_ids,
+    );
+    assert.deepEqual(tagIds, [[2, 3], [3], []]);
+    const counts = (await get('/tags?include=notes_count&order=-id')).json.items.map(
+      (item: { notes_count: number }) => item.notes_count,
+    );
+    assert.deepEqual(counts, [2, 1, 0]);
+    const { json, headers } = await get('/notes/1?include=times,tag_ids');
+    assert.deepEqual(Object.keys(json), [
+      'id',
+      'title',
+      'body',
+      'tag_ids',
+      'created_at',
+      'updated_at',
+    ]);
+    assert.deepEqual(json.tag_ids, [2, 3]);
+    assert.match(json.created_at, TIME);
+    assert.equal(json.updated_at, json.created_at);
+    assert.match(String(headers.etag), LIST_TAG);
+    assert.equal(headers['cache-control'], 'private, no-cache');
+    assert.equal((await get('/notes')).headers.etag, headers.etag);
+
+    await service.request('PATCH', '/notes/1', { json: { title: 'new' } });
+    const changed = (await get('/notes/1?include=times')).json;
+    assert.equal(changed.created_at, json.created_at);
+    assert.ok(changed.updated_at >= json.updated_at);
+    const tag = await get('/tags/3?include=notes_count');
+    assert.deepEqual(tag.json, { id: 3, name: 'tag 3', notes_count: 2 });
+    const listed = await get('/notes/1/comments?include=times');
+    const comment = await get('/notes/1/comments/1?include=times');
+    assert.deepEqual(listed.json.items, [comment.json]);
+    for (const [path, of] of [
+      ['/notes/1/tags?include=notes_count,times', '/tags/2?include=notes_count,times'],
+      ['/tags/2/notes?include=times,tag_ids', '/notes/1?include=tag_ids,times'],
+    ] as const)
+      assert.deepEqual((await get(path)).json.items[0], (await get(of)).json);
+
+    // Deleting an end of links changes the members of the other end.
+    await service.request('DELETE', '/tags/3');
+    assert.deepEqual((await get('/notes/1?include=tag_ids')).json.tag_ids, [2]);
+    await service.request('DELETE', '/notes/1');
+    assert.equal((await get('/tags/2?include=notes_count')).json.notes_count, 0);
+  });
+}
+
+const TARGETS = [
+  ...['/notes/1?include=tag_ids', '/tags/1?include=notes_count,times', '/notes?order=-id&limit=1'],
+  ...['/notes/1/comments/1?include=times', '/notes?order=-updated&after=9', '/tags?name=a'],
+  ...['/notes?tag_id=1&tag_id=1', '/notes?untagged=true&offset=5000', '/notes/1/tags?before=5'],
+  ...['/tags/1/notes?include=times,tag_ids&order=updated', '/notes?q=a', '/notes?q=a&order=-id'],
+  '/notes/1/comments?order=-id&include=times',
+];
+
+test('members: answers of all kinds are conditional', async (t) => {
+  const service = await startService(t);
+  for (const [path, json] of [
+    ['/notes', NOTE],
+    ['/notes', NOTE],
+    ['/tags', { name: 'a' }],
+    ['/notes/1/comments', { body: 'c' }],
+  ] as const)
+    await service.request('POST', path, { json });
+  await service.request('PUT', '/notes/1/tags/1');
+  for (const path of TARGETS) {
+    const read = (name: string, value: string, method = 'GET') =>
+      service.request(method, path, { headers: { [name]: value } });
+    const { status, headers, bytes } = await service.request('GET', path);
+    assert.equal(status, 200, path);
+    const tag = String(headers.etag);
+    assert.match(tag, LIST_TAG, path);
+    const head = await service.request('HEAD', path);
+    assert.deepEqual(
+      { ...head.headers, date: '', 'x-request-id': '' },
+      { ...headers, date: '', 'x-request-id': '' },
+    );
+    assert.equal(head.bytes.length, 0);
+    for (const method of ['GET', 'HEAD']) {
+      for (const known of [tag, `"a", W/${tag}`, '*']) {
+        const unchanged = await read('if-none-match', known, method);
+        assert.deepEqual([unchanged.status, unchanged.headers.etag], [304, tag], path);
+        assert.equal(unchanged.headers['cache-control'], 'private, no-cache');
+        assert.equal(unchanged.bytes.length, 0);
+      }
+      const refused = await read('if-match', `W/${tag}`, method);
+      assert.deepEqual([refused.status, refused.headers.etag], [412, tag], path);
+      assert.equal((await read('if-match', tag, method)).status, 200, path);
+    }
+    assert.deepEqual((await read('if-none-match', '"00000000.1"')).bytes, bytes, path);
+  }
+  // A link is a change of the database, though not of a record.
+  const tags = async () =>
+    Promise.all(TARGETS.map(async (path) => (await service.request('GET', path)).headers.etag));
+  const before = await tags();
+  const record = await service.request('GET', '/notes/2');
+  await service.request('PUT', '/notes/2/tags/1');
+  assert.ok((await tags()).every((tag, index) => tag !== before[index]));
+  assert.equal((await service.request('GET', '/notes/2')).headers.etag, record.headers.etag);
+  const between = await tags();
+  assert.equal((await service.request('PUT', '/notes/2/tags/1')).status, 204);
+  assert.deepEqual(await tags(), between, 'a link that was there changes nothing');
+  await service.request('DELETE', '/notes/2/tags/1');
+  assert.ok((await tags()).every((tag, index) => tag !== between[index]));
+});
+
+test('members: answers without new parameters are the same bytes as ever', async (t) => {
+  const service = await startService(t);
+  await service.request('POST', '/notes', { json: NOTE });
+  await service.request('POST', '/tags', { json: { name: 'é"\u0000' } });
+  await service.request('POST', '/notes/1/comments', { json: { body: 'c' } });
+  await service.request('PUT', '/notes/1/tags/1');
+  const note = '{"id":1,"title":"a","body":"b"}';
+  const tag = '{"id":1,"name":"é\\"\\u0000"}';
+  const comment = '{"id":1,"note_id":1,"body":"c"}';
+  const list = (items: string, limit = 20, offset = 0) =>
+    `{"items":[${items}],"limit":${limit},"offset":${offset},"total":1}`;
+  for (const [path, text] of [
+    ['/notes', list(note)],
+    ['/notes?limit=1&offset=0&page=2', list(note, 1)],
+    ['/notes?offset=1', list('', 20, 1)],
+    ['/notes?offset=5000', list('', 20, 5_000)],
+    ['/notes/1', note],
+    ['/tags', list(tag)],
+    ['/tags/1', tag],
+    ['/notes/1/comments', list(comment)],
+    ['/notes/1/comments/1', comment],
+  ] as const)
+    assert.equal((await service.request('GET', path)).text, text, path);
+  const keyed = await service.request('GET', '/notes?after=0');
+  assert.equal(keyed.text, `{"items":[${note}],"limit":20,"total":1}`);
+});

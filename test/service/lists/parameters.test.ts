@@ -1,0 +1,168 @@
+// What the parameters of lists refuse: values beyond their bounds, and combinations without meaning.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startService } from '../../support/service.ts';
+
+const service = await startService({ after });
+for (const id of [1, 2, 3]) {
+  const json = { title: `note ${id}`, body: 'b' };
+  await service.request('POST', '/notes', { json });
+  await service.request('POST', '/tags', { json: { name: `tag ${id}` } });
+}
+await service.request('PUT', '/notes/1/tags/1');
+
+const NOTE_LISTS = ['/notes', '/tags/1/notes'];
+const TAG_LISTS = ['/tags', '/notes/1/tags'];
+const LISTS = [...NOTE_LISTS, ...TAG_LISTS, '/notes/1/comments'];
+
+/** A query, the field at fault, and the code and the detail of the fault. */
+type Refused = readonly [query: string, field: string, code: string, detail: string];
+
+const ONCE = ['maxItems', 'must be given only once'] as const;
+const INTEGER = ['type', 'must be an integer'] as const;
+const ONE_POSITION = (other: string) => ['oneOf', `must not be combined with ${other}`] as const;
+const BY_RANK = 'must not be combined with the order rank, which q implies';
+
+const KEYS: readonly Refused[] = ['after', 'before'].flatMap((key): Refused[] => [
+  [`${key}=-1`, key, 'minimum', 'must be at least 0'],
+  [`${key}=9007199254740991`, key, 'maximum', 'must be at most 9007199254740990'],
+  [`${key}=1e400`, key, ...INTEGER],
+  ...['', '=', '=1.0', '=+1', '=-0', '=1%20', '=x', '=%D9%A1', '=1,2'].map(
+    (text): Refused => [`${key}${text}`, key, ...INTEGER],
+  ),
+  [`${key}=1&${key}=1`, key, ...ONCE],
+]);
+
+const ON_ALL_LISTS: readonly Refused[] = [
+  ...KEYS,
+  ['after=1&before=5', 'before', ...ONE_POSITION('after')],
+  ['before=5&after=1', 'before', ...ONE_POSITION('after')],
+  ['offset=0&after=1', 'after', ...ONE_POSITION('offset')],
+  ['%6Fffset=0&before=1', 'before', ...ONE_POSITION('offset')],
+  ['order=id&order=id', 'order', ...ONCE],
+  ['include=times&include=times', 'include', ...ONCE],
+];
+
+const ON_NOTES: readonly Refused[] = [
+  [
+    `tag_id=${[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].join('&tag_id=')}`,
+    'tag_id',
+    'maxItems',
+    'must have at most 10 items',
+  ],
+  [`${'tag_id=1&'.repeat(11)}`, 'tag_id', 'maxItems', 'must have at most 10 items'],
+  ['tag_id=0', 'tag_id', 'minimum', 'must be at least 1'],
+  ['tag_id=1&tag_id=-3', 'tag_id', 'minimum', 'must be at least 1'],
+  ...['', '=', '=1,2', '=1.0', '=x'].map(
+    (text): Refused => [`tag_id${text}`, 'tag_id', ...INTEGER],
+  ),
+  [`tag_id=${'9'.repeat(400)}`, 'tag_id', ...INTEGER],
+  ['untagged=true&untagged=true', 'untagged', ...ONCE],
+  ['order=rank', 'order', 'dependentRequired', 'must not be rank without q'],
+  ['include=snippet', 'include', 'dependentRequired', 'must not contain snippet without q'],
+  ['include=times,snippet', 'include', 'dependentRequired', 'must not contain snippet without q'],
+  ['q=a&after=1', 'after', 'oneOf', BY_RANK],
+  ['q=a&before=1&order=rank', 'before', 'oneOf', BY_RANK],
+  ['q=a&q=a', 'q', ...ONCE],
+  ['q=', 'q', 'minLength', 'must not be empty'],
+  [`q=${'a'.repeat(501)}`, 'q', 'maxLength', 'must have at most 500 characters'],
+  [`q=${'w+'.repeat(33)}`, 'q', 'words', 'must contain at most 32 words'],
+  ['q=%20', 'q', 'words', 'must contain at least one word'],
+  ['q=%22%27%2A', 'q', 'words', 'must contain at least one word'],
+  ['q=-a', 'q', 'words', 'must contain at least one word without "-"'],
+];
+
+test('list parameters: beyond the bounds is 422', async () => {
+  const refusals = [
+    ...LISTS.map((path) => [path, ON_ALL_LISTS] as const),
+    ...NOTE_LISTS.map((path) => [path, ON_NOTES] as const),
+    ...TAG_LISTS.map((path) => [path, [['name=a&name=b', 'name', ...ONCE]]] as const),
+  ] as readonly (readonly [string, readonly Refused[]])[];
+  for (const [path, refused] of refusals) {
+    for (const [query, field, code, detail] of refused) {
+      const { status, json } = await service.request('GET', `${path}?${query}`);
+      assert.equal(status, 422, `${path}?${query}`);
+      assert.deepEqual(json.errors, [{ field, in: 'query', code, detail }], `${path}?${query}`);
+    }
+  }
+});
+
+test('list parameters: values that are not among the known ones are 422', async () => {
+  const unknown = (path: string) => [
+    ...['order=', 'order', 'order=ID', 'order=+id', 'order=--id', 'order=number', 'order=%00'],
+    ...['order=id,updated', 'include=Times', 'include=times,', 'include=x'],
+    ...['include=times%20', 'include=,times', `include=${'times,'.repeat(5)}times`],
+    ...(NOTE_LISTS.includes(path)
+      ? ['untagged=false', 'untagged=', 'untagged=1', 'include=notes_count']
+      : ['order=rank', 'include=snippet', 'include=tag_ids']),
+  ];
+  for (const path of LISTS) {
+    for (const query of unknown(path)) {
+      const { status, json } = await service.request('GET', `${path}?${query}`);
+      assert.equal(status, 422, `${path}?${query}`);
+      const [name] = query.split('=');
+      for (const { field } of json.errors) assert.equal(field, name, query);
+    }
+  }
+  for (const path of ['/notes/1', '/tags/1', '/notes/1/comments/1']) {
+    for (const query of ['include=x', 'include=snippet', 'include=times&include=times'])
+      assert.equal((await service.request('GET', `${path}?${query}`)).status, 422, path + query);
+  }
+});
+
+test('list parameters: up to ten tags, and names up to their bounds', async () => {
+  const ten = 'tag_id=1&'.repeat(10);
+  assert.equal((await service.request('GET', `/notes?${ten}`)).json.total, 1);
+  assert.equal((await service.request('GET', `/tags/1/notes?${ten}`)).json.total, 1);
+  assert.equal((await service.request('GET', `/tags/2/notes?${ten}`)).json.total, 0);
+  const names = [
+    ['', 422],
+    ['%20', 422],
+    ['a'.repeat(201), 422],
+    [encodeURIComponent('😀'.repeat(200)), 200],
+    [encodeURIComponent('😀'.repeat(201)), 422],
+    ['%ff', 200],
+  ] as const;
+  for (const [name, status] of names)
+    assert.equal((await service.request('GET', `/tags?name=${name}`)).status, status, name);
+});
+
+test('list parameters: those of other lists are ignored', async () => {
+  for (const [path, query] of [
+    ['/notes', 'name=x'],
+    ['/tags', 'tag_id=x&untagged=x&q='],
+    ['/notes/1/comments', 'tag_id=x&untagged=x&q=&name='],
+    ['/notes/1', 'order=x&after=x&offset=x'],
+  ] as const)
+    assert.equal((await service.request('GET', `${path}?${query}`)).status, 200, path);
+});
+
+test('list parameters: several faults are reported at once', async () => {
+  const path = '/notes?limit=0&order=x&after=-1&tag_id=0&tag_id=x&include=a,b';
+  const { json } = await service.request('GET', path);
+  const fields = json.errors.map(({ field }: { field: string }) => field);
+  const expected = ['after', 'include', 'include', 'limit', 'order', 'tag_id', 'tag_id'];
+  assert.deepEqual(fields.sort(), expected);
+  const both = await service.request('GET', '/notes?order=rank&include=snippet&after=1&before=2');
+  assert.deepEqual(
+    both.json.errors.map(({ field }: { field: string }) => field),
+    ['before', 'order', 'include'],
+  );
+});
+
+test('list parameters: a missing record is 404, after faults in the query', async () => {
+  for (const path of ['/tags/77/notes', '/notes/77/tags', '/notes/77/comments']) {
+    assert.equal((await service.request('GET', `${path}?after=1&before=2`)).status, 422);
+    assert.equal((await service.request('GET', `${path}?limit=0`)).status, 422);
+    const query = 'order=-updated&after=1&include=times';
+    const { status, json } = await service.request('GET', `${path}?${query}`);
+    const label = path.startsWith('/tags') ? 'Tag' : 'Note';
+    assert.deepEqual([status, json.detail], [404, `${label} with ID 77 was not found.`]);
+  }
+  const filtered = await service.request('GET', '/tags/77/notes?tag_id=1');
+  assert.equal(filtered.json.detail, 'Tag with ID 77 was not found.');
+  for (const path of ['/tags/x/notes', '/notes/1.0/tags'])
+    assert.equal((await service.request('GET', path)).status, 422, path);
+  for (const path of ['/tags/0/notes', '/notes/-1/tags', '/tags/99999999999999999999/notes'])
+    assert.equal((await service.request('GET', path)).status, 404, path);
+});

@@ -1,0 +1,141 @@
+// Searches over HTTP, on every kind of database and with several processes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INDEX_TIMES } from '../../../src/storage/search-index.ts';
+import { PLACES, type Target } from '../../support/places.ts';
+import { setIndexTimes } from '../../support/search-index.ts';
+import { startService } from '../../support/service.ts';
+
+/** The notes, whose ids are their positions from 1 on. */
+const NOTES = [
+  ['Crème brûlée', 'Milk, eggs and sugar. ＡＢＣ ﾃｽﾄ'],
+  ['東京都の予定', 'スカイツリーに登る。大雨'],
+  ['Milk', 'Buy bread. The milk is for the dessert.'],
+  ['か', 'words in a row; gen-itgc と 한국어를 배운다'],
+  ['ภาษาไทย', 'rows of words in 🍰 shops'],
+];
+
+/** The ids of the notes that each query finds, in the order of the ids. */
+const FOUND: readonly [query: string, ids: readonly number[]][] = [
+  ['milk', [1, 3]],
+  ['MILK sugar', [1]],
+  ['milk zz', []],
+  ['creme', [1]],
+  ['"words in a row"', [4]],
+  ['"in words"', []],
+  ['wor*', [4, 5]],
+  ['wor', []],
+  ['milk -bread', [1]],
+  ['words -"a row"', [5]],
+  ['abc', [1]],
+  ['テスト', [1]],
+  ['東京', [2]],
+  ['スカイ', [2]],
+  ['雨', [2]],
+  ['京東', []],
+  ['が', []],
+  ['か', [4]],
+  ['国', []],
+  ['국어', [4]],
+  ['ไทย', [5]],
+  ['🍰', [5]],
+  ['gen-itgc', [4]],
+  ['itgc gen', [4]],
+  ['"milk', [1, 3]],
+  ['title:milk', []],
+  ['milk AND sugar', [1]],
+  ['milk OR bread', []],
+  ['NEAR(milk sugar)', []],
+  ['^milk (sugar) {', [1]],
+  ['milk"*" + \'', [1, 3]],
+];
+
+async function fill(service: Target): Promise<void> {
+  for (const [title, body] of NOTES)
+    await service.request('POST', '/notes', { json: { title, body } });
+}
+
+async function search(service: Target, query: string, more = '&order=id') {
+  return service.request('GET', `/notes?q=${encodeURIComponent(query)}${more}`);
+}
+
+async function idsFor(service: Target, query: string): Promise<number[]> {
+  const { status, json } = await search(service, query);
+  assert.equal(status, 200, query);
+  const ids: number[] = json.items.map(({ id }: { id: number }) => id);
+  assert.equal(json.total, ids.length, query);
+  return ids;
+}
+
+for (const [place, start] of Object.entries(PLACES)) {
+  test(`search: finds what the words say (${place})`, async (t) => {
+    const service = await start(t);
+    await fill(service);
+    for (const [query, ids] of FOUND) assert.deepEqual(await idsFor(service, query), ids, query);
+  });
+
+  test(`search: finds at once what was written before it (${place})`, async (t) => {
+    const service = await start(t);
+    await fill(service);
+    await service.request('PUT', '/notes/3', { json: { title: 'Oats', body: 'None' } });
+    assert.deepEqual(await idsFor(service, 'milk'), [1]);
+    await service.request('PATCH', '/notes/2', { json: { body: 'milk' } });
+    await service.request('DELETE', '/notes/1');
+    assert.deepEqual(await idsFor(service, 'milk'), [2]);
+    assert.deepEqual(await idsFor(service, 'oats'), [3]);
+    assert.deepEqual(await idsFor(service, 'スカイ'), []);
+  });
+
+  test(`search: combines with filters, orders, keys and members (${place})`, async (t) => {
+    const service = await start(t);
+    await fill(service);
+    await service.request('POST', '/tags', { json: { name: 'a' } });
+    await service.request('PUT', '/notes/3/tags/1');
+    const found = async (more: string) => {
+      const { json, headers } = await search(service, 'milk', more);
+      return { ...json, items: json.items.map(({ id }: { id: number }) => id), link: headers.link };
+    };
+    assert.deepEqual((await found('')).items, [3, 1], 'a match in the title weighs more');
+    assert.deepEqual((await found('&order=-id&limit=1')).items, [3]);
+    assert.deepEqual((await found('&order=updated&after=1')).items, [3]);
+    assert.deepEqual((await found('&tag_id=1')).items, [3]);
+    assert.deepEqual((await found('&untagged=true')).items, [1]);
+    const second = await found('&limit=1&offset=1');
+    assert.deepEqual([second.items, second.total, second.offset], [[1], 2, 1]);
+    const url = `${service.url}/notes?q=milk&limit=1`;
+    assert.equal(second.link, `<${url}&offset=0>; rel="prev", <${url}>; rel="first"`);
+    const { json } = await service.request('GET', '/tags/1/notes?q=milk&include=tag_ids,snippet');
+    assert.deepEqual(json.items, [
+      {
+        id: 3,
+        title: 'Milk',
+        body: NOTES[2]?.[1],
+        tag_ids: [1],
+        snippet: { text: NOTES[2]?.[1], ranges: [[15, 19]] },
+      },
+    ]);
+  });
+}
+
+test('search: behind by a great many writes, the answer says that it is catching up', async (t) => {
+  setIndexTimes(t, { delayMs: 60_000, maxWaitMs: -1 });
+  const service = await startService(t);
+  await fill(service);
+  const refused = await search(service, 'milk');
+  assert.equal(refused.status, 503);
+  assert.equal(refused.json.detail, 'The search index is catching up.');
+  assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
+  Object.assign(INDEX_TIMES, { maxWaitMs: 60_000 });
+  assert.deepEqual(await idsFor(service, 'milk'), [1, 3]);
+});
+
+test('search: a known state is not searched', async (t) => {
+  const service = await startService(t);
+  await fill(service);
+  const { headers } = await search(service, 'milk');
+  const etag = String(headers.etag);
+  const again = await service.request('GET', '/notes?q=milk&order=id', {
+    headers: { 'if-none-match': etag },
+  });
+  assert.equal(again.status, 304);
+});

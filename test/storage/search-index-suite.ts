@@ -1,0 +1,273 @@
+// The tests of the search index, for any engine.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { notes as resource } from '../../src/resources/notes.ts';
+import { renewGeneration } from '../../src/storage/change-numbers.ts';
+import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrations.ts';
+import { INDEX_TIMES, IndexBehind } from '../../src/storage/search-index.ts';
+import { STEP_LIMITS } from '../../src/storage/search-index-steps.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { change, rows } from '../support/databases.ts';
+import type { Engine } from '../support/engines.ts';
+import {
+  assertIndexed,
+  isIndexed,
+  LONG_BODY,
+  manyNotes,
+  openIndexed,
+  setIndexTimes,
+  startIndex,
+} from '../support/search-index.ts';
+import { until } from '../support/until.ts';
+import { fillFirstVersion } from './first-version-suite.ts';
+
+/** Returns the ids of the notes with this word. */
+async function notesWith(database: Database, word: string): Promise<unknown[]> {
+  const sql = `SELECT rowid AS id FROM note_words WHERE note_words MATCH '"${word}"' ORDER BY rowid`;
+  return (await rows(database, sql)).map(({ id }) => id);
+}
+
+/** Registers the tests of the index on `engine`. */
+export function testSearchIndex(engine: Engine): void {
+  test('search index: contains every acknowledged write', async (t) => {
+    const { database, index, notes } = await openIndexed(t, engine);
+    await index.catchUp();
+    await notes.create([
+      ['Crème brûlée', 'milk'],
+      ['東京都', 'milk'],
+    ]);
+    await index.catchUp();
+    assert.deepEqual(await notesWith(database, 'creme'), [1]);
+    assert.deepEqual(await notesWith(database, '東京'), [2]);
+    await notes.create([['c', 'd']]);
+    await notes.replace(1, ['e', 'f']);
+    await notes.patch(2, [null, 'g']);
+    await index.catchUp();
+    assert.deepEqual(await notesWith(database, 'creme'), []);
+    assert.deepEqual(await notesWith(database, '東京'), [2]);
+    assert.deepEqual(await notesWith(database, 'milk'), []);
+    await notes.remove(2);
+    await notes.remove((await notes.create([['h', 'i']]))?.id ?? 0);
+    await index.catchUp();
+    await assertIndexed(database);
+  });
+
+  test('search index: a page that lacks the last write has another tag', async (t) => {
+    const { index, notes } = await openIndexed(t, engine);
+    await notes.create([['milk', '']]);
+    const search = () => notes.page({ limit: 1, order: 'id', match: '"milk"' });
+    const before = await search();
+    await index.catchUp();
+    const after = await search();
+    assert.deepEqual([before?.total, after?.total], [0, 1]);
+    assert.notEqual(before?.tag, after?.tag);
+    assert.equal((await search())?.tag, after?.tag);
+  });
+
+  test('search index: a page is read again if others write meanwhile', async (t) => {
+    const { database, index, notes } = await openIndexed(t, engine);
+    await notes.create([['milk', '']]);
+    let reads = 0;
+    const overtaken: Database = {
+      ...database,
+      async read(statement) {
+        if (statement.isSlow) reads += 1;
+        if (statement.isSlow && reads < 3) await notes.create([['milk', '']]);
+        return database.read(statement);
+      },
+    };
+    const table = createTable(resource, overtaken, async () => assert.fail(), undefined, index);
+    const page = await table.page({ limit: 10, order: 'id', match: '"milk"' });
+    assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
+  });
+
+  test('search index: contains the changes of other programs', async (t) => {
+    const { database, index } = await openIndexed(t, engine);
+    await change(database, `INSERT INTO notes (title, body) VALUES ('a', 'b'), ('c', 'd')`);
+    await index.catchUp();
+    await assertIndexed(database);
+    await change(database, `UPDATE notes SET body = 'e' WHERE id = 2`);
+    await change(database, 'DELETE FROM notes WHERE id = 1');
+    await index.catchUp();
+    await assertIndexed(database);
+  });
+
+  test('search index: nothing to do costs one read', async (t) => {
+    const { database, index, notes, reads, transactions } = await openIndexed(t, engine);
+    await notes.create([['a', 'b']]);
+    await index.catchUp();
+    const before = [reads.length, transactions.length];
+    await Promise.all([index.catchUp(), index.catchUp(), index.catchUp()]);
+    assert.deepEqual([reads.length, transactions.length], [Number(before[0]) + 1, before[1]]);
+    await assertIndexed(database);
+  });
+
+  test('search index: many changes, of one note and of other records', async (t) => {
+    const { database, index } = await openIndexed(t, engine);
+    await change(database, manyNotes(STEP_LIMITS.records + 50, `'b'`));
+    const changes = `UPDATE notes SET body = 'c' WHERE id = 7`;
+    for (let time = 0; time < 10; time += 1) await change(database, changes);
+    await index.catchUp();
+    await assertIndexed(database);
+    await change(
+      database,
+      manyNotes(STEP_LIMITS.changes + 1, `'t'`)
+        .replace('notes (title, body)', 'tags (name)')
+        .replace(`, 't'`, ''),
+    );
+    await change(database, 'DELETE FROM notes WHERE id % 5 = 1');
+    await index.catchUp();
+    await assertIndexed(database);
+    assert.ok(await isIndexed(database));
+  });
+
+  test('search index: long notes take several steps', async (t) => {
+    const { database, index, transactions } = await openIndexed(t, engine);
+    await change(database, manyNotes(7, LONG_BODY));
+    await change(database, 'DELETE FROM notes WHERE id = 4');
+    transactions.length = 0;
+    await index.catchUp();
+    assert.ok(transactions.length > 2, `${transactions.length} steps`);
+    await assertIndexed(database);
+  });
+
+  test('search index: starts again without the log, and continues after an end', async (t) => {
+    const { database, heard, index, close } = await openIndexed(t, engine);
+    await change(database, manyNotes(2 * STEP_LIMITS.records + 50, `'b'`));
+    await index.catchUp();
+    await change(database, `UPDATE notes SET body = 'new' WHERE id IN (3, 300, 555)`);
+    await change(database, 'DELETE FROM notes WHERE id IN (4, 301)');
+    await database.transact(randomUUID(), renewGeneration());
+    let steps = 0;
+    heard.beforeTransaction = async () => {
+      steps += 1;
+      // The third would index the second part of the notes.
+      if (steps === 3) throw new DatabaseUnavailable('the end');
+    };
+    await assert.rejects(index.catchUp(), DatabaseUnavailable);
+    await close();
+    heard.beforeTransaction = async () => {};
+    assert.deepEqual(await rows(database, 'SELECT id FROM note_words_position'), [
+      { id: STEP_LIMITS.records + 1 },
+    ]);
+    // Before and after the place that it has reached.
+    await change(database, `UPDATE notes SET body = 'newer' WHERE id IN (5, 500)`);
+    await change(database, 'DELETE FROM notes WHERE id IN (6, 501)');
+    await change(database, `INSERT INTO notes (title, body) VALUES ('last', 'note')`);
+    await startIndex(t, database).index.catchUp();
+    await assertIndexed(database);
+    assert.ok(await isIndexed(database));
+  });
+
+  test('search index: several at once', async (t) => {
+    const { database, index } = await openIndexed(t, engine);
+    const others = [startIndex(t, database), startIndex(t, database)];
+    const indexes = [index, ...others.map((each) => each.index)];
+    for (let round = 0; round < 3; round += 1) {
+      await change(database, manyNotes(300, `'round ${round}'`));
+      await change(database, `DELETE FROM notes WHERE id % 7 = ${round}`);
+      if (round === 1) await database.transact(randomUUID(), renewGeneration());
+      await Promise.all(indexes.map((each) => each.catchUp()));
+      await assertIndexed(database);
+    }
+  });
+
+  for (const work of ['a step', 'a new start']) {
+    test(`search index: ${work} that comes too late has no effect`, async (t) => {
+      const { database, heard, index } = await openIndexed(t, engine);
+      await change(database, manyNotes(10, `'old'`));
+      if (work === 'a new start') await database.transact(randomUUID(), renewGeneration());
+      const other = startIndex(t, heard.plain);
+      const overtake = async () => {
+        heard.beforeTransaction = async () => {};
+        await other.index.catchUp();
+        await change(heard.plain, `UPDATE notes SET body = 'new'`);
+        await change(heard.plain, 'DELETE FROM notes WHERE id = 3');
+        await other.index.catchUp();
+      };
+      heard.beforeTransaction = overtake;
+      await index.catchUp();
+      assert.notEqual(heard.beforeTransaction, overtake);
+      await assertIndexed(database);
+    });
+  }
+
+  test('search index: a long backlog rejects searches, and is worked off', async (t) => {
+    const { database, index } = await openIndexed(t, engine);
+    setIndexTimes(t, { maxWaitMs: 10 });
+    await change(database, manyNotes(100, `'b'`));
+    await assert.rejects(index.catchUp(), IndexBehind);
+    await until(() => isIndexed(database));
+    await index.catchUp();
+    await database.transact(randomUUID(), renewGeneration());
+    await change(database, `UPDATE notes SET body = 'c' WHERE id = 1`);
+    await index.catchUp();
+    await change(database, `UPDATE notes SET body = 'd' WHERE id = 1`);
+    await database.transact(randomUUID(), renewGeneration());
+    // A hundred notes take longer than this, no matter how fast the ones before were.
+    INDEX_TIMES.maxWaitMs = 0.01;
+    await assert.rejects(index.catchUp(), IndexBehind);
+    await until(() => isIndexed(database));
+    await assertIndexed(database);
+  });
+
+  test('search index: the background works after a start and after writes', async (t) => {
+    setIndexTimes(t, { delayMs: 1 });
+    const database = await engine.open(t);
+    await change(database, manyNotes(20, `'b'`));
+    const { notes } = startIndex(t, database);
+    await until(() => isIndexed(database));
+    await notes.create([['c', 'd']]);
+    await until(() => isIndexed(database));
+    await assertIndexed(database);
+  });
+
+  test('search index: an unavailable database', async (t) => {
+    const times = { delayMs: 1, retryMs: 1 };
+    const { database, heard, index, notes } = await openIndexed(t, engine, times);
+    await notes.create([['a', 'b']]);
+    let failures = 0;
+    heard.beforeTransaction = () => {
+      failures += 1;
+      return Promise.reject(new DatabaseUnavailable('full'));
+    };
+    await assert.rejects(index.catchUp(), DatabaseUnavailable);
+    await until(() => failures > 3);
+    heard.beforeTransaction = async () => {};
+    await until(() => isIndexed(database));
+    await assertIndexed(database);
+  });
+
+  test('search index: writes nothing after its end', async (t) => {
+    const times = { delayMs: 1, retryMs: 1 };
+    const opened = await openIndexed(t, engine, times);
+    const { database, index, notes, close, transactions } = opened;
+    await change(database, manyNotes(STEP_LIMITS.records + 50, `'b'`));
+    let closing: Promise<void> | undefined;
+    let isWriting = true;
+    opened.heard.beforeTransaction = async () => {
+      closing = close().then(() => assert.equal(isWriting, false));
+      opened.heard.beforeTransaction = async () => {};
+      await rows(database, 'SELECT 1');
+      isWriting = false;
+    };
+    await Promise.allSettled([index.catchUp()]);
+    assert.ok(closing);
+    await closing;
+    const count = transactions.length;
+    await notes.create([['c', 'd']]);
+    await assert.rejects(index.catchUp(), IndexBehind);
+    assert.equal(transactions.length, count + 1);
+  });
+
+  test('search index: a database of version 1', async (t) => {
+    const database = await engine.openEmpty(t);
+    await fillFirstVersion(database);
+    await migrate(database);
+    await startIndex(t, database).index.catchUp();
+    await assertIndexed(database);
+    assert.deepEqual(await notesWith(database, 'a'), [2]);
+  });
+}

@@ -1,0 +1,250 @@
+// Random batches of writes on notes, tags and links, compared with a model.
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { soundnessQueries } from '../../src/commands/check.ts';
+import { noteTags } from '../../src/resources/note-tags.ts';
+import { notes } from '../../src/resources/notes.ts';
+import { tags } from '../../src/resources/tags.ts';
+import { isOneOf, NEVER } from '../../src/storage/condition.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { createLinkedTable } from '../../src/storage/linked-writes.ts';
+import { createLinks } from '../../src/storage/links.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { createWriter, type NewLink } from '../../src/storage/writer.ts';
+import { rows } from './databases.ts';
+
+/** Returns the tables of notes and tags, and the links between them; their writes share batches. */
+export function linkedTablesOf(database: Database) {
+  const write = createWriter(database);
+  return {
+    notes: createTable(notes, database, write),
+    tags: createTable(tags, database, write),
+    links: createLinks(noteTags, database, write),
+    linked: createLinkedTable(noteTags, write),
+  };
+}
+
+/** Returns the stored links in order, each as "NOTE-TAG". */
+export async function storedLinks(database: Database): Promise<unknown[]> {
+  const found = await rows(
+    database,
+    `SELECT note_id || '-' || tag_id AS link FROM note_tags ORDER BY note_id, tag_id`,
+  );
+  return found.map(({ link }) => link);
+}
+
+const id = (max: number) => fc.integer({ min: 1, max });
+const tagIds = fc.uniqueArray(id(5), { maxLength: 4 });
+const kindOf = <Kind extends string>(kind: Kind) => ({ kind: fc.constant(kind) });
+const pair = { note: id(6), tag: id(5) };
+
+const anyWrite = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ ...kindOf('link'), ...pair }) },
+  { weight: 3, arbitrary: fc.record({ ...kindOf('unlink'), ...pair }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...kindOf('create'),
+      tagIds: fc.array(tagIds, { minLength: 1, maxLength: 3 }),
+      key: fc.option(id(3)),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...kindOf('change'),
+      note: id(6),
+      tagIds,
+      title: fc.option(fc.constantFrom('x', 'y')),
+      condition: fc.constantFrom('none' as const, 'current' as const, 'never' as const),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record(kindOf('createNote')) },
+  { weight: 1, arbitrary: fc.record({ ...kindOf('replaceNote'), note: id(6) }) },
+  { weight: 1, arbitrary: fc.record({ ...kindOf('removeNote'), note: id(6) }) },
+  { weight: 2, arbitrary: fc.record(kindOf('createTag')) },
+  { weight: 1, arbitrary: fc.record({ ...kindOf('removeTag'), tag: id(5) }) },
+);
+type AnyWrite = typeof anyWrite extends fc.Arbitrary<infer T> ? T : never;
+
+/** Games: batches of writes. */
+export const linkGames = fc.array(fc.array(anyWrite, { minLength: 1, maxLength: 14 }), {
+  minLength: 1,
+  maxLength: 8,
+});
+
+/** What the database should contain. */
+class Model {
+  /** The tags of each note. */
+  readonly notes = new Map<number, Set<number>>();
+  readonly tags = new Set<number>();
+  /** The notes that have changed since the tags of the batch were read. */
+  readonly changed = new Set<number>();
+  readonly #answers = new Map<number, { id: number; content: string }>();
+  #lastNote = 0;
+  #lastTag = 0;
+
+  links(): string[] {
+    const ordered = [...this.notes].sort(([one], [other]) => one - other);
+    return ordered.flatMap(([note, set]) => [...set].sort().map((tag) => `${note}-${tag}`));
+  }
+
+  #missing(links: readonly NewLink[]): number[] {
+    return links.flatMap(([, tag], position) => (this.tags.has(tag) ? [] : [position]));
+  }
+
+  /** Carries out a write; returns its outcome, in the form of {@link perform}. */
+  perform(write: AnyWrite): unknown {
+    switch (write.kind) {
+      case 'link':
+      case 'unlink': {
+        const set = this.notes.get(write.note);
+        const hasEnds = [set !== undefined, this.tags.has(write.tag)];
+        const isLinked = set?.has(write.tag) ?? false;
+        if (write.kind === 'unlink') set?.delete(write.tag);
+        else if (hasEnds[1]) set?.add(write.tag);
+        return { hasEnds, isLinked };
+      }
+      case 'create':
+        return this.#create(write);
+      case 'change': {
+        const set = this.notes.get(write.note);
+        const { condition } = write;
+        const isRefused = condition === 'current' && this.changed.has(write.note);
+        if (!set || condition === 'never' || isRefused) return undefined;
+        const missing = this.#missing(write.tagIds.map((tag) => [0, tag]));
+        if (missing.length > 0) return { missing };
+        this.notes.set(write.note, new Set(write.tagIds));
+        if (write.title !== null) this.changed.add(write.note);
+        return write.note;
+      }
+      case 'createNote':
+        this.#lastNote += 1;
+        this.notes.set(this.#lastNote, new Set());
+        this.changed.add(this.#lastNote);
+        return this.#lastNote;
+      case 'replaceNote':
+        this.changed.add(write.note);
+        return this.notes.has(write.note);
+      case 'removeNote':
+        return this.notes.delete(write.note);
+      case 'createTag':
+        this.#lastTag += 1;
+        this.tags.add(this.#lastTag);
+        return this.#lastTag;
+      case 'removeTag':
+        for (const set of this.notes.values()) set.delete(write.tag);
+        return this.tags.delete(write.tag);
+    }
+  }
+
+  #create({ tagIds: sets, key }: Extract<AnyWrite, { kind: 'create' }>): unknown {
+    const content = JSON.stringify(sets);
+    const known = key === null ? undefined : this.#answers.get(key);
+    if (known) return { id: known.id, isReplay: true, isReuse: known.content !== content };
+    const missing = this.#missing(linksOf(sets));
+    if (missing.length > 0) return { missing };
+    const first = this.#lastNote + 1;
+    for (const set of sets) {
+      this.#lastNote += 1;
+      this.notes.set(this.#lastNote, new Set(set));
+      this.changed.add(this.#lastNote);
+    }
+    if (key !== null) this.#answers.set(key, { id: first, content });
+    return { id: first };
+  }
+}
+
+function linksOf(sets: readonly (readonly number[])[]): NewLink[] {
+  return sets.flatMap((set, row) => set.map((tag): NewLink => [row, tag]));
+}
+
+/** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
+async function perform(
+  tables: ReturnType<typeof linkedTablesOf>,
+  write: AnyWrite,
+  tagOf: (note: number) => string,
+): Promise<unknown> {
+  const { notes, tags, links, linked } = tables;
+  switch (write.kind) {
+    case 'link':
+      return links.add([write.note, write.tag]);
+    case 'unlink':
+      return links.remove([write.note, write.tag]);
+    case 'create': {
+      const sets = write.tagIds;
+      const fingerprint = JSON.stringify(sets);
+      const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
+      const records = sets.map((_, index) => [`${index}`, 'b']);
+      const created = await linked.create(records, linksOf(sets), once);
+      if (!created || 'missing' in created) return created;
+      const { tag, ...outcome } = created;
+      assert.match(tag, /^[0-9a-f]{8}-\d+$/);
+      return outcome;
+    }
+    case 'change': {
+      const { note, title, condition } = write;
+      const values = [title, null];
+      const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
+      const changed = await linked.change(note, values, linksOf([write.tagIds]), 0, admitted);
+      if (!changed || 'missing' in changed) return changed;
+      const record = JSON.parse(changed.text);
+      if (title !== null) assert.equal(record.title, title);
+      return record.id;
+    }
+    case 'createNote':
+      return (await notes.create([['a', 'b']]))?.id;
+    case 'replaceNote':
+      return (await notes.replace(write.note, ['c', 'd'])) !== undefined;
+    case 'removeNote':
+      return notes.remove(write.note);
+    case 'createTag':
+      return (await tags.create([['t']]))?.id;
+    case 'removeTag':
+      return tags.remove(write.tag);
+  }
+}
+
+/** Plays a game on an empty database and compares each batch with the model. */
+export async function playLinkGame(
+  database: Database,
+  game: readonly (readonly AnyWrite[])[],
+): Promise<void> {
+  const tables = linkedTablesOf(database);
+  const model = new Model();
+  for (const batch of game) {
+    model.changed.clear();
+    const before = await Promise.all([1, 2, 3, 4, 5, 6].map((note) => tables.notes.read(note)));
+    const outcomes = await Promise.all(
+      batch.map((each) => perform(tables, each, (note) => before[note - 1]?.tag ?? 'none')),
+    );
+    assert.deepEqual(
+      outcomes,
+      batch.map((each) => model.perform(each)),
+    );
+    assert.deepEqual(await storedLinks(database), model.links());
+    await assertLogged(database, model.links());
+    for (const sql of soundnessQueries()) assert.deepEqual(await rows(database, sql), []);
+  }
+}
+
+/** Asserts that the log of the changes leads to these links, and that numbers are used once. */
+async function assertLogged(database: Database, links: readonly string[]): Promise<void> {
+  const logged = await rows(
+    database,
+    'SELECT number, type, id, other_id FROM changes ORDER BY number',
+  );
+  const current = new Set<string>();
+  for (const { type, id: first, other_id: second } of logged) {
+    const link = `${first}-${second}`;
+    if (type === 'note.tagged') assert.ok(!current.has(link) && current.add(link), link);
+    if (type === 'note.untagged') assert.ok(current.delete(link), link);
+    if (type === 'note.deleted') forget(current, (each) => each.startsWith(`${first}-`));
+    if (type === 'tag.deleted') forget(current, (each) => each.endsWith(`-${first}`));
+  }
+  assert.deepEqual([...current].sort(), [...links].sort());
+}
+
+function forget(links: Set<string>, isGone: (link: string) => boolean): void {
+  for (const link of [...links]) if (isGone(link)) links.delete(link);
+}

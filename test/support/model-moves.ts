@@ -1,0 +1,207 @@
+// The moves of a model: operations on resources, the requests that they send, and the faults in these.
+import assert from 'node:assert/strict';
+import type { Violation } from '../../src/http/problem.ts';
+import type { Resource } from '../../src/resources/resource.ts';
+import { LINKS } from '../../src/resources/resources.ts';
+import { listPath, maxLengthOf, samplesOf } from './collections.ts';
+import type { RequestParts } from './http.ts';
+import {
+  includeFaults,
+  type ListParameters,
+  listFaults,
+  listQuery,
+  type QueryFault,
+} from './model-lists.ts';
+import type { Wanted } from './model-tags.ts';
+
+/** The values of the texts in a body, by the position of their field; undefined: left out. */
+export type Texts = readonly (string | number | null | undefined)[];
+
+/** An operation on a resource, with ids and parameters as texts of the URL. */
+export interface Move {
+  readonly resource: Resource;
+  /** `repeat` sends an earlier creation with a key again, or creates if there is none. */
+  readonly operation: keyof typeof METHODS;
+  /** Whether a list is that of the records that are linked to one of another resource. */
+  readonly isLinked: boolean;
+  /** The id of the owner, or of the record at the other end of a link. */
+  readonly ownerId: string;
+  readonly id: string;
+  readonly texts: Texts;
+  /** The texts of the other lines of a bulk creation. */
+  readonly moreTexts: readonly Texts[];
+  readonly match: Wanted | undefined;
+  readonly noneMatch: Wanted | undefined;
+  /** A creation has a new key, or one of an earlier creation at the same path. */
+  readonly key: 'new' | 'used' | undefined;
+  /** Selects an earlier creation; each bit leaves a field out of a patch. */
+  readonly which: number;
+  /** The ids of links that a body sets; texts that are no integers are sent as texts. */
+  readonly linkIds: readonly string[] | undefined;
+  readonly parameters: ListParameters;
+}
+
+/** A JSON object. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A violated rule: where it is broken, and its code. */
+export type Fault = readonly [place: Violation['in'], field: string, code: string] | QueryFault;
+
+/** The link between notes and tags. */
+export const [LINK = assert.fail()] = LINKS;
+/** The resources at its ends. */
+export const [FIRST_END, SECOND_END] = LINK.ends.map(({ resource }) => resource);
+
+/** How many violations an answer lists. */
+export const MAX_ERRORS = 20;
+
+/** The method of each operation. */
+export const METHODS = {
+  list: 'GET',
+  create: 'POST',
+  createAll: 'POST',
+  repeat: 'POST',
+  read: 'GET',
+  replace: 'PUT',
+  patch: 'PATCH',
+  remove: 'DELETE',
+  link: 'PUT',
+  unlink: 'DELETE',
+};
+
+/** The moves on one link. */
+export const LINK_MOVES: ReadonlySet<string> = new Set(['link', 'unlink']);
+
+/** The moves whose answers have a record with its own tag. */
+export const WRITES_ONE: ReadonlySet<string> = new Set(['create', 'repeat', 'replace', 'patch']);
+
+/** The moves on a collection. */
+export const COLLECTION_MOVES: ReadonlySet<string> = new Set([
+  'list',
+  'create',
+  'createAll',
+  'repeat',
+]);
+
+/** Whether others may have records in the list that a move asks for. */
+export function isOfAll(move: Move): boolean {
+  const { resource, parameters } = move;
+  return !ownerOf(move) && (resource !== FIRST_END || parameters.tag_id.length === 0);
+}
+
+/** Returns the resource of the record in the path before that of the resource, if there is one. */
+export function ownerOf({ resource, operation, isLinked }: Move): Resource | undefined {
+  if (LINK_MOVES.has(operation)) return SECOND_END;
+  if (operation === 'list' && isLinked && resource === FIRST_END) return SECOND_END;
+  if (operation === 'list' && isLinked && resource === SECOND_END) return FIRST_END;
+  return resource.owner?.resource;
+}
+
+/** Whether the answer to a move has the tag of lists. */
+export function hasListTag({ operation, parameters }: Move): boolean {
+  if (operation === 'read') return parameters.include.length > 0;
+  return COLLECTION_MOVES.has(operation);
+}
+
+/** Returns the members of a body that are fields. */
+export function fieldsIn({ [LINK.member]: _, ...fields }: Body): Body {
+  return fields;
+}
+
+/** Returns the target of a move. */
+export function pathOf(move: Move): string {
+  const { resource, operation, ownerId, id, parameters } = move;
+  const owner = ownerOf(move);
+  if (LINK_MOVES.has(operation)) return `${FIRST_END?.path}/${id}${SECOND_END?.path}/${ownerId}`;
+  const isOfOther = owner && !resource.owner;
+  const list = isOfOther ? `${owner.path}/${ownerId}${resource.path}` : listPath(resource, ownerId);
+  if (operation === 'list') return `${list}${listQuery(resource, parameters)}`;
+  if (COLLECTION_MOVES.has(operation)) return list;
+  const { include } = parameters;
+  const query = operation === 'read' && include.length > 0 ? `?include=${include}` : '';
+  return `${list}/${id}${query}`;
+}
+
+/** Returns the body of a request. */
+export function partsOf(move: Move): RequestParts {
+  const bodies = bodiesOf(move);
+  if (move.operation !== 'createAll') return bodies.length > 0 ? { json: bodies[0] } : {};
+  const body = bodies.map((each) => JSON.stringify(each)).join('\n');
+  return { body, headers: { 'content-type': 'application/x-ndjson' } };
+}
+
+/** Returns the JSON values that a move sends. */
+export function bodiesOf({ resource, operation, texts, moreTexts, which, linkIds }: Move): Body[] {
+  const linkMember =
+    linkIds && resource === FIRST_END
+      ? { [LINK.member]: linkIds.map((id) => (/^-?\d+$/.test(id) ? Number(id) : id)) }
+      : {};
+  const samples = operation === 'patch' ? {} : samplesOf(resource);
+  const withTexts = (values: Texts): Body => {
+    const members = Object.entries(resource.fields).map(
+      ([name, { type }], index) => [name, type === 'text' ? values[index] : undefined] as const,
+    );
+    const sent = members.filter(([, text]) => text !== undefined);
+    return { ...samples, ...Object.fromEntries(sent), ...linkMember };
+  };
+  switch (operation) {
+    case 'create':
+    case 'repeat':
+    case 'replace':
+      return [withTexts(texts)];
+    case 'createAll':
+      return [texts, ...moreTexts].map(withTexts);
+    case 'patch':
+      return [withTexts(texts.map((text, index) => ((which >> index) & 1 ? undefined : text)))];
+    default:
+      return [];
+  }
+}
+
+/** Returns the faults in the request of a move. */
+export function faultsOf(move: Move): Fault[] {
+  const { resource, operation, ownerId, id, parameters } = move;
+  const faults: Fault[] = [];
+  const owner = ownerOf(move);
+  const isInteger = (text: string) => /^-?[0-9]+$/.test(text);
+  if (owner && !isInteger(ownerId)) faults.push(['path', owner.idParameter, 'type']);
+  if (!COLLECTION_MOVES.has(operation) && !isInteger(id))
+    faults.push(['path', resource.idParameter, 'type']);
+  if (operation === 'list') faults.push(...listFaults(resource, parameters, faults.length > 0));
+  if (operation === 'read') faults.push(...includeFaults(resource, parameters.include));
+  for (const [line, body] of bodiesOf(move).entries()) {
+    const prefix = operation === 'createAll' ? `${line}.` : '';
+    const fields = Object.entries(resource.fields);
+    // Missing members come before wrong ones.
+    for (const [field, { default: byDefault }] of operation === 'patch' ? [] : fields)
+      if (byDefault === undefined && !(field in body))
+        faults.push(['body', `${prefix}${field}`, 'required']);
+    for (const [field] of fields.filter(([each, { type }]) => type === 'text' && each in body)) {
+      for (const code of codesOf(body[field], maxLengthOf(resource, field)))
+        faults.push(['body', `${prefix}${field}`, code]);
+    }
+    faults.push(...linkFaults(prefix, (body[LINK.member] ?? []) as readonly unknown[]));
+  }
+  return faults.slice(0, MAX_ERRORS);
+}
+
+function codesOf(text: unknown, maxLength: number): string[] {
+  if (typeof text !== 'string') return ['type'];
+  if (text === '') return ['minLength'];
+  const codes: [isBroken: boolean, code: string][] = [
+    [[...text].length > maxLength, 'maxLength'],
+    [text.trim() === '', 'pattern'],
+    [!text.isWellFormed(), 'format'],
+  ];
+  return codes.filter(([isBroken]) => isBroken).map(([, code]) => code);
+}
+
+function linkFaults(prefix: string, ids: readonly unknown[]): Fault[] {
+  const items = ids.flatMap((id, index): Fault[] => {
+    const place = `${prefix}${LINK.member}.${index}`;
+    if (typeof id !== 'number') return [['body', place, 'type']];
+    return id < 1 ? [['body', place, 'minimum']] : [];
+  });
+  const isUnique = new Set(ids).size === ids.length;
+  return isUnique ? items : [['body', `${prefix}${LINK.member}`, 'uniqueItems'], ...items];
+}

@@ -1,0 +1,34 @@
+// The query plans of the statements that a call sends.
+import type { Overheard } from './databases.ts';
+
+/** A step of a query plan. */
+export interface PlanRow {
+  readonly id: number;
+  readonly parent: number;
+  readonly detail: string;
+}
+
+/** Resolves with the query plans of the statements that `call` sends. */
+export async function planOf(heard: Overheard, call: () => Promise<unknown>): Promise<PlanRow[]> {
+  const sent = () => [
+    ...heard.reads,
+    ...heard.transactions.flatMap(({ statements }) => statements),
+  ];
+  const before = new Set(sent());
+  await call();
+  const plans = sent()
+    .filter((each) => !before.has(each))
+    .flatMap((statement) => {
+      const { sql, rows } = statement;
+      const both = rows === undefined ? [sql] : [sql, `SELECT ${rows}`];
+      return both.map((each) =>
+        heard.database.read({ ...statement, sql: `EXPLAIN QUERY PLAN ${each}` }),
+      );
+    });
+  const plan = (await Promise.all(plans)).flat();
+  return plan.map(({ id, parent, detail }) => ({
+    id: Number(id),
+    parent: Number(parent),
+    detail: String(detail),
+  }));
+}

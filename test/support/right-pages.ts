@@ -1,0 +1,135 @@
+// The right pages of lists, computed from all records of the list in memory.
+import assert from 'node:assert/strict';
+import type { Target } from './places.ts';
+
+/** A record with the number of its last change. */
+export interface Listed {
+  readonly number: number;
+  readonly item: Readonly<Record<string, unknown>> & { readonly id: number };
+}
+
+/** The envelope of a page, and the value of its header `link`. */
+export interface RightPage {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly link: string;
+}
+
+/** The largest key that `after` and `before` take. */
+const LARGEST_KEY = Number.MAX_SAFE_INTEGER - 1;
+
+const POSITIONS = ['offset', 'after', 'before'];
+
+/**
+ * Returns the page at `url` of the list of `all` records, which the filters of the query have
+ * selected. The links keep all parameters but the position.
+ */
+export function rightPage(all: readonly Listed[], url: string): RightPage {
+  const [path = '', text = ''] = url.split('?');
+  const query = new URLSearchParams(text);
+  const numberOf = (name: string) => (query.has(name) ? Number(query.get(name)) : undefined);
+  const [offset, after, before] = POSITIONS.map(numberOf);
+  const limit = numberOf('limit') ?? 20;
+  const order = query.get('order') ?? 'id';
+  const sign = order.startsWith('-') ? -1 : 1;
+  const keyOf = ({ item, number }: Listed) => (order.endsWith('updated') ? number : item.id);
+  const keys = all.map(keyOf).sort((one, other) => sign * (one - other));
+  const countUpTo = (key: number) => keys.filter((each) => sign * (each - key) <= 0).length;
+  const countBefore = (key: number) => keys.filter((each) => sign * (each - key) < 0).length;
+
+  const end = before === undefined ? undefined : countBefore(before);
+  const start =
+    end === undefined
+      ? after === undefined
+        ? (offset ?? 0)
+        : countUpTo(after)
+      : Math.max(0, end - limit);
+  const page = keys.slice(start, end ?? start + limit);
+  const byKey = new Map(all.map((each) => [keyOf(each), each.item]));
+  const isKeyed = after !== undefined || before !== undefined;
+  const body = {
+    items: page.map((key) => byKey.get(key)),
+    limit,
+    ...(isKeyed ? {} : { offset: offset ?? 0 }),
+    total: all.length,
+  };
+
+  for (const name of POSITIONS) query.delete(name);
+  const kept = `${query}`;
+  const link = (rel: string, position: string) => {
+    const parameters = [kept, position].filter(Boolean).join('&');
+    return `<${path}${parameters && '?'}${parameters}>; rel="${rel}"`;
+  };
+  const isFollowed = start + page.length < keys.length;
+  const isPreceded = start > 0 && keys.length > 0;
+  const links: string[] = [];
+  // In a search, the default is another order.
+  if (order !== 'id' || query.has('q') || isKeyed) {
+    const clip = (key: number) => Math.min(Math.max(key, 0), LARGEST_KEY);
+    const last = page.at(-1) ?? clip(Number(before) - sign);
+    const beyond = after === undefined ? (sign > 0 ? LARGEST_KEY : 0) : clip(after + sign);
+    if (isFollowed) links.push(link('next', `after=${last}`));
+    if (isPreceded) links.push(link('prev', `before=${page[0] ?? beyond}`));
+  } else {
+    if (isFollowed) links.push(link('next', `offset=${start + limit}`));
+    const previous = Math.max(0, Math.min(start, keys.length) - limit);
+    if (isPreceded) links.push(link('prev', `offset=${previous}`));
+  }
+  return { body, link: [...links, link('first', '')].join(', ') };
+}
+
+/** Returns the target that a header `link` has for a relation, without the base URL. */
+export function linkTo(rel: string, header: unknown, baseUrl: string): string | undefined {
+  const target = new RegExp(`<([^>]*)>; rel="${rel}"`).exec(String(header))?.[1];
+  assert.ok(target === undefined || target.startsWith(baseUrl), target);
+  return target?.slice(baseUrl.length);
+}
+
+interface AssertedPage {
+  readonly link: string;
+  readonly items: readonly Listed['item'][];
+}
+
+/** Asserts that the service answers `path` with the right page of `all`; returns the links. */
+export async function assertPage(
+  service: Target,
+  path: string,
+  all: readonly Listed[],
+): Promise<AssertedPage> {
+  const { status, json, headers } = await service.request('GET', path);
+  assert.equal(status, 200, path);
+  const right = rightPage(all, `${service.url}${path}`);
+  assert.deepEqual(json as unknown, right.body, path);
+  assert.equal(headers.link, right.link, path);
+  return { link: right.link, items: json.items as Listed['item'][] };
+}
+
+/**
+ * Asserts that the pages from `path` on, which is the first of `all`, are the right ones, and that
+ * they visit every record once; then walks back. Resolves with the number of pages.
+ */
+export async function assertWalk(
+  service: Target,
+  path: string,
+  all: readonly Listed[],
+): Promise<number> {
+  const visited: number[] = [];
+  let pages = 0;
+  let last = path;
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const { link, items }: AssertedPage = await assertPage(service, next, all);
+    visited.push(...items.map(({ id }) => id));
+    pages += 1;
+    last = next;
+    next = linkTo('next', link, service.url);
+  }
+  assert.equal(visited.length, all.length, path);
+  assert.equal(new Set(visited).size, all.length, path);
+  const back: number[] = [];
+  for (let prev: string | undefined = last; prev !== undefined; ) {
+    const { link, items }: AssertedPage = await assertPage(service, prev, all);
+    back.unshift(...items.map(({ id }) => id));
+    prev = linkTo('prev', link, service.url);
+  }
+  assert.deepEqual(back, visited, path);
+  return pages;
+}

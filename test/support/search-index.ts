@@ -1,0 +1,89 @@
+// Compares a search index with the texts of the notes, word by word.
+import assert from 'node:assert/strict';
+import { notes as resource } from '../../src/resources/notes.ts';
+import { indexedText } from '../../src/search/words.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { INDEX_TIMES, SearchIndexes } from '../../src/storage/search-index.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { change, overhear, rows } from './databases.ts';
+import type { Ends } from './engine.ts';
+import type { Engine } from './engines.ts';
+
+/** Changes the times of all indexes until the end of the test. */
+export function setIndexTimes(test: Ends, times: Partial<typeof INDEX_TIMES>): void {
+  const before = { ...INDEX_TIMES };
+  Object.assign(INDEX_TIMES, times);
+  test.after(() => Object.assign(INDEX_TIMES, before));
+}
+
+/** Starts an index of the notes on `database`, which is closed at the end of the test. */
+export function startIndex(t: Ends, database: Database) {
+  const indexes = new SearchIndexes(database);
+  t.after(() => indexes.close());
+  const index = indexes.of(resource);
+  assert.ok(index);
+  const notes = createTable(resource, database, indexes.write);
+  return { index, notes, close: () => indexes.close() };
+}
+
+/** Opens a database whose index only works before searches. */
+export async function openIndexed(t: Ends, engine: Engine, times = { delayMs: 60_000 }) {
+  setIndexTimes(t, times);
+  const opened = await engine.open(t);
+  const heard = Object.assign(overhear(opened), { plain: opened });
+  return { ...heard, heard, ...startIndex(t, heard.database) };
+}
+
+/** Returns the statement that creates many notes with this SQL expression as their body. */
+export const manyNotes = (count: number, body: string) => `
+  WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+  INSERT INTO notes (title, body) SELECT 'Note ' || n, ${body} FROM numbers`;
+
+/** A body of 200,000 characters. */
+export const LONG_BODY = `replace(hex(zeroblob(40000)), '00', 'word ')`;
+
+/** Brings the index of the notes up to date, as a search does. */
+export async function bringUpToDate(database: Database): Promise<void> {
+  const indexes = new SearchIndexes(database);
+  try {
+    await indexes.of(resource)?.catchUp();
+  } finally {
+    await indexes.close();
+  }
+}
+
+/** Asserts that the index contains the words of all notes, and no others. */
+export async function assertIndexed(database: Database): Promise<void> {
+  assert.deepEqual(await wordsInIndex(database), await wordsOfNotes(database));
+}
+
+/** Whether the index contains every change. */
+export async function isIndexed(database: Database): Promise<boolean> {
+  const [position] = await rows(
+    database,
+    `SELECT number = (SELECT seq FROM sqlite_sequence WHERE name = 'changes') AS is_last, id
+     FROM note_words_position`,
+  );
+  return position?.is_last === 1 && position.id === null;
+}
+
+async function wordsInIndex(database: Database): Promise<string[]> {
+  const vocabulary = 'CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab';
+  await change(database, `${vocabulary}('note_words', 'instance')`);
+  const found = await rows(database, 'SELECT doc, col, "offset", term FROM vocabulary');
+  return found.map(({ doc, col, offset, term }) => `${doc} ${col} ${offset} ${term}`).sort();
+}
+
+async function wordsOfNotes(database: Database): Promise<string[]> {
+  const found = await rows(database, 'SELECT id, title, body FROM notes');
+  return found
+    .flatMap(({ id, ...texts }) =>
+      Object.entries(texts).flatMap(([column, text]) =>
+        indexedText(String(text))
+          .split(' ')
+          .slice(0, -1)
+          .map((word, index) => `${id} ${column} ${index} ${word}`),
+      ),
+    )
+    .sort();
+}
