@@ -39,12 +39,15 @@ import {
   DatabaseUncertain,
   ReadTooSlow,
 } from './storage/database.ts';
+import { FreshMemory } from './storage/fresh-memory.ts';
 import { createLinkedTable } from './storage/linked-writes.ts';
 import { createLinks } from './storage/links.ts';
 import { openStorage } from './storage/open.ts';
 import { IndexBehind, SearchIndexes } from './storage/search-index.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 import { createTable } from './storage/table.ts';
+
+const MIB = 1_048_576;
 
 /** The service. Call {@link App.listen} at most once. */
 export class App {
@@ -192,12 +195,20 @@ export class App {
   /** Returns the routes whose answers contain the base URL or its path. */
   #createBaseUrlRoutes(database: Database, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
-    this.#indexes = new SearchIndexes(database, meters?.write);
+    const memory = new FreshMemory(
+      database.freshness,
+      (this.#options.cacheSizeMib * MIB) / this.#options.processes,
+    );
+    this.#indexes = new SearchIndexes(database, { meter: meters?.write, memory });
     const { write } = this.#indexes;
     const tables = new Map(
       RESOURCES.map((resource) => [
         resource,
-        createTable(resource, database, write, meters, this.#indexes?.of(resource)),
+        createTable(resource, database, write, {
+          meters,
+          index: this.#indexes?.of(resource),
+          memory,
+        }),
       ]),
     );
     const contract = contractAt(documentation, this.#bases);
@@ -208,7 +219,14 @@ export class App {
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(resource, table, findTable(resource.owner), this.#bases, linkMember(resource)),
+        recordRoutes(
+          resource,
+          table,
+          findTable(resource.owner),
+          this.#bases,
+          memory,
+          linkMember(resource),
+        ),
       ),
       ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
       ...docsRoutes(documentation, contract, this.#bases, this.#keys !== undefined),

@@ -28,6 +28,8 @@ export interface ServiceOptions {
   readonly trustProxy?: boolean | undefined;
   readonly corsOrigin?: readonly string[] | undefined;
   readonly maxThreads?: number | undefined;
+  /** In MiB. */
+  readonly cacheSize?: number | undefined;
   readonly noMetrics?: boolean | undefined;
   /** The level of the log, JSON lines on standard error. Default: `silent`. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined;

@@ -52,6 +52,7 @@ const MAX_THREADS = 1_024;
 const MAX_PORT = 65_535;
 const MAX_BODY_LIMIT_BYTES = 268_435_456;
 const MAX_IDLE_TIMEOUT_S = 3_600;
+const MAX_CACHE_SIZE_MIB = 65_536;
 
 /** All options, in the order of --help: those of the README, which are used most, come first. */
 export const OPTIONS = {
@@ -164,6 +165,14 @@ export const OPTIONS = {
     default: '64',
     help: 'threads that demonstrations may use at one time, at least 16',
     parse: integer(MIN_THREADS, MAX_THREADS),
+  },
+  /** For all processes together. */
+  cacheSizeMib: {
+    flag: 'cache-size',
+    value: 'MIB',
+    default: '64',
+    help: 'memory for records and pages that were read or written lately; 0 keeps none',
+    parse: integer(0, MAX_CACHE_SIZE_MIB),
   },
   noMetrics: { flag: 'no-metrics', help: 'disable metrics and /metrics', ...SWITCH },
   logLevel: {

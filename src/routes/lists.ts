@@ -6,6 +6,7 @@ import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { Resource } from '../resources/resource.ts';
 import { linkOf } from '../resources/resources.ts';
+import type { FreshMemory } from '../storage/fresh-memory.ts';
 import type { PageRequest } from '../storage/lists.ts';
 import type { Table } from '../storage/table.ts';
 import type { Bases } from './docs.ts';
@@ -23,8 +24,13 @@ import { fillTemplate, type Ids, notFound } from './record-paths.ts';
 type ListInput = Input<ListQuery & Ids, unknown>;
 
 /** Returns the routes of all lists of `resource`, whose links between pages have absolute URLs. */
-export function listRoutes(resource: Resource, table: Table, { baseUrl }: Bases): Route[] {
-  const lists = new Lists(resource, table, baseUrl);
+export function listRoutes(
+  resource: Resource,
+  table: Table,
+  memory: FreshMemory,
+  { baseUrl }: Bases,
+): Route[] {
+  const lists = new Lists(resource, table, memory, baseUrl);
   const all = endpoint<ListQuery & Ids>('GET', resource.path, (input) => lists.list(input));
   const other = linkOf(resource)?.other.resource;
   if (!other) return [all];
@@ -40,15 +46,25 @@ interface Scope extends Pick<PageRequest, 'owner' | 'linkedTo' | 'isOfLinked'> {
   readonly label: string;
 }
 
+/** A list as it is sent. */
+interface ListText {
+  readonly tag: string;
+  /** Undefined if the client knows the state with this tag. */
+  readonly text: string | undefined;
+  readonly link: readonly string[];
+}
+
 /** The handlers of the lists of one resource. */
 class Lists {
   readonly #resource: Resource;
   readonly #table: Table;
+  readonly #memory: FreshMemory;
   readonly #baseUrl: string;
 
-  constructor(resource: Resource, table: Table, baseUrl: string) {
+  constructor(resource: Resource, table: Table, memory: FreshMemory, baseUrl: string) {
     this.#resource = resource;
     this.#table = table;
+    this.#memory = memory;
     this.#baseUrl = baseUrl;
   }
 
@@ -68,7 +84,14 @@ class Lists {
     return this.#answer(input, path, { linkedTo: [id], isOfLinked: true, label: other.label });
   }
 
-  async #answer(input: ListInput, path: string, { label, ...scope }: Scope): Promise<Reply> {
+  async #answer(input: ListInput, path: string, scope: Scope): Promise<Reply> {
+    const { headers, call } = input;
+    const load = () => this.#load(input, path, scope);
+    const { tag, text = '', link } = await this.#memory.recall(`${path}?${call.query}`, load);
+    return checkRead(headers, tag) ?? jsonReply(200, text, [...stateHeaders(tag), ...link]);
+  }
+
+  async #load(input: ListInput, path: string, { label, ...scope }: Scope): Promise<ListText> {
     const { parameters, headers, call } = input;
     const sent = new URLSearchParams(call.query);
     checkListQuery(parameters, sent);
@@ -92,16 +115,15 @@ class Lists {
       check: () => call.ensureSendable(),
     });
     if (!page) throw notFound(label, call.pathValues[0]);
-    const { total, tag, items = '' } = page;
-    const unchanged = checkRead(headers, tag);
-    if (unchanged) return unchanged;
+    const { total, tag, items } = page;
+    if (items === undefined) return { tag, text: undefined, link: [] };
     const records =
       search && hasSnippets ? await addSnippets(items, search, this.#resource) : items;
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
-    const json = `{"items":${records},"limit":${limit},${position}"total":${total}}`;
+    const text = `{"items":${records},"limit":${limit},${position}"total":${total}}`;
     const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
-    return jsonReply(200, json, [...stateHeaders(tag), ...link]);
+    return { tag, text, link };
   }
 
   /** Returns the values that the query requires of fields. */

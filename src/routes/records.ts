@@ -6,7 +6,7 @@ import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import { type Condition, satisfies } from '../storage/condition.ts';
-import { recordText } from '../storage/record-text.ts';
+import type { FreshMemory } from '../storage/fresh-memory.ts';
 import type { Created, CreatedOnce, Once, Stored } from '../storage/record-writes.ts';
 import type { Table } from '../storage/table.ts';
 import type { Values } from '../storage/writer.ts';
@@ -41,13 +41,14 @@ export function recordRoutes(
   table: Table,
   ownerTable: Table | undefined,
   bases: Bases,
+  memory: FreshMemory,
   links?: LinkMember,
 ): Route[] {
   const records = new Records(resource, table, ownerTable, bases, links);
   const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
-    ...listRoutes(resource, table, bases),
+    ...listRoutes(resource, table, memory, bases),
     endpoint<Ids>('POST', path, (input) => records.create(input)),
     endpoint<Ids & Included>('GET', recordPath, (input) => records.read(input)),
     endpoint<Ids, Members>('PUT', recordPath, (input) => records.replace(input)),
@@ -88,10 +89,9 @@ class Records {
     const values = valuesOf(this.#resource, members);
     const linked = this.#links?.isIn(members) ? [members] : undefined;
     const created = await this.#store(input, [values], linked);
-    const { id, tag, headers } = this.#accept(input, created);
-    const text = recordText(this.#resource, id, this.#ownerId(input.parameters), values);
+    const { id, tag, texts, headers } = this.#accept(input, created);
     const location = `${this.#collectionPath(input.parameters)}/${id}`;
-    return jsonReply(201, text, ['location', location, ...stateHeaders(tag), ...headers]);
+    return jsonReply(201, texts[0] ?? '', ['location', location, ...stateHeaders(tag), ...headers]);
   }
 
   async #createAll(input: Input<Ids, unknown>, lines: readonly Members[]): Promise<Reply> {
@@ -99,11 +99,7 @@ class Records {
     if (charge > 0) await input.call.charge(charge);
     const records = lines.map((members) => valuesOf(this.#resource, members));
     const linked = lines.some((each) => this.#links?.isIn(each)) ? lines : undefined;
-    const { id, headers } = this.#accept(input, await this.#store(input, records, linked));
-    const ownerId = this.#ownerId(input.parameters);
-    const texts = records.map((values, index) =>
-      recordText(this.#resource, id + index, ownerId, values),
-    );
+    const { texts, headers } = this.#accept(input, await this.#store(input, records, linked));
     const location = this.#collectionPath(input.parameters);
     return jsonLinesReply(201, texts, ['location', location, ...headers]);
   }
@@ -135,7 +131,7 @@ class Records {
   #accept({ call }: Input<Ids, unknown>, created: Outcome | undefined) {
     if (!created) throw this.#ownerNotFound(call.pathValues);
     if (created.isReuse) throw keyReused();
-    return { id: created.id, tag: created.tag, headers: created.isReplay ? REPLAYED : [] };
+    return { ...created, headers: created.isReplay ? REPLAYED : [] };
   }
 
   async read({ parameters, headers, call }: Input<Ids & Included, unknown>): Promise<Reply> {
@@ -159,9 +155,9 @@ class Records {
     const values = valuesOf(this.#resource, body);
     if (this.#links?.isIn(body)) return this.#changeWith(this.#links, input, values);
     const condition = writeCondition(headers);
-    const tag = await this.#table.replace(id, values, ownerId, condition);
-    if (tag === undefined) throw await this.#refusal(parameters, condition, call);
-    return recordReply({ text: recordText(this.#resource, id, ownerId, values), tag });
+    const record = await this.#table.replace(id, values, ownerId, condition);
+    if (!record) throw await this.#refusal(parameters, condition, call);
+    return recordReply(record);
   }
 
   async patch(input: Input<Ids, Members>): Promise<Reply> {

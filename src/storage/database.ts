@@ -21,6 +21,17 @@ export interface Statement {
   readonly isSlow?: boolean;
 }
 
+/** Tells without a read whether somebody has changed the database. */
+export interface Freshness {
+  /**
+   * Returns a text that differs after every transaction that has changed the database, and has
+   * changed before the transaction resolves; undefined if that cannot be told now.
+   */
+  revision(): string | undefined;
+  /** Whether exactly one transaction lies between two revisions. */
+  isNext(before: string, after: string): boolean;
+}
+
 /** A database to read from. */
 export type Source = Pick<Database, 'read'>;
 
@@ -40,6 +51,8 @@ export interface Database {
   writable?(): Promise<void>;
   /** Resolves when every connection has answered a query that reads the database. */
   ping(): Promise<void>;
+  /** Missing where nothing proves that data in memory is the latest. */
+  readonly freshness?: Freshness | undefined;
   /** Waits for the work in progress, then releases the engine. No call may follow. */
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // Writes of records together with their links, such as notes with their tags.
-import type { Link } from '../resources/resource.ts';
+import type { Link, Resource } from '../resources/resource.ts';
 import { lastIdSql, tagSql } from './change-numbers.ts';
 import type { Condition } from './condition.ts';
 import type { Row } from './database.ts';
@@ -9,7 +9,9 @@ import {
   type Created,
   type CreatedOnce,
   changeStatement,
+  createdBy,
   createStatement,
+  creationOf as creationChange,
   FORGET_KEYS,
   isTarget,
   member,
@@ -126,32 +128,32 @@ function creationOf(link: Link): Creation {
       },
     ],
     extra: ([first]) => [first?.links, first?.once?.key, first?.once?.fingerprint],
-    outcomes: ([first], _, [before] = [], created = []) => [
-      createdBy(first?.once, before, created),
+    outcomes: ([write], _, [before] = [], created = []) => [
+      write && outcomeOf(resource, write, before, created),
     ],
+    changes: (_, outcome) =>
+      creationChange(resource, outcome && isNew(outcome) ? outcome : undefined),
   };
 }
 
-function createdBy(
-  once: Once | undefined,
+function outcomeOf(
+  resource: Resource,
+  write: LinkedRows,
   before: Row | undefined,
   created: readonly Row[],
 ): Created | CreatedOnce | NoSuchEnds | undefined {
-  if (once && before?.fingerprint)
-    return {
-      ...recordIn(before),
-      isReplay: true,
-      isReuse: before.fingerprint !== once.fingerprint,
-    };
+  if (write.once && before?.fingerprint) {
+    const isReuse = before.fingerprint !== write.once.fingerprint;
+    return { ...createdBy(resource, before, write), isReplay: true, isReuse };
+  }
   if (!before?.owner_exists) return undefined;
   if (before.missing !== '[]') return { missing: JSON.parse(String(before.missing)) };
-  return recordIn(
-    created.reduce((one, other) => (Number(other.id) < Number(one.id) ? other : one)),
-  );
+  const first = created.reduce((one, other) => (Number(other.id) < Number(one.id) ? other : one));
+  return createdBy(resource, first, write);
 }
 
-function recordIn({ id = null, tag }: Row): Created {
-  return { id: Number(id), tag: String(tag) };
+function isNew(outcome: Created | CreatedOnce | NoSuchEnds): outcome is Created {
+  return 'id' in outcome && !('isReplay' in outcome);
 }
 
 /** The links go first, because they do not change the tag, which the condition is about. */
@@ -189,6 +191,12 @@ function changeOf(link: Link): Change {
     ],
     extra: ([first]) => [first?.links],
     outcomes: (_, [before] = [], __, ___, [changed] = []) => [changedBy(before, changed)],
+    changes({ rows: [row = []] }, outcome) {
+      if (!outcome || 'missing' in outcome) return [];
+      // New links may be the same as before.
+      if (row.slice(first).every((value) => value === null)) return undefined;
+      return [[table, Number(row[first - 2]), outcome]];
+    },
   };
 }
 

@@ -34,20 +34,28 @@ export function createLinks(link: Link, database: Database, write: Write): Links
     { position: 'sent.key', first: hasFirst, second: hasSecond, linked: isLinked },
     `FROM ${ROWS}`,
   );
-  const kindOf = (sql: string): WriteKind<RowSet, LinkState> => ({
+  const kindOf = (
+    sql: string,
+    hasChanged: (before: LinkState) => boolean,
+  ): WriteKind<RowSet, LinkState> => ({
     statements: [state, { sql }],
+    changes: (_, before) => (hasChanged(before) ? [[table]] : []),
     outcomes(writes, rows = []) {
       const byPosition = new Map(rows.map((row) => [row.position, row]));
       return writes.map((_, index) => stateOf(byPosition.get(index)));
     },
   });
-  const linking = kindOf(`
-    INSERT INTO ${table} (${columns.join(', ')})
-    SELECT ${member(0)}, ${member(1)} FROM ${ROWS}
-    WHERE ${hasFirst} AND ${hasSecond} AND NOT ${isLinked}`);
-  const unlinking = kindOf(`
-    DELETE FROM ${table} WHERE (${columns.join(', ')}) IN
-      (SELECT ${member(0)}, ${member(1)} FROM ${ROWS})`);
+  const linking = kindOf(
+    `INSERT INTO ${table} (${columns.join(', ')})
+     SELECT ${member(0)}, ${member(1)} FROM ${ROWS}
+     WHERE ${hasFirst} AND ${hasSecond} AND NOT ${isLinked}`,
+    ({ hasEnds, isLinked }) => hasEnds[0] && hasEnds[1] && !isLinked,
+  );
+  const unlinking = kindOf(
+    `DELETE FROM ${table} WHERE (${columns.join(', ')}) IN
+       (SELECT ${member(0)}, ${member(1)} FROM ${ROWS})`,
+    ({ isLinked }) => isLinked,
+  );
   return {
     add: (key) => write(linking, key.join('/'), { rows: [key] }),
     remove: (key) => write(unlinking, key.join('/'), { rows: [key] }),

@@ -22,16 +22,19 @@ function valueSql(column: string, field: Field | undefined): string {
   return field?.type === 'boolean' ? `json(iif(${column}, 'true', 'false'))` : column;
 }
 
-/** Returns a record as JSON text, given its values in the order of the fields. */
+/**
+ * Returns a record as JSON text, given a row: the id of its owner, if it has one, and its values, of
+ * which the first is at `first`.
+ */
 export function recordText(
   { fields, owner }: Resource,
   id: number,
-  ownerId: number | undefined,
-  values: Values,
+  row: Values,
+  first: number,
 ): string {
-  let text = owner ? `{"id":${id},"${owner.column}":${ownerId}` : `{"id":${id}`;
-  let index = 0;
-  for (const name in fields) text += `,"${name}":${JSON.stringify(values[index++])}`;
+  let text = owner ? `{"id":${id},"${owner.column}":${row[0]}` : `{"id":${id}`;
+  let index = first;
+  for (const name in fields) text += `,"${name}":${JSON.stringify(row[index++])}`;
   return `${text}}`;
 }
 

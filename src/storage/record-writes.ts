@@ -1,10 +1,12 @@
 // The kinds of writes on the records of a resource: their statements and their outcomes. A write
 // checks its condition in its own statement, so that no other write comes in between.
 import { columnsOf, type Resource } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import { LAST_NUMBER, lastIdSql, tagSql } from './change-numbers.ts';
 import { satisfiesSql } from './condition.ts';
 import type { Row } from './database.ts';
-import { ownerExistsSql, recordSql } from './record-text.ts';
+import type { Change } from './fresh-memory.ts';
+import { ownerExistsSql, recordSql, recordText } from './record-text.ts';
 import type { RowSet, WriteKind } from './writer.ts';
 
 /** A record as it is stored. */
@@ -20,6 +22,8 @@ export interface Created {
   /** The id and the entity tag of the first record. */
   readonly id: number;
   readonly tag: string;
+  /** The JSON text of each record. */
+  readonly texts: readonly string[];
 }
 
 /** A request that must not be carried out twice. */
@@ -75,32 +79,40 @@ export const member = (index: number) => `sent.value ->> ${index}`;
  * owners, the first member is left out. The conditions count only with `isConditional`.
  */
 export function createKinds(resource: Resource, isConditional: boolean) {
+  const { table } = resource;
   const isOwned = resource.owner !== undefined;
-  const idIn = ({ rows: [row] }: RowSet) => row?.[isOwned ? 1 : 0];
+  const idIn = ({ rows: [row] }: RowSet) => Number(row?.[isOwned ? 1 : 0]);
   const find = (writes: readonly RowSet[], rows: readonly Row[] = []) => {
     const byId = new Map<unknown, Row>(rows.map((row) => [row.id, row]));
     return writes.map((write) => byId.get(idIn(write)));
   };
   const creation: WriteKind<RowSet, Created | undefined> = {
     statements: [createStatement(resource)],
-    outcomes: (writes, rows) => firstCreated(writes, rows, isOwned),
+    outcomes: (writes, rows) => firstCreated(resource, writes, rows),
+    changes: (_, created) => creationOf(resource, created),
   };
   const creationOnce: WriteKind<OnceRows, CreatedOnce | undefined> = {
     statements: onceStatements(resource),
     extra: (writes) => [keysOf(writes, isOwned)],
-    outcomes: (writes, _, answers, created) => answersTo(writes, answers, created),
+    outcomes: (writes, _, answers, created) => answersTo(resource, writes, answers, created),
+    changes: (_, created) => creationOf(resource, created?.isReplay ? undefined : created),
   };
-  const replacement: WriteKind<RowSet, string | undefined> = {
+  const replacement: WriteKind<RowSet, Stored | undefined> = {
     statements: [changeStatement(resource, { isPatch: false, isConditional })],
-    outcomes: (writes, rows) => find(writes, rows).map((row) => row?.tag as string | undefined),
+    outcomes: (writes, rows) =>
+      find(writes, rows).map((row, index) => row && replaced(resource, row, writes[index])),
+    changes: (write, now) => (now ? [[table, idIn(write), now]] : []),
   };
   const patch: WriteKind<RowSet, Stored | undefined> = {
     statements: [changeStatement(resource, { isPatch: true, isConditional })],
     outcomes: (writes, rows) => find(writes, rows) as ((Stored & Row) | undefined)[],
+    changes: (write, now) => (now ? [[table, idIn(write), now]] : []),
   };
   const removal: WriteKind<RowSet, boolean> = {
     statements: [removeStatement(resource, isConditional)],
     outcomes: (writes, rows) => find(writes, rows).map((row) => row !== undefined),
+    changes: (write, isRemoved) =>
+      isRemoved ? [[table, idIn(write)], ...ownedBy(resource).map((each) => [each] as const)] : [],
   };
   return { creation, creationOnce, replacement, patch, removal };
 }
@@ -225,20 +237,46 @@ export function isTarget({ table, owner }: Resource, isConditional: boolean): st
   return isConditional ? `${key} AND ${condition}` : key;
 }
 
+/** Returns the change for the memory: a single record, because the others would fill it. */
+export function creationOf({ table }: Resource, created: Created | undefined): readonly Change[] {
+  if (!created) return [];
+  const { id, tag, texts } = created;
+  const [text = ''] = texts;
+  return [[table, id, texts.length === 1 ? { text, tag } : undefined]];
+}
+
+/** Returns the tables whose records are removed with their owners in the table of `resource`. */
+function ownedBy(resource: Resource): string[] {
+  const owned = RESOURCES.filter(({ owner }) => owner?.resource === resource);
+  return owned.flatMap((each) => [each.table, ...ownedBy(each)]);
+}
+
+function replaced(resource: Resource, { id, tag }: Row, write: RowSet | undefined): Stored {
+  const text = recordText(resource, Number(id), write?.rows[0] ?? [], resource.owner ? 3 : 2);
+  return { text, tag: String(tag) };
+}
+
+/** Returns what a write has created, given the row of the first record. */
+export function createdBy(resource: Resource, { id = null, tag }: Row, { rows }: RowSet): Created {
+  const first = resource.owner ? 1 : 0;
+  const texts = rows.map((row, index) => recordText(resource, Number(id) + index, row, first));
+  return { id: Number(id), tag: String(tag), texts };
+}
+
 /** Returns the first record of each write, or undefined if its owner is missing. */
 function firstCreated(
+  resource: Resource,
   writes: readonly RowSet[],
   rows: readonly Row[] = [],
-  isOwned: boolean,
 ): (Created | undefined)[] {
   const created = [...rows].sort((one, other) => Number(one.id) - Number(other.id));
   const owners = new Set<unknown>(rows.map(({ owner }) => owner));
   let next = 0;
-  return writes.map(({ rows: written }) => {
-    if (isOwned && !owners.has(written[0]?.[0])) return undefined;
+  return writes.map((write) => {
+    if (resource.owner && !owners.has(write.rows[0]?.[0])) return undefined;
     const first = created[next];
-    next += written.length;
-    return first && { id: Number(first.id), tag: String(first.tag) };
+    next += write.rows.length;
+    return first && createdBy(resource, first, write);
   });
 }
 
@@ -253,17 +291,18 @@ function keysOf(writes: readonly OnceRows[], isOwned: boolean): unknown[] {
 }
 
 function answersTo(
+  resource: Resource,
   writes: readonly OnceRows[],
   answers: readonly Row[] = [],
   created: readonly Row[] = [],
 ): (CreatedOnce | undefined)[] {
   const byKey = new Map(answers.map((answer) => [answer.key, answer]));
   const newIds = new Set(created.map(({ id }) => id));
-  return writes.map(({ once }) => {
-    const answer = byKey.get(once.key);
+  return writes.map((write) => {
+    const answer = byKey.get(write.once.key);
     if (!answer) return undefined;
-    const { id = null, tag, fingerprint } = answer;
-    const isReuse = fingerprint !== once.fingerprint;
-    return { id: Number(id), tag: String(tag), isReplay: !newIds.has(id), isReuse };
+    const isReuse = answer.fingerprint !== write.once.fingerprint;
+    const isReplay = !newIds.has(answer.id);
+    return { ...createdBy(resource, answer, write), isReplay, isReuse };
   });
 }

@@ -163,6 +163,7 @@ export function createIndexKinds(resource: Searchable) {
     // All writes have the same key, so there is one in each statement.
     extra: ([write]) => [write && [write.from, write.to].flatMap(({ number, id }) => [number, id])],
     outcomes: (writes, ...results) => writes.map(() => results.at(-1)?.length === 1),
+    changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
   });
   const step = kindOf(
     {

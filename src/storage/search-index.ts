@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { indexedText } from '../search/words.ts';
-import { Batcher, type BatchMeter } from './batcher.ts';
+import { Batcher } from './batcher.ts';
 import type { Database } from './database.ts';
 import {
   createIndexKinds,
@@ -17,7 +17,7 @@ import {
   workOf,
   workSql,
 } from './search-index-steps.ts';
-import { createWriter, type Values, type Write } from './writer.ts';
+import { createWriter, type Values, type Write, type WriterOptions } from './writer.ts';
 
 /** The search index is so far behind that a search would wait too long. */
 export class IndexBehind extends Error {
@@ -59,9 +59,12 @@ export class SearchIndexes {
   /** Writes records and the indexes, which observe it; see `createWriter`. */
   readonly write: Write;
 
-  constructor(database: Database, meter?: BatchMeter) {
-    this.write = createWriter(database, meter, (kinds) => {
-      for (const index of this.#indexes.values()) index.noticeWrites(kinds);
+  constructor(database: Database, options: WriterOptions = {}) {
+    this.write = createWriter(database, {
+      ...options,
+      onWritten: (kinds) => {
+        for (const index of this.#indexes.values()) index.noticeWrites(kinds);
+      },
     });
     for (const each of RESOURCES.filter(isSearchable))
       this.#indexes.set(each, new SearchIndex(each, database, this.write));

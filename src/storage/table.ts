@@ -5,6 +5,7 @@ import { Batcher, type BatchMeter } from './batcher.ts';
 import { tagSql } from './change-numbers.ts';
 import type { Condition } from './condition.ts';
 import type { Database } from './database.ts';
+import { type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
 import type { PageRequest } from './lists.ts';
 import { createPages, type Page } from './pages.ts';
 import { recordSql } from './record-text.ts';
@@ -34,9 +35,9 @@ export interface Table {
   ): Promise<CreatedOnce | undefined>;
   /** Resolves with the record, or undefined. */
   read(id: number, owner?: number): Promise<Stored | undefined>;
-  /** Replaces the values of a record; resolves with its new entity tag. */
-  replace: Change<string>;
-  /** As `replace`, but null keeps a value. Resolves with the whole record. */
+  /** Replaces the values of a record; resolves with the new record. */
+  replace: Change<Stored>;
+  /** As `replace`, but null keeps a value. */
   patch: Change<Stored>;
   /**
    * Deletes a record and everything it owns; resolves with false if there is no such record or it
@@ -61,26 +62,26 @@ type Change<Outcome> = (
 /** How often a search is repeated if others write meanwhile. */
 const MAX_READS = 3;
 
-/** The meters of the reads of single records and of pages. */
-export interface TableMeters {
-  readonly read: BatchMeter;
-  readonly page: BatchMeter;
+/** What a table works with besides its database. */
+export interface TableOptions {
+  /** Observe the reads of single records and of pages. */
+  readonly meters?: { readonly read: BatchMeter; readonly page: BatchMeter } | undefined;
+  /** Catches up before a search. */
+  readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
+  /** Keeps records; the writer of the table must use the same. */
+  readonly memory?: FreshMemory | undefined;
 }
 
-/**
- * Returns the table of `resource`, whose writes go through `write`; `meters` observe the reads.
- * Before a search, `index` catches up.
- */
+/** Returns the table of `resource`, whose writes go through `write`. */
 export function createTable(
   resource: Resource,
   database: Database,
   write: Write,
-  meters?: TableMeters,
-  index?: Pick<SearchIndex, 'catchUp'>,
+  { meters, index, memory = NO_MEMORY }: TableOptions = {},
 ): Table {
   const kinds = createKinds(resource, false);
   const conditional = createKinds(resource, true);
-  const reads = createReads(resource, database, meters?.read);
+  const readRecord = createReads(resource, database, memory, meters?.read);
   const readPage = createPages(resource, database, meters?.page);
   const kindsFor = (condition: Condition) => (condition === null ? kinds : conditional);
   const rowsOf = (records: readonly Values[], owner = 0) => ({
@@ -93,7 +94,7 @@ export function createTable(
       const withKey = records.map((each) => [...each, once.key]);
       return write(kinds.creationOnce, once.key, { ...rowsOf(withKey, owner), once });
     },
-    read: (id, owner = 0) => reads.submit({ id, owner }),
+    read: (id, owner = 0) => readRecord({ id, owner }),
     replace: (id, values, owner, condition = null) =>
       write(kindsFor(condition).replacement, id, rowsOf([[id, condition, ...values]], owner)),
     patch: (id, values, owner, condition = null) =>
@@ -117,8 +118,13 @@ interface RecordKey {
   readonly owner: number;
 }
 
-/** Returns the batcher that reads single records. */
-function createReads(resource: Resource, database: Database, meter: BatchMeter | undefined) {
+/** Returns a function that reads single records, from memory or in batches. */
+function createReads(
+  resource: Resource,
+  database: Database,
+  memory: FreshMemory,
+  meter: BatchMeter | undefined,
+) {
   const { table, owner: owned } = resource;
   // SQLite unpacks bare ids faster than arrays.
   const isRead = owned
@@ -132,16 +138,25 @@ function createReads(resource: Resource, database: Database, meter: BatchMeter |
   /** Returns the beginning of a record's text, as `recordSql` writes it. */
   const beginningOf = ({ id, owner }: RecordKey) =>
     owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
-  return new Batcher<RecordKey, Stored | undefined>({
+  const batcher = new Batcher<RecordKey, Stored | undefined>({
     meter,
     async run(keys) {
+      const revision = memory.check();
       const [row] = await database.read({ sql, parameter: JSON.stringify(keys.map(keyOf)) });
       if (typeof row?.lines !== 'string') throw new Error('the engine returned no records');
       // JSON text contains no raw line feed.
       const lines = row.lines.split('\n');
-      return keys.map((key, index) => recordIn(lines[index], beginningOf(key)));
+      const records = keys.map((key, index) => recordIn(lines[index], beginningOf(key)));
+      const kept = keys.map(({ id }, index) => [id, records[index]] as const);
+      memory.keep(revision, table, kept);
+      return records;
     },
   });
+  return async (key: RecordKey): Promise<Stored | undefined> => {
+    const known = await memory.find<Stored>(table, key.id);
+    const isFound = known && (!owned || known.text.startsWith(beginningOf(key)));
+    return isFound ? known : batcher.submit(key);
+  };
 }
 
 /**

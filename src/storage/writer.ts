@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../resources/resource.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row, Statement } from './database.ts';
+import { type Change, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
 
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
@@ -31,6 +32,8 @@ export interface WriteKind<Content extends RowSet, Outcome> {
     writes: readonly Content[],
     ...rows: readonly (readonly Row[])[]
   ) => Outcome[];
+  /** Returns all changes of a write, for `commit` of the memory; undefined if they are unknown. */
+  readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
 }
 
 /**
@@ -58,19 +61,20 @@ interface Run {
 /** What a row or a link adds to the size of a batch beside its characters: each takes time. */
 const ROW_SIZE = 256;
 
-/**
- * Returns the writer of `database`, which rejects as the batcher does. Calls `onWritten` with the
- * kinds of the writes in each transaction when it ends.
- */
-export function createWriter(
-  database: Database,
-  meter?: BatchMeter,
-  onWritten: (kinds: readonly object[]) => void = () => {},
-): Write {
+/** Who else takes part in writing. */
+export interface WriterOptions {
+  readonly meter?: BatchMeter | undefined;
+  readonly memory?: FreshMemory | undefined;
+  /** Called with the kinds of the writes in each transaction when it ends. */
+  readonly onWritten?: (kinds: readonly object[]) => void;
+}
+
+/** Returns the writer of `database`, which rejects as the batcher does. */
+export function createWriter(database: Database, options: WriterOptions = {}): Write {
   const batcher = new Batcher<Item, unknown>({
-    run: (items) => commit(database, items, onWritten),
+    run: (items) => commit(database, items, options),
     ready: database.writable,
-    meter,
+    meter: options.meter,
     size: ({ write: { rows, links } }) =>
       rows.reduce((sum, row) => sum + sizeOf(row), links ? links.length * ROW_SIZE : 0),
   });
@@ -87,19 +91,33 @@ function sizeOf(row: Values): number {
 async function commit(
   database: Database,
   items: readonly Item[],
-  onWritten: (kinds: readonly object[]) => void,
+  { memory = NO_MEMORY, onWritten }: WriterOptions,
 ): Promise<unknown[]> {
   const now = Date.now();
   const runs = inRuns(items);
   const statements = runs.flatMap((run) => statementsOf(run, now));
-  // A failed transaction may have been committed, too.
-  const written = database
-    .transact(randomUUID(), statements)
-    .finally(() => onWritten(runs.map(({ kind }) => kind)));
-  const results = [...(await written)];
-  return runs.flatMap(({ kind, writes }) =>
-    kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
-  );
+  const transact = async () => {
+    const results = [...(await database.transact(randomUUID(), statements))];
+    return runs.flatMap(({ kind, writes }) =>
+      kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
+    );
+  };
+  try {
+    return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
+  } finally {
+    // A failed transaction may have been committed, too.
+    onWritten?.(runs.map(({ kind }) => kind));
+  }
+}
+
+function changesOf(items: readonly Item[], outcomes: readonly unknown[]): Change[] | undefined {
+  const all: Change[] = [];
+  for (const [index, { kind, write }] of items.entries()) {
+    const changes = kind.changes?.(write, outcomes[index]);
+    if (!changes) return undefined;
+    all.push(...changes);
+  }
+  return all;
 }
 
 function inRuns(items: readonly Item[]): Run[] {

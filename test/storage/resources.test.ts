@@ -161,7 +161,7 @@ for (const engine of ENGINES) {
     const second = '{"id":2,"title":"b","done":false,"value":"none"}';
     assert.deepEqual(await Promise.all([tasks.read(1), tasks.read(2)]), [first, second]);
     assert.deepEqual(
-      [recordText(TASKS, 1, undefined, done), recordText(TASKS, 2, undefined, open)],
+      [recordText(TASKS, 1, done, 0), recordText(TASKS, 2, open, 0)],
       [first, second],
     );
     assert.deepEqual(await tasks.page(10, 0), { items: `[${first},${second}]`, total: 2 });
@@ -198,7 +198,7 @@ for (const engine of ENGINES) {
       ...texts,
       undefined,
     ]);
-    assert.equal(recordText(STEPS, 1, 1, values[0]), texts[0]);
+    assert.equal(recordText(STEPS, 1, [1, ...values[0]], 1), texts[0]);
     assert.deepEqual(await steps.page(10, 0, 1), { items: `[${texts}]`, total: 2 });
     assert.equal(await steps.replace(1, values[1], 1), true);
     assert.equal(await steps.read(1, 1), texts[1]?.replace('2', '1'));

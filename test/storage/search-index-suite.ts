@@ -78,7 +78,7 @@ export function testSearchIndex(engine: Engine): void {
         return database.read(statement);
       },
     };
-    const table = createTable(resource, overtaken, async () => assert.fail(), undefined, index);
+    const table = createTable(resource, overtaken, async () => assert.fail(), { index });
     const page = await table.page({ limit: 10, order: 'id', match: '"milk"' });
     assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
   });

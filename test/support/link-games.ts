@@ -178,7 +178,8 @@ async function perform(
       const records = sets.map((_, index) => [`${index}`, 'b']);
       const created = await linked.create(records, linksOf(sets), once);
       if (!created || 'missing' in created) return created;
-      const { tag, ...outcome } = created;
+      const { tag, texts, ...outcome } = created;
+      assert.equal(texts.length, sets.length);
       assert.match(tag, /^[0-9a-f]{8}-\d+$/);
       return outcome;
     }

@@ -14,6 +14,7 @@ import {
 } from './pragmas.ts';
 import { Transactions } from './transactions.ts';
 import { unusable } from './unusable.ts';
+import { openWalIndex, type WalIndex } from './wal-index.ts';
 
 /** The path of a new database in memory. */
 const MEMORY = ':memory:';
@@ -60,7 +61,8 @@ export async function openSqlite(
       await reader.execute(READER_PRAGMAS);
     }
     const maxMs = slowMs ?? (isSingle ? SLOW_ALONE_MS : SLOW_MS);
-    return databaseOf(writer, connections.slice(1), createIdentityCheck(path), maxMs);
+    const walIndex = isSingle ? undefined : openWalIndex(path);
+    return databaseOf(writer, connections.slice(1), createIdentityCheck(path), maxMs, walIndex);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
@@ -105,8 +107,10 @@ function databaseOf(
   readers: readonly Connection[],
   checkIdentity: () => void,
   slowMs: number,
+  walIndex: WalIndex | undefined,
 ): Database {
   const transactions = new Transactions(writer);
+  let revision = 0;
   const all = [...readers, writer];
   const [slow = writer, first = writer] = readers;
   const quick = readers.slice(1);
@@ -123,9 +127,20 @@ function databaseOf(
     transact(_batchId, statements) {
       return writer.exclusively(async () => {
         checkIdentity();
-        return transactions.run(statements);
+        return transactions.run(statements).finally(() => {
+          revision += 1;
+        });
       });
     },
+
+    freshness:
+      slow === writer
+        ? {
+            // Nobody else can write, and reads wait for a transaction to end.
+            revision: () => `${revision}`,
+            isNext: (before, after) => Number(after) === Number(before) + 1,
+          }
+        : walIndex,
 
     async ping() {
       checkIdentity();
@@ -138,6 +153,7 @@ function databaseOf(
       if (slow !== writer) slow.interrupt();
       // Close the writer last: only a connection that may write can checkpoint the log.
       for (const connection of all) await connection.close();
+      walIndex?.close();
     },
   };
 }

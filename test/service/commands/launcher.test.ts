@@ -11,7 +11,9 @@ import { assertRefused, assertServes, LAUNCHER, runCommand } from '../../support
 import { temporaryFolder } from '../../support/engine.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const SQLITE3 = ['node_modules/sqlite3', 'node_modules/bindings', 'node_modules/file-uri-to-path'];
+const PACKAGES = ['sqlite3', 'bindings', 'file-uri-to-path', 'lru-cache'].map(
+  (name) => `node_modules/${name}`,
+);
 
 /** Returns a folder, with a space in its name, that holds copies of these parts of the project. */
 function treeOf(test: TestContext, ...parts: string[]): string {
@@ -58,13 +60,13 @@ test('launcher: a fresh clone, and a build without its packages, need npm ci', a
 });
 
 test('launcher: an incomplete build needs npm ci', async (t) => {
-  const tree = treeOf(t, 'dist/src', ...SQLITE3);
+  const tree = treeOf(t, 'dist/src', ...PACKAGES);
   rmSync(join(tree, 'dist/src/contract/generated.js'));
   await assertRemedy(t, tree, 'ci');
 });
 
 test('launcher: a missing or damaged binding of sqlite3 is rebuilt', async (t) => {
-  const tree = treeOf(t, 'dist/src', ...SQLITE3);
+  const tree = treeOf(t, 'dist/src', ...PACKAGES);
   const remedy = 'rebuild --ignore-scripts=false sqlite3';
   await assertRemedy(t, tree, remedy);
   mkdirSync(join(tree, 'node_modules/sqlite3/build'));
@@ -75,7 +77,8 @@ test('launcher: a missing or damaged binding of sqlite3 is rebuilt', async (t) =
 for (const missing of ['dist/src/docs/assets/page.css', 'schemas/openapi.json']) {
   test(`launcher: a missing ${missing} is named`, async (t) => {
     const tree = treeOf(t, 'dist/src', 'schemas');
-    symlinkSync(join(root, 'node_modules/sqlite3'), join(tree, 'node_modules/sqlite3'));
+    for (const name of ['node_modules/sqlite3', 'node_modules/lru-cache'])
+      symlinkSync(join(root, name), join(tree, name));
     rmSync(join(tree, missing));
     assertRefused(await runCommand(t, [], launcherOf(tree)), 1, new RegExp(missing));
   });

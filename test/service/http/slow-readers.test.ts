@@ -7,6 +7,7 @@ import { ClientGone } from '../../../src/http/body.ts';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { notes } from '../../../src/resources/notes.ts';
 import { recordRoutes } from '../../../src/routes/records.ts';
+import { NO_MEMORY } from '../../../src/storage/fresh-memory.ts';
 import { createTable } from '../../../src/storage/table.ts';
 import { createWriter } from '../../../src/storage/writer.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
@@ -128,7 +129,8 @@ test('idle connections: keep nothing of their last request', async (t) => {
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
   const table = createTable(notes, database, createWriter(database));
-  const routes = recordRoutes(notes, table, undefined, { baseUrl: 'http://a', problemBase: '' });
+  const bases = { baseUrl: 'http://a', problemBase: '' };
+  const routes = recordRoutes(notes, table, undefined, bases, NO_MEMORY);
   const list =
     routes.find(({ method, template }) => method === 'GET' && template === '/notes') ??
     assert.fail();

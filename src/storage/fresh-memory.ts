@@ -1,0 +1,168 @@
+// Texts that stay in memory and are returned only while they are provably the latest ones.
+//
+// The proof rests on the revision of the database, which differs after every commit of any process,
+// and has changed when the commit returns:
+// 1. A text is found only if the revision, read after the request arrived, is the one it is kept
+//    for. So every commit that was acknowledged before the request is in it.
+// 2. A text that was read is kept only if the revision was the same before and after the read. So
+//    it belongs to that revision.
+// 3. A transaction of this process moves all texts to the next revision only if it has changed a
+//    record, and exactly one transaction lies between the two. So no other one has.
+// In all other cases, memory is emptied.
+import { LRUCache } from 'lru-cache';
+import type { Freshness } from './database.ts';
+
+/** A value that is kept for its text, unless it has none. */
+interface Kept {
+  readonly tag?: string;
+  readonly text: string | undefined;
+}
+
+/** A change in the database: to one text of an area, or, without a key, to all of them. */
+export type Change = readonly [area: string, key?: number | string, now?: Kept | undefined];
+
+/** What an entry takes beside its text, in bytes: its objects and its places in maps. */
+const ENTRY_BYTES = 400;
+
+/** The area of texts that every change of the database can change. */
+const VOLATILE = 'pages';
+
+/** The memory of one process for a database. */
+export class FreshMemory {
+  #freshness: Freshness | undefined;
+  readonly #maxBytes: number;
+  #entries: LRUCache<string, Kept>;
+  /** The revision that all entries belong to. */
+  #revision: string | undefined;
+  #isCommitting = false;
+  readonly #prefixes = new Map<string, string>();
+  #renewals = 0;
+  #nextCheck: Promise<string | undefined> | undefined;
+
+  /** Keeps up to `maxBytes` of memory; nothing without `freshness`. */
+  constructor(freshness: Freshness | undefined, maxBytes: number) {
+    this.#freshness = maxBytes > 0 ? freshness : undefined;
+    this.#maxBytes = Math.floor(maxBytes);
+    this.#entries = this.#createEntries();
+  }
+
+  /** Resolves with a value if it is kept and still the latest. */
+  async find<Value extends Kept>(area: string, key: number | string): Promise<Value | undefined> {
+    if (!this.#freshness) return undefined;
+    // One check serves all calls that arrived together.
+    this.#nextCheck ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#nextCheck = undefined;
+        resolve(this.check());
+      });
+    });
+    const revision = await this.#nextCheck;
+    if (revision === undefined || revision !== this.#revision) return undefined;
+    return this.#entries.get(this.#prefixOf(area) + key) as Value | undefined;
+  }
+
+  /** Returns the revision before a read whose results will be kept; undefined if none will be. */
+  check(): string | undefined {
+    const revision = this.#freshness?.revision();
+    if (revision !== this.#revision && !this.#isCommitting) this.#restart(revision);
+    return revision === this.#revision ? revision : undefined;
+  }
+
+  /** Keeps the values that were read since `check` returned `revision`, if they are the latest. */
+  keep(
+    revision: string | undefined,
+    area: string,
+    values: Iterable<readonly [key: number | string, value: Kept | undefined]>,
+  ): void {
+    if (revision === undefined || this.check() !== revision) return;
+    for (const [key, value] of values) if (value) this.#set(area, key, value);
+  }
+
+  /**
+   * Resolves with a value that depends on the whole database: from memory, or else from `load`.
+   * Keeps it unless it has no text.
+   */
+  async recall<Value extends Kept>(key: string, load: () => Promise<Value>): Promise<Value> {
+    const known = await this.find<Value>(VOLATILE, key);
+    if (known) return known;
+    const revision = this.check();
+    const loaded = await load();
+    this.keep(revision, VOLATILE, [[key, loaded]]);
+    return loaded;
+  }
+
+  /**
+   * Runs a transaction. `changesOf` returns all of its changes, none if it may have changed nothing,
+   * and undefined if they are unknown.
+   */
+  async commit<Result>(
+    transact: () => Promise<Result>,
+    changesOf: (result: Result) => readonly Change[] | undefined,
+  ): Promise<Result> {
+    const before = this.check();
+    this.#isCommitting = true;
+    const result = await transact().finally(() => {
+      this.#isCommitting = false;
+    });
+    if (before !== undefined) this.#advance(before, changesOf(result));
+    return result;
+  }
+
+  #advance(before: string, changes: readonly Change[] = []): void {
+    // Someone else's change would look like a change of this transaction.
+    if (changes.length === 0) return;
+    const after = this.#freshness?.revision();
+    // This platform does not show its own commits.
+    if (after === before) this.#freshness = undefined;
+    const isNext = after !== undefined && this.#freshness?.isNext(before, after);
+    if (!isNext || this.#revision !== before) {
+      this.#restart(undefined);
+      return;
+    }
+    this.#revision = after;
+    this.#renew(VOLATILE);
+    for (const [area, key, now] of changes) {
+      if (key === undefined) this.#renew(area);
+      else if (now) this.#set(area, key, now);
+      else this.#entries.delete(this.#prefixOf(area) + key);
+    }
+  }
+
+  #restart(revision: string | undefined): void {
+    this.#revision = revision;
+    // Clearing would take as long as the largest number of entries so far.
+    if (this.#entries.size > 0) this.#entries = this.#createEntries();
+  }
+
+  #createEntries(): LRUCache<string, Kept> {
+    return new LRUCache({ maxSize: Math.max(this.#maxBytes, 1) });
+  }
+
+  #set(area: string, key: number | string, value: Kept): void {
+    const { text } = value;
+    if (text === undefined) return;
+    const name = this.#prefixOf(area) + key;
+    // A copy: the text may be a part of a longer one, which it would keep in memory.
+    const bytes = Buffer.from(text);
+    // V8 takes two bytes for each character if one of them is not Latin-1.
+    const size = (bytes.length === text.length ? 1 : 2) * text.length;
+    const entry = { ...value, text: bytes.toString() };
+    this.#entries.set(name, entry, { size: ENTRY_BYTES + name.length + size });
+  }
+
+  /** Forgets all texts of an area: nobody will ask for their keys again. */
+  #renew(area: string): void {
+    this.#renewals += 1;
+    this.#prefixes.set(area, `${area} ${this.#renewals}/`);
+  }
+
+  #prefixOf(area: string): string {
+    const prefix = this.#prefixes.get(area);
+    if (prefix !== undefined) return prefix;
+    this.#renew(area);
+    return this.#prefixOf(area);
+  }
+}
+
+/** For tables that keep nothing in memory. */
+export const NO_MEMORY = new FreshMemory(undefined, 0);

@@ -1,0 +1,52 @@
+// The header of SQLite's wal-index, the `-shm` file next to a database in WAL mode. Each process
+// maps this file, and a commit updates its header before it returns.
+// See https://www.sqlite.org/walformat.html#the_wal_index_file_format.
+import { closeSync, openSync, readSync, statfsSync } from 'node:fs';
+import { endianness } from 'node:os';
+import type { Freshness } from '../database.ts';
+import { companionsOf } from './files.ts';
+
+/** The first copy of the header: the one that a commit writes last. */
+const HEADER_BYTES = 48;
+/** Where the header counts the transactions that have written. */
+const CHANGES_AT = 8;
+
+/** Where reading a file and mapping it are known to agree. */
+const PLATFORMS: readonly NodeJS.Platform[] = ['linux', 'darwin'];
+
+/** The types of file systems whose files other machines can change: NFS, SMB, CIFS, 9P, FUSE. */
+const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x65735546];
+
+/** The opened wal-index of a database. */
+export interface WalIndex extends Freshness {
+  close(): void;
+}
+
+/** Opens the wal-index of the open database at `path`; undefined where it proves nothing. */
+export function openWalIndex(path: string): WalIndex | undefined {
+  const [, index] = companionsOf(path);
+  if (!PLATFORMS.includes(process.platform) || isRemote(index)) return undefined;
+  const file = openSync(index, 'r');
+  const header = Buffer.alloc(HEADER_BYTES);
+  return {
+    revision() {
+      try {
+        const read = readSync(file, header, 0, HEADER_BYTES, 0);
+        return read === HEADER_BYTES ? header.toString('latin1') : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    isNext: (before, after) => changesIn(after) === (changesIn(before) + 1) % 2 ** 32,
+    close: () => closeSync(file),
+  };
+}
+
+function changesIn(revision: string): number {
+  const header = Buffer.from(revision, 'latin1');
+  return endianness() === 'LE' ? header.readUInt32LE(CHANGES_AT) : header.readUInt32BE(CHANGES_AT);
+}
+
+function isRemote(path: string): boolean {
+  return REMOTE_TYPES.includes(statfsSync(path).type);
+}

@@ -1,0 +1,210 @@
+// The memory returns nothing that may be outdated: each rule of its proof, with a revision that the
+// test sets.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Change, FreshMemory } from '../../src/storage/fresh-memory.ts';
+
+const TEXT = { text: 'text' };
+const NEW = { text: 'new' };
+
+/** A memory whose database is at a revision that the test changes. */
+function startMemory(maxBytes = 1_000_000) {
+  const database = { revision: 1 as number | undefined };
+  const memory = new FreshMemory(
+    {
+      revision: () => database.revision?.toString(),
+      isNext: (before, after) => Number(after) === Number(before) + 1,
+    },
+    maxBytes,
+  );
+  const keep = (key: number, value = TEXT) => memory.keep(memory.check(), 'notes', [[key, value]]);
+  /** Runs a transaction that moves the database on by `steps`. */
+  const commit = (changes: readonly Change[] | undefined, steps = 1) =>
+    memory.commit(
+      async () => {
+        database.revision = (database.revision ?? 0) + steps;
+      },
+      () => changes,
+    );
+  return { memory, database, keep, commit, find: (key: number) => memory.find('notes', key) };
+}
+
+test('memory: finds what it keeps until the database changes', async () => {
+  const { database, keep, find } = startMemory();
+  keep(1);
+  assert.deepEqual(await find(1), TEXT);
+  assert.equal(await find(2), undefined);
+  database.revision = 2;
+  assert.equal(await find(1), undefined);
+  database.revision = 1;
+  assert.equal(await find(1), undefined);
+});
+
+test('memory: one check serves the calls that arrive together', async () => {
+  let checks = 0;
+  const revision = () => {
+    checks += 1;
+    return '1';
+  };
+  const memory = new FreshMemory({ revision, isNext: () => false }, 1_000);
+  await Promise.all([1, 2, 3].map((key) => memory.find('notes', key)));
+  assert.equal(checks, 1);
+  await memory.find('notes', 1);
+  assert.equal(checks, 2);
+});
+
+test('memory: checks after a call, not before', async () => {
+  const { database, keep, find } = startMemory();
+  keep(1);
+  const found = find(1);
+  database.revision = 2;
+  assert.equal(await found, undefined);
+});
+
+test('memory: does not keep what was read while the database changed', async () => {
+  const { memory, database, find } = startMemory();
+  const before = memory.check();
+  database.revision = 2;
+  memory.keep(before, 'notes', [[1, TEXT]]);
+  memory.check();
+  memory.keep(before, 'notes', [[1, TEXT]]);
+  assert.equal(await find(1), undefined);
+});
+
+test('memory: a transaction of its own moves everything on', async () => {
+  const { keep, commit, find, memory } = startMemory();
+  for (const key of [1, 2, 3, 4]) keep(key);
+  await memory.recall('page', async () => TEXT);
+  await commit([
+    ['notes', 2, NEW],
+    ['notes', 3],
+    ['notes', 4, NEW],
+    ['notes', 4],
+  ]);
+  assert.deepEqual(await Promise.all([1, 2, 3, 4].map(find)), [TEXT, NEW, undefined, undefined]);
+  assert.equal(await memory.find('pages', 'page'), undefined);
+});
+
+test('memory: a change of a whole area forgets all of it', async () => {
+  const { keep, commit, find, memory } = startMemory();
+  keep(1);
+  memory.keep(memory.check(), 'comments', [[1, TEXT]]);
+  await commit([['comments'], ['comments', 2, NEW]]);
+  assert.equal(await memory.find('comments', 1), undefined);
+  assert.deepEqual(await memory.find('comments', 2), NEW);
+  assert.deepEqual(await find(1), TEXT);
+});
+
+for (const { name, changes, steps } of [
+  { name: 'another transaction beside it', changes: [['notes', 1, NEW]] as const, steps: 2 },
+  { name: 'a change that may be of another process', changes: [], steps: 1 },
+  { name: 'unknown changes', changes: undefined, steps: 1 },
+]) {
+  test(`memory: ${name} empties it`, async () => {
+    const { keep, commit, find } = startMemory();
+    keep(1);
+    await commit(changes, steps);
+    assert.equal(await find(1), undefined);
+    keep(1);
+    assert.deepEqual(await find(1), TEXT);
+  });
+}
+
+test('memory: a transaction without an effect leaves everything', async () => {
+  const { keep, commit, find } = startMemory();
+  keep(1);
+  await commit([], 0);
+  assert.deepEqual(await find(1), TEXT);
+});
+
+test('memory: is neither used nor emptied while a transaction has ended but not returned', async () => {
+  const { memory, database, keep, find } = startMemory();
+  keep(1);
+  await memory.commit(
+    async () => {
+      assert.deepEqual(await find(1), TEXT);
+      database.revision = 2;
+      assert.equal(await find(1), undefined);
+      keep(3);
+    },
+    () => [['notes', 2, NEW]],
+  );
+  assert.deepEqual(await Promise.all([1, 2, 3].map(find)), [TEXT, NEW, undefined]);
+});
+
+test('memory: a failed transaction empties it if it has changed the database', async () => {
+  const { memory, database, keep, find } = startMemory();
+  const fail = (steps: number) =>
+    assert.rejects(
+      memory.commit(
+        async () => {
+          database.revision = (database.revision ?? 0) + steps;
+          throw new Error('uncertain');
+        },
+        () => [],
+      ),
+    );
+  keep(1);
+  await fail(0);
+  assert.deepEqual(await find(1), TEXT);
+  await fail(1);
+  assert.equal(await find(1), undefined);
+});
+
+test('memory: keeps nothing while the revision is unknown', async () => {
+  const { database, keep, find, commit } = startMemory();
+  keep(1);
+  database.revision = undefined;
+  assert.equal(await find(1), undefined);
+  keep(1);
+  assert.equal(await find(1), undefined);
+  await commit([['notes', 1, NEW]]);
+  keep(2);
+  assert.deepEqual(await Promise.all([1, 2].map(find)), [undefined, TEXT]);
+});
+
+test('memory: is given up where a commit does not change the revision', async () => {
+  const { keep, commit, find } = startMemory();
+  keep(1);
+  await commit([['notes', 1, NEW]], 0);
+  keep(1);
+  assert.equal(await find(1), undefined);
+});
+
+test('memory: nothing without a bound or without a revision', async () => {
+  const freshness = { revision: () => '1', isNext: () => true };
+  for (const memory of [new FreshMemory(freshness, 0), new FreshMemory(undefined, 1_000_000)]) {
+    memory.keep(memory.check(), 'notes', [[1, TEXT]]);
+    assert.equal(await memory.find('notes', 1), undefined);
+  }
+});
+
+test('memory: its bound is in bytes, and the latest used stay', async () => {
+  const { keep, find } = startMemory(10_000);
+  const long = { text: 'x'.repeat(1_500) };
+  for (const key of [1, 2, 3, 4]) keep(key, long);
+  assert.deepEqual(await find(1), long);
+  keep(5, long);
+  keep(6, long);
+  const found = await Promise.all([1, 2, 3, 4, 5, 6].map(find));
+  assert.deepEqual(
+    found.map((value) => value !== undefined),
+    [true, false, true, true, true, true],
+  );
+  // Two bytes for each character, and more than the bound.
+  keep(7, { text: 'é'.repeat(5_000) });
+  assert.equal(await find(7), undefined);
+});
+
+test('memory: recalls what it has read, but not a value without a text', async () => {
+  const { memory } = startMemory();
+  let loads = 0;
+  const load = (text: string | undefined) => async () => {
+    loads += 1;
+    return { text };
+  };
+  assert.deepEqual(await memory.recall('a', load(undefined)), { text: undefined });
+  assert.deepEqual(await memory.recall('a', load('first')), { text: 'first' });
+  assert.deepEqual(await memory.recall('a', load('second')), { text: 'first' });
+  assert.equal(loads, 2);
+});
