@@ -1,0 +1,143 @@
+// A ledger of what has been acknowledged, and readers that compare what they read with it. Several
+// programs write the same file: the service's tables, and others through SQLite itself.
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { notes as resource } from '../../src/resources/notes.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { FreshMemory } from '../../src/storage/fresh-memory.ts';
+import { createTable, type Table } from '../../src/storage/table.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { newFile, openDatabase, openOther } from './databases.ts';
+import type { Ends } from './engine.ts';
+import { between } from './ledger.ts';
+
+const NOTES_PER_WRITER = 4;
+const OTHER_WRITERS = 2;
+const READERS = 16;
+const MAX_BYTES = 1_000_000;
+
+/** How many reads, at most, a writer lets pass before it writes again. */
+const READS_BETWEEN_WRITES = 100;
+
+/** What others do now and then besides writing. */
+const MAINTENANCE = [
+  ...['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'].map((mode) => `PRAGMA wal_checkpoint(${mode})`),
+  'VACUUM',
+];
+/** One in this many writes of others is followed by maintenance. */
+const MAINTENANCE_EVERY = 200;
+
+/** How a run went. */
+export interface LedgerRun {
+  readonly commits: number;
+  readonly reads: number;
+  readonly fromMemory: number;
+  /** Each read of something older than what was acknowledged before it. */
+  readonly stale: readonly string[];
+}
+
+/** Creates the memory that a run examines. */
+export type CreateMemory = (database: Database, maxBytes: number) => FreshMemory;
+
+const createMemory: CreateMemory = ({ freshness }, maxBytes) =>
+  new FreshMemory(freshness, maxBytes);
+
+/** Has `commits` changes made on a new file while readers compare it with the ledger. */
+export async function playLedger(
+  t: Ends,
+  commits: number,
+  create: CreateMemory = createMemory,
+): Promise<LedgerRun> {
+  const path = newFile(t);
+  const database = await openDatabase(t, path);
+  const memory = create(database, MAX_BYTES);
+  let engineReads = 0;
+  const counting: Database = {
+    ...database,
+    read(statement) {
+      engineReads += 1;
+      return database.read(statement);
+    },
+  };
+  const table = createTable(resource, counting, createWriter(counting, { memory }), { memory });
+  /** The last acknowledged version of each note; 0 is the first. */
+  const ledger = new Map<number, number>();
+  const writers = 1 + OTHER_WRITERS;
+  for (let count = 0; count < writers * NOTES_PER_WRITER; count += 1) {
+    const created = await table.create([['a', '0']]);
+    ledger.set(created?.id ?? 0, 0);
+  }
+  let written = 0;
+  const stale: string[] = [];
+  let reads = 0;
+
+  const isRunning = () => written < commits && stale.length === 0;
+
+  /** Makes changes on the notes of one writer until there are enough. */
+  async function keepWriting(writer: number, write: (id: number, body: string) => Promise<void>) {
+    while (isRunning()) {
+      written += 1;
+      // Each write empties the memory, so readers must get the time to fill it.
+      const enough = reads + between(0, READS_BETWEEN_WRITES);
+      while (reads < enough && isRunning()) await nextTurn();
+      const id = 1 + writer * NOTES_PER_WRITER + between(0, NOTES_PER_WRITER - 1);
+      const version = (ledger.get(id) ?? 0) + 1;
+      await write(id, `${version}`);
+      ledger.set(id, version);
+    }
+  }
+
+  async function keepReading(reader: number): Promise<void> {
+    while (isRunning()) {
+      reads += 1;
+      const before = new Map(ledger);
+      const found = reader % 4 === 0 ? await readPage(table, memory) : await readOne(table, before);
+      for (const { id, body } of found)
+        if (Number(body) < (before.get(id) ?? 0)) stale.push(`note ${id}: ${body}`);
+    }
+  }
+
+  const others = await Promise.all(Array.from({ length: OTHER_WRITERS }, () => other(t, path)));
+  await Promise.all([
+    keepWriting(0, (id, body) => writeOwn(table, id, body)),
+    ...others.map((write, index) => keepWriting(1 + index, write)),
+    ...Array.from({ length: READERS }, (_, index) => keepReading(index)),
+  ]);
+  return { commits: written, reads, fromMemory: reads - engineReads, stale };
+}
+
+type Version = { readonly id: number; readonly body: string };
+
+async function readOne(table: Table, ledger: ReadonlyMap<number, number>): Promise<Version[]> {
+  const record = await table.read(between(1, ledger.size));
+  assert.ok(record);
+  return [JSON.parse(record.text)];
+}
+
+async function readPage(table: Table, memory: FreshMemory): Promise<Version[]> {
+  const { text } = await memory.recall('page', async () => ({
+    text: (await table.page({ limit: 100 }))?.items,
+  }));
+  return JSON.parse(text ?? '[]');
+}
+
+/** Writes as the service does; now and then, a write of it has no effect. */
+async function writeOwn(table: Table, id: number, body: string): Promise<void> {
+  const isMissed = between(1, 4) === 1;
+  if (isMissed) assert.equal(await table.replace(1_000, ['a', body]), undefined);
+  const done = Number(body) % 2 ? table.replace(id, ['a', body]) : table.patch(id, [null, body]);
+  assert.ok(await done);
+}
+
+/** Returns a function that writes as another program does. */
+async function other(t: Ends, path: string) {
+  const connection = await openOther(t, path);
+  const execute = (sql: string) => connection.exclusively(() => connection.execute(sql));
+  // Only the service needs its writes to be durable here.
+  await execute('PRAGMA synchronous = OFF; PRAGMA busy_timeout = 30000');
+  return async (id: number, body: string) => {
+    await execute(`UPDATE notes SET body = '${body}' WHERE id = ${id}`);
+    const task = MAINTENANCE[between(0, MAINTENANCE.length * MAINTENANCE_EVERY)];
+    if (task) await execute(task).catch(() => {});
+  };
+}
