@@ -10,15 +10,13 @@ import { snippetOf } from '../search/snippet.ts';
 import type { Order } from '../storage/lists.ts';
 import type { Page } from '../storage/pages.ts';
 
-/** The parameters of a list. Each list has some of the optional ones. */
+/** The parameters of a list, without its filters. Each list has some of the optional ones. */
 export interface ListQuery {
   readonly limit: number;
   readonly offset: number;
   readonly order?: Order;
   readonly after?: number;
   readonly before?: number;
-  readonly tag_id?: readonly number[];
-  readonly untagged?: 'true';
   readonly q?: string;
   readonly include?: readonly string[];
 }
