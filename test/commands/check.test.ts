@@ -12,11 +12,9 @@ import {
   newFile,
   openDatabase,
   openOther,
+  withNumbers,
   writeForeignFile,
 } from '../support/databases.ts';
-
-const NUMBERS = (count: number) =>
-  `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
 
 /**
  * A closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again, to copy.
@@ -26,9 +24,12 @@ const filled = newFile({ after });
 async function writeFilled(): Promise<void> {
   const database = await openDatabase({ after }, filled);
   for (const sql of [
-    `INSERT INTO notes (title, body, number) SELECT * FROM (${NUMBERS(3_000)} SELECT 'note ' || n || '!', hex(zeroblob(500)), n FROM numbers)`,
-    `INSERT INTO tags (name, number) SELECT * FROM (${NUMBERS(50)} SELECT 'tag ' || n, 3_000 + n FROM numbers)`,
-    `INSERT INTO comments (note_id, body, number) SELECT * FROM (${NUMBERS(50)} SELECT n, 'comment', 3_050 + n FROM numbers)`,
+    `${withNumbers(3_000)} INSERT INTO notes (title, body, number)
+     SELECT 'note ' || n || '!', hex(zeroblob(500)), n FROM numbers`,
+    `${withNumbers(50)} INSERT INTO tags (name, number)
+     SELECT 'tag ' || n, 3_000 + n FROM numbers`,
+    `${withNumbers(50)} INSERT INTO comments (note_id, body, number)
+     SELECT n, 'comment', 3_050 + n FROM numbers`,
     'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1), (1, 2), (2, 1)',
     'DELETE FROM notes WHERE id % 3 = 0',
     'DELETE FROM tags WHERE id > 48',

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { renewGeneration } from '../../src/storage/change-numbers.ts';
 import { isOneOf } from '../../src/storage/condition.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { change, rows } from '../support/databases.ts';
+import { change, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';
 
@@ -166,11 +166,10 @@ export function testChangeLog(engine: Engine): void {
   test('tagged notes: counted for each tag', async (t) => {
     const { notes, tags, database } = await openTables(t, engine);
     await tags.create([['t'], ['u']]);
-    const numbers = `
-      WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 2100)`;
     await change(
       database,
-      `${numbers} INSERT INTO notes (id, title, body, number) SELECT n, 'a', 'b', n + 10 FROM numbers`,
+      `${withNumbers(2_100)} INSERT INTO notes (id, title, body, number)
+       SELECT n, 'a', 'b', n + 10 FROM numbers`,
     );
     await change(database, 'INSERT INTO note_tags SELECT id, 1 + id % 2 FROM notes');
     await change(database, 'INSERT INTO note_tags VALUES (1, 1), (2, 2)');

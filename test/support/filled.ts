@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
-import { newFile, openDatabase } from './databases.ts';
+import { newFile, openDatabase, withNumbers } from './databases.ts';
 import { temporaryFolder } from './engine.ts';
 import { beside } from './stored-data.ts';
 
@@ -40,9 +40,8 @@ async function fill(test: Pick<TestContext, 'after'>, path: string, count: numbe
   const database = await openDatabase(test, path);
   await database.transact('fill', [
     {
-      sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-            INSERT INTO notes (title, body, number, created_at)
-            SELECT 'title ' || i, printf('%.*c', 1000, 'x'), i, 1700000000000 + i FROM n`,
+      sql: `${withNumbers(count)} INSERT INTO notes (title, body, number, created_at)
+            SELECT 'title ' || n, printf('%.*c', 1000, 'x'), n, 1700000000000 + n FROM numbers`,
     },
     {
       sql: `INSERT INTO notes (title, body, number)
