@@ -172,12 +172,15 @@ test('operation: the limits are those of the code', () => {
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
   for (const phrase of [
-    `at most ${headerCount} headers. Request line and headers may take ${headerBytes / KiB} KiB and must arrive within ${headersTimeoutMs / s} seconds`,
-    `the whole request within ${requestTimeoutMs / s}. At most ${connections.toLocaleString('en')} connections`,
+    `at most ${headerCount} headers. Request line and headers may take ${headerBytes / KiB} KiB ` +
+      `and must arrive within ${headersTimeoutMs / s} seconds`,
+    `the whole request within ${requestTimeoutMs / s}. ` +
+      `At most ${connections.toLocaleString('en')} connections`,
     `Idle connections are closed after ${keepAliveTimeoutMs / s} seconds (or \`--idle-timeout\`)`,
     `makes no progress after ${stalledMs / s}`,
     `every ${stalledMs / s} seconds, so closing it may take ${(2 * stalledMs) / s}.`,
-    `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may use ${repliesBytes / MiB} MiB`,
+    `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may use ` +
+      `${repliesBytes / MiB} MiB`,
     `Bodies over ${largeBodyBytes / KiB} KiB may use ${bodiesBytes / MiB} MiB`,
     `(${closeMs / s} seconds at most)`,
     `longer than about ${waitMs} ms`,

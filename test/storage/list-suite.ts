@@ -25,7 +25,8 @@ async function startLists(t: TestContext, engine: Engine) {
             SELECT 'note ' || n, 'b', n * 7 % 4001 FROM numbers`,
     },
     {
-      sql: `INSERT INTO tags (name, number) VALUES ('a', 5001), ('b', 5002), ('c', 5003), ('d', 5004)`,
+      sql: `INSERT INTO tags (name, number)
+            VALUES ('a', 5001), ('b', 5002), ('c', 5003), ('d', 5004)`,
     },
     { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 1 FROM notes WHERE id % 5 > 0' },
     { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 2 FROM notes WHERE id % 40 = 0' },

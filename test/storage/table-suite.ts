@@ -224,7 +224,7 @@ export function testTables(engine: Engine): void {
     const { database, notes, comments } = await startTables(t, engine);
     const differences = async () => {
       const counted = (table: string, group: string) =>
-        `SELECT ${group}id >> 10 AS block, count(*) AS count FROM ${table} GROUP BY ${group}id >> 10`;
+        `SELECT ${group}id >> 10 AS block, count(*) AS count FROM ${table} GROUP BY ${group}block`;
       const pairs: [string, string][] = [
         [counted('notes', ''), 'SELECT block, count FROM note_blocks'],
         [counted('comments', 'note_id, '), 'SELECT note_id, block, count FROM comment_blocks'],

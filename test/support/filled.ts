@@ -21,7 +21,8 @@ const templates = temporaryFolder({ after });
 
 /**
  * Returns the path of a file with `count` notes of one kilobyte, notes with odd texts, gaps between
- * the ids, two tags, a comment and three links. It holds `count + 6` notes and the last id is `count + 8`.
+ * the ids, two tags, a comment and three links. It holds `count + 6` notes and the last id is
+ * `count + 8`.
  */
 export async function filledFile(test: Pick<TestContext, 'after'>, count: number): Promise<string> {
   const template = join(templates, `${count}.db`);
