@@ -86,9 +86,9 @@ export class App {
   }
 
   /**
-   * Opens the database and starts to accept requests; resolves with the URL, or with `unix:` and the
-   * path of the socket. If a file, the database or the address cannot be used, rejects with the error
-   * and leaves nothing open.
+   * Opens the database and starts to accept requests; resolves with the URL, or with `unix:` and
+   * the path of the socket. If a file, the database or the address cannot be used, rejects with the
+   * error and leaves nothing open.
    */
   async listen(): Promise<string> {
     const options = this.#options;

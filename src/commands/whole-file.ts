@@ -36,8 +36,8 @@ interface WholeFileOptions {
  * Creates the file `target` with what `write` writes. `source` is the database from which the
  * content comes, if any; its owner and mode are copied as far as permitted. Rejects with
  * {@link DatabaseUnusable}, and leaves no temporary file, if `target` exists, is a name that SQLite
- * reserves for `source`, or cannot be written, or if `write` rejects. If only the sync of the folder
- * fails, the message says that `target` is complete. Removes the temporary files that killed
+ * reserves for `source`, or cannot be written, or if `write` rejects. If only the sync of the
+ * folder fails, the message says that `target` is complete. Removes the temporary files that killed
  * processes left for `target`.
  */
 export async function writeWhole(

@@ -67,3 +67,6 @@ export interface Operation {
 
 /** All operations of the contract. */
 export const operations: readonly Operation[];
+
+/** The greatest length of a snippet, in code points. */
+export const MAX_SNIPPET_LENGTH: number;

@@ -9,6 +9,7 @@ import { SAMPLES } from './samples.ts';
 /** Returns the HTML of the content of /docs. `baseUrl` has no trailing slash. */
 export function renderLanding(version: string, baseUrl: string, requiresKey: boolean): string {
   const [curl = '', ...samples] = renderFirstCalls(baseUrl, requiresKey);
+  const hint = 'This service requires a key: replace <code>KEY</code> with yours.\n';
   return `<h1>notes-server <span class="version">${escapeHtml(version)}</span></h1>
 <p class="lead">A service that stores ${RESOURCE_NAMES}, with a JSON API over HTTP. It
 validates input strictly, returns every text exactly as sent, and confirms a write only after it is
@@ -16,14 +17,16 @@ stored. Six demonstrations run threads that coordinate through shared memory.</p
 <h2 id="first-call">Create your first note</h2>
 <div class="command">
 <pre><code>${curl}</code></pre>
-<button type="button" class="copy" hidden>Copy<span class="visually-hidden"> the command</span></button>
+<button type="button" class="copy"
+hidden>Copy<span class="visually-hidden"> the command</span></button>
 </div>
 <p class="copy-status soft" role="status"></p>
 <details>
 <summary>The same in JavaScript and Python</summary>
 ${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}
 </details>
-<p class="soft">${requiresKey ? 'This service requires a key: replace <code>KEY</code> with yours.\n' : ''}The complete contract with all limits is <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<p class="soft">${requiresKey ? hint : ''}The complete contract with all limits is
+<a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
 <div id="swagger-ui"${requiresKey ? ' data-requires-key' : ''}>

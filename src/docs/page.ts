@@ -48,7 +48,8 @@ ${head}</head>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
 <div class="frame">
-<a class="home" href="${root}docs"><img src="${root}docs/favicon.svg" alt="" width="28" height="28">notes-server</a>
+<a class="home" href="${root}docs"><img src="${root}docs/favicon.svg"
+alt="" width="28" height="28">notes-server</a>
 <nav aria-label="Documentation">
 <a href="${root}docs#operations">Operations</a>
 <a href="${root}docs#guides">Guides</a>

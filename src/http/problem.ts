@@ -127,8 +127,8 @@ export const problemTypes = {
     status: 503,
     meaning:
       'The service cannot handle this request now: the database is busy or unavailable, the ' +
-      'disk is full, too much work is waiting, the search index is catching up, or the service is ' +
-      'stopping. Nothing was stored, unless the detail says that it may have been.',
+      'disk is full, too much work is waiting, the search index is catching up, or the service ' +
+      'is stopping. Nothing was stored, unless the detail says that it may have been.',
     remedy: 'Try again after the number of seconds in the `retry-after` header.',
   },
   'http-version-not-supported': {

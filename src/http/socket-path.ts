@@ -32,10 +32,10 @@ export async function freeSocketPath(path: string): Promise<void> {
 }
 
 /**
- * Makes the socket that `listen` binds public at `path`, for its owner and group. All processes of a
- * service share one socket: the first to call this creates it. Does not wait after `listen`, whose
- * caller must be ready for requests when it resolves. Rejects as `listen` does, and if `path` is
- * taken.
+ * Makes the socket that `listen` binds public at `path`, for its owner and group. All processes of
+ * a service share one socket: the first to call this creates it. Does not wait after `listen`,
+ * whose caller must be ready for requests when it resolves. Rejects as `listen` does, and if `path`
+ * is taken.
  */
 export async function createSocket(
   path: string,

@@ -11,6 +11,7 @@ export const noteTags: Link = {
   table: 'note_tags',
   blocks: 'note_tag_blocks',
   fields: {},
+  unlinkedFilter: 'untagged',
   countMember: 'notes_count',
   ends: [
     { resource: notes, column: 'note_id' },

@@ -2,6 +2,7 @@
 // page to others (RFC 8288).
 import { setImmediate as immediate } from 'node:timers/promises';
 import { validationFailed } from '../contract/endpoint.ts';
+import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { parseQuery, type Query } from '../search/query.ts';
@@ -9,15 +10,13 @@ import { snippetOf } from '../search/snippet.ts';
 import type { Order } from '../storage/lists.ts';
 import type { Page } from '../storage/pages.ts';
 
-/** The parameters of a list. Each list has some of the optional ones. */
+/** The parameters of a list, without its filters. Each list has some of the optional ones. */
 export interface ListQuery {
   readonly limit: number;
   readonly offset: number;
   readonly order?: Order;
   readonly after?: number;
   readonly before?: number;
-  readonly tag_id?: readonly number[];
-  readonly untagged?: 'true';
   readonly q?: string;
   readonly include?: readonly string[];
 }
@@ -58,8 +57,8 @@ export async function addSnippets(
   for (const line of lines === '' ? [] : lines.split('\n')) {
     const record = JSON.parse(line) as Record<string, string>;
     const [title = '', body = ''] = fields.map((name) => record[name]);
-    const snippet = JSON.stringify(snippetOf(title, body, query));
-    records.push(`${line.slice(0, -1)},"snippet":${snippet}}`);
+    const snippet = snippetOf(title, body, query, MAX_SNIPPET_LENGTH);
+    records.push(`${line.slice(0, -1)},"snippet":${JSON.stringify(snippet)}}`);
     if (line.length > LONG_CHARACTERS) await immediate();
   }
   return `[${records.join(',')}]`;

@@ -95,8 +95,9 @@ class Lists {
     const { parameters, headers, call } = input;
     const sent = new URLSearchParams(call.query);
     checkListQuery(parameters, sent);
-    const { limit, offset, after, before, tag_id = [], include = [] } = parameters;
+    const { limit, offset, after, before, include = [] } = parameters;
     const search = queryOf(parameters);
+    const { linkedTo, isUnlinked } = this.#linkFilters(parameters);
     const hasSnippets = include.includes('snippet');
     const page = await this.#table.page({
       ...scope,
@@ -105,8 +106,8 @@ class Lists {
       after,
       before,
       order: orderOf(parameters),
-      linkedTo: [...(scope.linkedTo ?? []), ...tag_id],
-      isUnlinked: parameters.untagged !== undefined,
+      linkedTo: [...(scope.linkedTo ?? []), ...linkedTo],
+      isUnlinked,
       equal: this.#filters(parameters),
       match: search?.match,
       include,
@@ -124,6 +125,15 @@ class Lists {
     const text = `{"items":${records},"limit":${limit},${position}"total":${total}}`;
     const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
     return { tag, text, link };
+  }
+
+  /** Returns the links that the query requires of records, and whether they must have none. */
+  #linkFilters(parameters: Readonly<Record<string, unknown>>) {
+    const { link } = linkOf(this.#resource) ?? {};
+    if (!link) return { linkedTo: [], isUnlinked: false };
+    // Lists of second records lack these parameters.
+    const ids = parameters[link.ends[1].resource.idParameter] as readonly number[] | undefined;
+    return { linkedTo: ids ?? [], isUnlinked: parameters[link.unlinkedFilter] !== undefined };
   }
 
   /** Returns the values that the query requires of fields. */

@@ -26,8 +26,11 @@ const IGNORED = new RegExp(
     '\\p{sc=Hebr}\\p{sc=Syrc}]|[\\p{Default_Ignorable_Code_Point}\\p{Emoji_Modifier}\\u0640])',
   'gu',
 );
-const SPACELESS =
-  /^(?=[\p{L}\p{M}\p{N}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u;
+const SPACELESS = new RegExp(
+  '^(?=[\\p{L}\\p{M}\\p{N}])[\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}' +
+    '\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}]',
+  'u',
+);
 const LETTER = /^[\p{L}\p{M}\p{N}]/u;
 const EMOJI = /^[\p{Extended_Pictographic}\p{Regional_Indicator}]/u;
 /** The voiced marks of kana, and the vowels and final consonants of Hangul. */

@@ -14,24 +14,30 @@ interface Span {
   readonly end: number;
 }
 
-/** The bound of a snippet in code points. */
-const MAX_LENGTH = 160;
 /** How much text a snippet shows before its first match, in UTF-16 units. */
 const LEAD = 48;
-/** The code units from which a snippet is taken: more than the lead and MAX_LENGTH code points. */
+/** The code units from which a snippet is taken: more than the lead and the longest snippet. */
 const WINDOW = 512;
 /** The code units that are folded first; most texts match there. */
 const HEAD = 4_096;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Returns the part around the first match in the body, or else in the title. */
-export function snippetOf(title: string, body: string, { needles }: Query): Snippet {
+/**
+ * Returns the part around the first match in the body, or else in the title, of at most `maxLength`
+ * code points.
+ */
+export function snippetOf(
+  title: string,
+  body: string,
+  { needles }: Query,
+  maxLength: number,
+): Snippet {
   return (
-    snippetIn(body, HEAD, needles) ??
-    snippetIn(body, body.length, needles) ??
-    snippetIn(title, title.length, needles) ??
-    cutOut(body || title, spanAround(body || title, 0), [])
+    snippetIn(body, HEAD, needles, maxLength) ??
+    snippetIn(body, body.length, needles, maxLength) ??
+    snippetIn(title, title.length, needles, maxLength) ??
+    cutOut(body || title, spanAround(body || title, 0, maxLength), [])
   );
 }
 
@@ -39,13 +45,18 @@ export function snippetOf(title: string, body: string, { needles }: Query): Snip
  * Returns the part around the first match in the first `length` code units, where the words around
  * it are known to be whole.
  */
-function snippetIn(text: string, length: number, needles: readonly Needle[]): Snippet | undefined {
+function snippetIn(
+  text: string,
+  length: number,
+  needles: readonly Needle[],
+  maxLength: number,
+): Snippet | undefined {
   const folded = new FoldedText(text.slice(0, length));
   const firsts = needles.flatMap((needle) => matchFrom(folded, needle, 0) ?? []);
   const start = Math.min(...firsts.map((match) => match.start));
   const known = length < text.length ? length - 2 * WINDOW : length;
   if (firsts.length === 0 || start > known) return undefined;
-  const span = spanAround(text, start);
+  const span = spanAround(text, start, maxLength);
   const matches = needles.flatMap((needle) => matchesUntil(folded, needle, span.end));
   return cutOut(text, span, matches);
 }
@@ -97,8 +108,8 @@ function cutOut(text: string, { start, end }: Span, matches: Match[]): Snippet {
  * Returns the span around the match that starts at `first`. It begins after a space if there is one
  * in the first half of the lead, and does not split characters of several code points.
  */
-function spanAround(text: string, first: number): Span {
-  const from = Math.max(0, Math.min(first - LEAD, text.length - MAX_LENGTH));
+function spanAround(text: string, first: number, maxLength: number): Span {
+  const from = Math.max(0, Math.min(first - LEAD, text.length - maxLength));
   const window = text.slice(from, from + WINDOW);
   const segments = graphemes.segment(window);
   let start = from;
@@ -108,7 +119,7 @@ function spanAround(text: string, first: number): Span {
     start = Math.min(from + skipped, first);
   }
   const length = Array.from(window.slice(start - from))
-    .slice(0, MAX_LENGTH)
+    .slice(0, maxLength)
     .join('').length;
   const last = segments.containing(start + length - from);
   const end = last && from + last.index > first ? from + last.index : start + length;

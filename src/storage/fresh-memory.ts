@@ -92,8 +92,8 @@ export class FreshMemory {
   }
 
   /**
-   * Runs a transaction. `changesOf` returns all of its changes, none if it may have changed nothing,
-   * and undefined if they are unknown.
+   * Runs a transaction. `changesOf` returns all of its changes, none if it may have changed
+   * nothing, and undefined if they are unknown.
    */
   async commit<Result>(
     transact: () => Promise<Result>,

@@ -23,8 +23,8 @@ function valueSql(column: string, field: Field | undefined): string {
 }
 
 /**
- * Returns a record as JSON text, given a row: the id of its owner, if it has one, and its values, of
- * which the first is at `first`.
+ * Returns a record as JSON text, given a row: the id of its owner, if it has one, and its values,
+ * of which the first is at `first`.
  */
 export function recordText(
   { fields, owner }: Resource,

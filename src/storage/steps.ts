@@ -102,7 +102,8 @@ function logChange(number: string, type: string, id: string, otherId: string): s
 }
 
 const FIRST = [
-  'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
+  'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, ' +
+    'title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
   ...blockCounter(notes),
 
   'CREATE TABLE tags (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT',

@@ -18,7 +18,7 @@ function fill(file, count) {
   let seed = 1;
   const random = (below) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return Math.floor(((seed / 2_147_483_648) ** 2 || 0) * below);
+    return Math.floor((seed / 2_147_483_648) ** 2 * below);
   };
   const word = () => random(20_000).toString(36).replaceAll(/\d/g, 'e');
   const name = () => String.fromCharCode(0x4e00 + random(3_000), 0x4e00 + random(2_000));

@@ -5,11 +5,14 @@ import { copyFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
-import { change, newFile, openDatabase, writeForeignFile } from '../support/databases.ts';
+import {
+  change,
+  newFile,
+  openDatabase,
+  withNumbers,
+  writeForeignFile,
+} from '../support/databases.ts';
 import { bringUpToDate } from '../support/search-index.ts';
-
-const NUMBERS =
-  'WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 600)';
 
 /** A closed database with 600 notes in its index, to copy. */
 const filled = newFile({ after });
@@ -18,7 +21,7 @@ before(async () => {
   const database = await openDatabase({ after }, filled);
   await change(
     database,
-    `INSERT INTO notes (title, body) ${NUMBERS}
+    `${withNumbers(600)} INSERT INTO notes (title, body)
      SELECT 'Note ' || n, '東京都 milk ' || replace(hex(zeroblob(n)), '00', ' word') FROM numbers`,
   );
   // More than 24 bits.

@@ -12,11 +12,9 @@ import {
   newFile,
   openDatabase,
   openOther,
+  withNumbers,
   writeForeignFile,
 } from '../support/databases.ts';
-
-const NUMBERS = (count: number) =>
-  `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
 
 /**
  * A closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again, to copy.
@@ -26,9 +24,12 @@ const filled = newFile({ after });
 async function writeFilled(): Promise<void> {
   const database = await openDatabase({ after }, filled);
   for (const sql of [
-    `INSERT INTO notes (title, body, number) SELECT * FROM (${NUMBERS(3_000)} SELECT 'note ' || n || '!', hex(zeroblob(500)), n FROM numbers)`,
-    `INSERT INTO tags (name, number) SELECT * FROM (${NUMBERS(50)} SELECT 'tag ' || n, 3_000 + n FROM numbers)`,
-    `INSERT INTO comments (note_id, body, number) SELECT * FROM (${NUMBERS(50)} SELECT n, 'comment', 3_050 + n FROM numbers)`,
+    `${withNumbers(3_000)} INSERT INTO notes (title, body, number)
+     SELECT 'note ' || n || '!', hex(zeroblob(500)), n FROM numbers`,
+    `${withNumbers(50)} INSERT INTO tags (name, number)
+     SELECT 'tag ' || n, 3_000 + n FROM numbers`,
+    `${withNumbers(50)} INSERT INTO comments (note_id, body, number)
+     SELECT n, 'comment', 3_050 + n FROM numbers`,
     'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1), (1, 2), (2, 1)',
     'DELETE FROM notes WHERE id % 3 = 0',
     'DELETE FROM tags WHERE id > 48',
@@ -106,7 +107,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   ],
   'a record that the log calls deleted': [
     "UPDATE changes SET type = 'comment.deleted' WHERE number = 3_100",
-    /^comments: record 50 has the number 3100, but its last change in the log is 3100, comment.deleted$/,
+    /^comments: record 50 has the number 3100, but its last change .* is 3100, comment.deleted$/,
   ],
   'a missing generation': [
     'DELETE FROM notes_server_generation',
@@ -117,7 +118,8 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     /^notes_server_generation: .* but there is 0123abcG$/,
   ],
   'two generations': [
-    "UPDATE notes_server_generation SET generation = '11111111'; INSERT INTO notes_server_generation VALUES ('22222222')",
+    `UPDATE notes_server_generation SET generation = '11111111';
+     INSERT INTO notes_server_generation VALUES ('22222222')`,
     /^notes_server_generation: .* but there is 11111111, 22222222$/,
   ],
   'ids that would be given again': [
@@ -130,7 +132,8 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
      PRAGMA writable_schema = RESET;
      INSERT INTO comments (note_id, body, number) VALUES (1, 'not indexed', 4_000);
      PRAGMA writable_schema = ON;
-     UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '') WHERE name = 'comments_of_note'`,
+     UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '')
+       WHERE name = 'comments_of_note'`,
     /^row \d+ missing from index comments_of_note$/,
   ],
   'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],
@@ -198,8 +201,8 @@ async function addLeftovers(test: TestContext, path: string, sql: string): Promi
 for (const where of ['at rest', 'after a crash']) {
   test(`check: does not change a database ${where}`, async (t) => {
     const path = copyFilled(t);
-    const insert = `INSERT INTO tags (name, number) VALUES ('in the log alone', ${LAST_NUMBER} + 1)`;
-    const add = await addLeftovers(t, path, insert);
+    const values = `('in the log alone', ${LAST_NUMBER} + 1)`;
+    const add = await addLeftovers(t, path, `INSERT INTO tags (name, number) VALUES ${values}`);
     if (where !== 'at rest') add();
     // The first reader of the log rebuilds the shared index.
     const contents = () => ({ ...contentsOf(dirname(path)), 'notes.db-shm': undefined });

@@ -8,7 +8,7 @@ import { RELATIONS, RESOURCES } from '../../src/resources/resources.ts';
 import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { unfinishedIn } from '../../src/storage/unfinished.ts';
-import { change, NO_RECORDS, openDatabase, rows } from '../support/databases.ts';
+import { change, NO_RECORDS, openDatabase, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 
 const TEXTS = [`x'41'`, 'a\u0000b', '😀 \u{10ffff}', `'"\\`, '\u2028\n\t', '<&>'];
@@ -29,9 +29,9 @@ export const countsOf = (count: number) => ({
 export async function fill(database: Database, count: number): Promise<void> {
   await database.transact('fill', [
     {
-      sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${2 * count})
-            INSERT INTO notes (id, title, body, number, created_at)
-            SELECT i, 'title ' || i, iif(i % 1000 = 0, printf('%.*c', 700000, 'x'), 'b'), i, 7 * i FROM n`,
+      sql: `${withNumbers(2 * count)} INSERT INTO notes (id, title, body, number, created_at)
+            SELECT n, 'title ' || n, iif(n % 1000 = 0, printf('%.*c', 700000, 'x'), 'b'), n, 7 * n
+            FROM numbers`,
     },
     { sql: 'DELETE FROM notes WHERE id % 2 = 1' },
     {

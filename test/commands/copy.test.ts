@@ -29,7 +29,7 @@ for (const [what, difference] of Object.entries({
   'one more record': `INSERT INTO tags (name, number) VALUES ('more', 9000)`,
   'one record fewer': 'DELETE FROM comments WHERE id = 7',
   'another tag on a note': 'UPDATE note_tags SET tag_id = 2 WHERE tag_id = 3',
-  'another number of the last change': `UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'changes'`,
+  'another last change': `UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'changes'`,
   'another time': 'UPDATE notes SET created_at = 1 WHERE id = 2',
   'a higher last id': `UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'notes'`,
 })) {

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { exportLines } from '../../src/commands/export.ts';
-import { importLines } from '../../src/commands/import.ts';
 import { importInto } from '../../src/commands/records.ts';
 import { notes } from '../../src/resources/notes.ts';
-import { locationOf, newFile, openDatabase } from '../support/databases.ts';
+import { newFile, openDatabase } from '../support/databases.ts';
+import { exported, perform } from '../support/perform.ts';
 
 const text = fc
   .string({
@@ -26,17 +25,6 @@ const rising = fc
  * same.
  */
 export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<void> {
-  const quiet = { isTerminal: false, write() {} };
-  const storage = (db: string) => ({
-    db: locationOf(db),
-    dbPassword: undefined,
-    dbPasswordFile: undefined,
-  });
-  const exported = async (db: string) => {
-    const parts: string[] = [];
-    await exportLines(storage(db), undefined, async (part) => parts.push(part), quiet);
-    return parts.join('');
-  };
   const data = fc.record({
     ids: rising,
     texts: fc.array(text, { minLength: 20, maxLength: 20 }),
@@ -62,7 +50,7 @@ export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<
         for (let start = 0; start < bytes.length; start += piece)
           yield bytes.subarray(start, start + piece);
       }
-      await importLines(undefined, pieces(), storage(to), quiet);
+      await perform(['import', '--db', to], { input: pieces() });
       assert.equal(await exported(to), whole);
     }),
     { numRuns },

@@ -1,30 +1,18 @@
 // The search index after the commands: the next search finds exactly the words of the notes.
 import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { backup } from '../../src/commands/backup.ts';
 import { checkFile } from '../../src/commands/check.ts';
-import { copy } from '../../src/commands/copy.ts';
-import { exportLines } from '../../src/commands/export.ts';
-import { importLines } from '../../src/commands/import.ts';
-import { restore } from '../../src/commands/restore.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { change, locationOf, newFile, openDatabase, openPath } from '../support/databases.ts';
+import { change, newFile, openDatabase, openPath, withNumbers } from '../support/databases.ts';
+import { exported, perform } from '../support/perform.ts';
 import { assertIndexed, bringUpToDate } from '../support/search-index.ts';
-
-const quiet = { isTerminal: false, write() {} };
-const storage = (db: string) => ({
-  db: locationOf(db),
-  dbPassword: undefined,
-  dbPasswordFile: undefined,
-});
 
 /** Makes changes, some of them in the index and some not. */
 async function fill(database: Database): Promise<void> {
   await change(
     database,
-    `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 300)
-     INSERT INTO notes (title, body) SELECT 'Note ' || n, 'body' FROM numbers`,
+    `${withNumbers(300)} INSERT INTO notes (title, body)
+     SELECT 'Note ' || n, 'body' FROM numbers`,
   );
   await bringUpToDate(database);
   await change(database, `UPDATE notes SET body = 'changed' WHERE id < 5`);
@@ -58,8 +46,8 @@ for (const isIndexed of [true, false]) {
     const { path, database } = await openFilled(t);
     const [saved, restored] = [newFile(t), newFile(t)];
     if (isIndexed) await bringUpToDate(database);
-    await backup(path, saved, quiet);
-    await restore(saved, restored, false, quiet);
+    await perform(['backup', saved, '--db', path]);
+    await perform(['restore', saved, '--db', restored]);
     await assertRight(t, restored);
     // The backup itself is a database as well.
     await assertRight(t, saved);
@@ -67,8 +55,8 @@ for (const isIndexed of [true, false]) {
     await change(database, `UPDATE notes SET body = 'lost' WHERE id < 9`);
     await bringUpToDate(database);
     await database.close();
-    await backup(path, newFile(t), quiet);
-    await restore(restored, path, true, quiet);
+    await perform(['backup', newFile(t), '--db', path]);
+    await perform(['restore', restored, '--db', path, '--force']);
     await assertRight(t, path);
   });
 
@@ -77,13 +65,11 @@ for (const isIndexed of [true, false]) {
     if (isIndexed) await bringUpToDate(database);
     await database.close();
     const copied = newFile(t);
-    await copy(storage(path), storage(copied), quiet);
+    await perform(['copy', '--from', path, '--to', copied]);
     await assertRight(t, copied);
 
-    const lines: string[] = [];
-    await exportLines(storage(path), undefined, async (part) => lines.push(part), quiet);
-    const importTo = (to: string) =>
-      importLines(undefined, Readable.from([Buffer.from(lines.join(''))]), storage(to), quiet);
+    const input = await exported(path);
+    const importTo = (to: string) => perform(['import', '--db', to], { input });
     const empty = newFile(t);
     await importTo(empty);
     await assertRight(t, empty);

@@ -93,7 +93,8 @@ export const ORDER_CHECKS: readonly Check[] = [
       mutant(
         'an unlock that wakes before it frees',
         'Atomics.exchange(cells, LOCK, FREE);',
-        'Atomics.load(cells, LOCK); Atomics.notify(cells, LOCK, 1); return void Atomics.store(cells, LOCK, FREE);',
+        'Atomics.load(cells, LOCK); Atomics.notify(cells, LOCK, 1);' +
+          'return void Atomics.store(cells, LOCK, FREE);',
         RACE,
       ),
     ],
@@ -135,7 +136,8 @@ export const ORDER_CHECKS: readonly Check[] = [
       mutant(
         'a release that looks for sleepers before it gives back',
         'Atomics.add(cells, PERMITS, 1);',
-        'if (Atomics.load(cells, SLEEPERS) === 0) return void Atomics.add(cells, PERMITS, 1); Atomics.add(cells, PERMITS, 1);',
+        'if (Atomics.load(cells, SLEEPERS) === 0) return void Atomics.add(cells, PERMITS, 1);' +
+          'Atomics.add(cells, PERMITS, 1);',
         RACE,
       ),
     ],
@@ -194,7 +196,8 @@ export const ORDER_CHECKS: readonly Check[] = [
       mutant(
         'a last thread that wakes before the generation changes',
         'Atomics.compareExchange(cells, GENERATION, generation, next);',
-        'Atomics.notify(cells, GENERATION); return void Atomics.compareExchange(cells, GENERATION, generation, next);',
+        'Atomics.notify(cells, GENERATION);' +
+          'return void Atomics.compareExchange(cells, GENERATION, generation, next);',
         RACE,
       ),
     ],

@@ -1,4 +1,5 @@
-// The contract and src/resources/ declare the same fields: types, defaults and required members.
+// The contract and src/resources/ declare the same fields (types, defaults, required members) and
+// the same filters of lists.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
@@ -11,10 +12,25 @@ interface Schema {
   readonly properties?: Readonly<Record<string, object>>;
 }
 
+/** The parameters that lists have besides their filters. */
+const COMMON = ['order', 'limit', 'offset', 'after', 'before', 'q', 'include'];
+
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
 for (const resource of RESOURCES) {
-  const { label, path, idParameter, fields } = resource;
+  const { label, path, idParameter, fields, filters = [] } = resource;
+  const { link, isFirst } = linkOf(resource) ?? {};
+
+  test(`resources: the filters of ${label} are those of GET ${path}`, () => {
+    const list = operations.find((each) => each.method === 'GET' && each.template === path);
+    const inQuery = list?.parameters.filter((each) => each.in === 'query') ?? [];
+    const ofLink = link && isFirst ? [link.ends[1].resource.idParameter, link.unlinkedFilter] : [];
+    assert.deepEqual(
+      inQuery.map(({ name }) => name).filter((name) => !COMMON.includes(name)),
+      [...filters, ...ofLink],
+    );
+  });
+
   for (const [method, template] of [
     ['POST', path],
     ['PUT', `${path}/{${idParameter}}`],
@@ -29,7 +45,6 @@ for (const resource of RESOURCES) {
       const body = resolve(`${pointer}/requestBody`);
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [], properties = {} } = at(place ?? '') as Schema;
-      const { link, isFirst } = linkOf(resource) ?? {};
       const linked = link && isFirst ? [link.member] : [];
       assert.deepEqual(Object.keys(properties), Object.keys(fields).concat(linked));
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {

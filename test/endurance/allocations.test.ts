@@ -12,7 +12,10 @@ const ROUNDS = 3;
 
 /** A module that prints the size of the heap at each SIGUSR2. */
 const PROBE = `data:text/javascript,let count = 0;
-process.on('SIGUSR2', () => process.stderr.write(\`heap \${(count += 1)}: \${process.memoryUsage().heapUsed}\\n\`));`;
+process.on('SIGUSR2', () => {
+  count += 1;
+  process.stderr.write(\`heap \${count}: \${process.memoryUsage().heapUsed}\\n\`);
+});`;
 /** Room for all rounds: a collection would hide allocations. */
 const NO_COLLECTION = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
 

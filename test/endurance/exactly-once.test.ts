@@ -39,7 +39,7 @@ function breakConnections(agent: Agent) {
   return breaker;
 }
 
-/** What a request with a key creates: its list, its parts, and the distinct texts of its records. */
+/** What a request with a key creates: its list, its parts, the distinct texts of its records. */
 function creation(number: number): { list: string; parts: RequestParts; texts: string[] } {
   const headers = { 'idempotency-key': `"${randomUUID()}"` };
   const text = `text ${number}`;

@@ -63,7 +63,7 @@ test('installation: a global command serves', async (t) => {
 const MANIFEST = 'npm init --yes && npm pkg set --json allowScripts.sqlite3=true';
 const GLOBAL_PACKAGES = 'a prefix/lib/node_modules/notes-server/node_modules';
 
-/** How the service is installed, and the packages that go missing; without one, the binding does. */
+/** How the service is installed, and the packages that go missing; if none, the binding does. */
 const DAMAGED: readonly (readonly [launcher: string, install: string, ...packages: string[]])[] = [
   [LOCAL, 'npm init --yes && npm install notes-server'],
   // The service loads one with the program and the other on demand.

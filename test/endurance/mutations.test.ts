@@ -85,5 +85,6 @@ function figures({ statuses, connections, quiet, silent }: Tally): string {
   const counts = [...statuses]
     .sort(([one], [other]) => one - other)
     .map(([status, count]) => `${status}: ${count}`);
-  return `${counts.join(', ')}; ${connections} connections, ${quiet} ended by the client, ${silent} unanswered`;
+  const unanswered = `${quiet} ended by the client, ${silent} unanswered`;
+  return `${counts.join(', ')}; ${connections} connections, ${unanswered}`;
 }

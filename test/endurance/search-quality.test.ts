@@ -161,7 +161,8 @@ test('search: quality: precision and recall against a plain scan', async (t) => 
   }
   const [precision, recall] = [both / found, both / correct];
   t.diagnostic(
-    `precision ${precision.toFixed(4)}, recall ${recall.toFixed(4)}: ${found} found, ${correct} correct`,
+    `precision ${precision.toFixed(4)}, recall ${recall.toFixed(4)}: ` +
+      `${found} found, ${correct} correct`,
   );
   assert.ok(precision >= 0.99 && recall >= 0.99);
 });

@@ -68,7 +68,8 @@ async function compare(t: TestContext, port: number, work: () => Promise<unknown
   });
   const beside = p99(await during);
   t.diagnostic(
-    `p99 of the others: ${alone.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside ${CLIENTS} slow clients`,
+    `p99 of the others: ${alone.toFixed(2)} ms alone, ` +
+      `${beside.toFixed(2)} ms beside ${CLIENTS} slow clients`,
   );
   assert.ok(beside < P99_WITHIN_MS, `${beside} ms`);
 }

@@ -91,7 +91,8 @@ async function load({ pid, port }: Watched, t: TestContext): Promise<number[]> {
   const sorted = times.sort((one, other) => one - other);
   const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
   t.diagnostic(
-    `${right} of ${REQUESTS} were served; ${Math.round(most)} MB; /health ${sorted.length} times: ` +
+    `${right} of ${REQUESTS} were served; ${Math.round(most)} MB; ` +
+      `/health ${sorted.length} times: ` +
       `p99 ${Math.round(p99)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms`,
   );
   assert.ok(right > 0);

@@ -15,8 +15,10 @@ import {
 import { JSON_TEXTS } from '../support/json-texts.ts';
 
 /** The detail of a refusal does not repeat what was sent. */
-const REFUSAL =
-  /^The body is (?:not valid JSON(?:; remove the byte order mark at its start)?|not valid UTF-8|empty; a JSON text is expected|nested too deep)\.$/;
+const REFUSAL = new RegExp(
+  '^The body is (?:not valid JSON(?:; remove the byte order mark at its start)?|not valid UTF-8|' +
+    'empty; a JSON text is expected|nested too deep)\\.$',
+);
 
 const RUN = { seed: 1, numRuns: 300 };
 

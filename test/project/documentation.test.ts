@@ -1,10 +1,16 @@
-// How the files of src/ are written, as far as a machine can tell.
+// How the files of src/ are written, and how long the lines of test/ are, as far as a machine can
+// tell.
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { test } from 'node:test';
-import { codeOf, sources } from '../support/sources.ts';
+import { codeOf, root, sources } from '../support/sources.ts';
+import { textOf } from './documents.ts';
 
 const MAX_FUNCTION_LINES = 60;
+
+/** More than 100 characters. */
+const TOO_LONG = /.{101}/u;
 
 /** The line in which the body of a function or a loop begins. */
 const FUNCTION_START = /^ *[^ .].*(?:\)(?:: .+)?|=>) \{$/;
@@ -26,6 +32,16 @@ function functionsOver(most: number): string[] {
     if (!FUNCTION_START.test(codeOf(line))) return false;
     const end = `${/^ */.exec(line)?.[0]}}`;
     return !lines.slice(number, number + most - 1).some((each) => each.startsWith(end));
+  });
+}
+
+/** The lines of the modules of test/ that match, as `test/path: text`. */
+function testLinesWith(pattern: RegExp): string[] {
+  const paths = readdirSync(new URL('test/', root), { recursive: true, encoding: 'utf8' });
+  const own = paths.filter((path) => path.endsWith('.ts') && !path.includes('node_modules'));
+  return own.flatMap((path) => {
+    const lines = textOf(`test/${path}`).split('\n');
+    return lines.filter((line) => pattern.test(line)).map((line) => `test/${path}: ${line.trim()}`);
   });
 }
 
@@ -52,6 +68,11 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
     textWith(/@ts-(?:ignore|expect-error|nocheck)|biome-ignore/),
 
   'functions fit on a screen': () => functionsOver(MAX_FUNCTION_LINES),
+
+  'lines have at most 100 characters, in test/ too': () => [
+    ...textWith(TOO_LONG).filter((line) => !/^src\/(?:cli|storage\/sqlite)\//.test(line)),
+    ...testLinesWith(TOO_LONG),
+  ],
 
   'nothing is left to do': () => textWith(/\b(?:TODO|FIXME|XXX|HACK)\b/),
 

@@ -7,13 +7,12 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { helpText } from '../../src/cli/help.ts';
 import { optionsHelp } from '../../src/cli/options.ts';
-import { exportLines } from '../../src/commands/export.ts';
-import { importLines } from '../../src/commands/import.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { problemTypes } from '../../src/http/problem.ts';
 import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
+import { exported, perform } from '../support/perform.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { root, sourceAt } from '../support/sources.ts';
@@ -173,12 +172,15 @@ test('operation: the limits are those of the code', () => {
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
   for (const phrase of [
-    `at most ${headerCount} headers. Request line and headers may take ${headerBytes / KiB} KiB and must arrive within ${headersTimeoutMs / s} seconds`,
-    `the whole request within ${requestTimeoutMs / s}. At most ${connections.toLocaleString('en')} connections`,
+    `at most ${headerCount} headers. Request line and headers may take ${headerBytes / KiB} KiB ` +
+      `and must arrive within ${headersTimeoutMs / s} seconds`,
+    `the whole request within ${requestTimeoutMs / s}. ` +
+      `At most ${connections.toLocaleString('en')} connections`,
     `Idle connections are closed after ${keepAliveTimeoutMs / s} seconds (or \`--idle-timeout\`)`,
     `makes no progress after ${stalledMs / s}`,
     `every ${stalledMs / s} seconds, so closing it may take ${(2 * stalledMs) / s}.`,
-    `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may use ${repliesBytes / MiB} MiB`,
+    `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may use ` +
+      `${repliesBytes / MiB} MiB`,
     `Bodies over ${largeBodyBytes / KiB} KiB may use ${bodiesBytes / MiB} MiB`,
     `(${closeMs / s} seconds at most)`,
     `longer than about ${waitMs} ms`,
@@ -220,20 +222,10 @@ function headingsOf(text: string): string[] {
 
 test('backups: the export is imported and exported unchanged', async (t) => {
   const [shown = ''] = /^\{"type":"notes-server"[\s\S]*?\n(?=```)/m.exec(guide('backups')) ?? [];
-  const name = newFile(t);
-  const storage = {
-    db: { kind: 'file', name } as const,
-    dbPassword: undefined,
-    dbPasswordFile: undefined,
-  };
-  const quiet = { isTerminal: false, write() {} };
-  async function* input() {
-    yield Buffer.from(shown);
-  }
-  await importLines(undefined, input(), storage, quiet);
-  const parts: string[] = [];
-  await exportLines(storage, undefined, async (text) => parts.push(text), quiet);
+  const db = newFile(t);
+  await perform(['import', '--db', db], { input: shown });
+  const text = await exported(db);
   // A resource without records need not be in the guide.
-  const unlisted = (text: string, count: string) => (shown.includes(count) ? text : '');
-  assert.equal(parts.join('').replace(/,("\w+":0)/g, unlisted), shown);
+  const unlisted = (member: string, count: string) => (shown.includes(count) ? member : '');
+  assert.equal(text.replace(/,("\w+":0)/g, unlisted), shown);
 });

@@ -7,10 +7,13 @@ import { type Snippet, snippetOf } from '../../src/search/snippet.ts';
 import { partsOf, queryFor, scan } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
 
+/** The length of the snippets of these tests. */
+const LENGTH = 160;
+
 function snippetFor(query: string, body: string, title = ''): Snippet {
   const parsed = parseQuery(query);
   assert.ok('match' in parsed, query);
-  return snippetOf(title, body, parsed);
+  return snippetOf(title, body, parsed, LENGTH);
 }
 
 /** Returns the parts of a snippet that it marks. */
@@ -60,7 +63,7 @@ test('search: snippet: of the title, if only that matches', () => {
 
 test('search: snippet: the beginning, if no match is known', () => {
   const body = 'x '.repeat(200);
-  assert.deepEqual(snippetFor('milk', body, 'title'), { text: body.slice(0, 160), ranges: [] });
+  assert.deepEqual(snippetFor('milk', body, 'title'), { text: body.slice(0, LENGTH), ranges: [] });
   assert.deepEqual(snippetFor('milk', '', 'title'), { text: 'title', ranges: [] });
 });
 
@@ -84,7 +87,7 @@ test('search: snippet: a match at the end shows what precedes it', () => {
 
 test('search: snippet: a long match is cut', () => {
   const { text, ranges } = snippetFor('x*', 'x'.repeat(1_000));
-  assert.deepEqual([text, ranges], ['x'.repeat(160), [[0, 160]]]);
+  assert.deepEqual([text, ranges], ['x'.repeat(LENGTH), [[0, LENGTH]]]);
 });
 
 test('search: snippet: does not split emoji or accented letters', () => {
@@ -94,7 +97,7 @@ test('search: snippet: does not split emoji or accented letters', () => {
 
 test('search: snippet: a character of 300 code points is cut', () => {
   const { text, ranges } = snippetFor('a', `${'b'.repeat(300)} a${'\u0301'.repeat(300)}`);
-  assert.equal(lengthOf(text), 160);
+  assert.equal(lengthOf(text), LENGTH);
   assert.equal(ranges.length, 1);
 });
 
@@ -104,7 +107,7 @@ test('search: snippet: marks what the query finds, and nothing else', () => {
     fc.property(textOf(4), textOf(200), terms, (title, body, wanted) => {
       const query = parseQuery(queryFor(wanted));
       if (!('match' in query)) return;
-      const snippet = snippetOf(title, body, query);
+      const snippet = snippetOf(title, body, query, LENGTH);
       const isMatch = (text: string) =>
         wanted.some(
           (term) =>
@@ -112,7 +115,7 @@ test('search: snippet: marks what the query finds, and nothing else', () => {
             scan([['', text]], [{ ...term, isExcluded: false }]).length > 0,
         );
       assert.ok(body.includes(snippet.text) || title.includes(snippet.text));
-      assert.ok(lengthOf(snippet.text) <= 160);
+      assert.ok(lengthOf(snippet.text) <= LENGTH);
       assert.ok(snippet.text.isWellFormed());
       let last = 0;
       for (const [start, end] of snippet.ranges) {

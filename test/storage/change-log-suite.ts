@@ -1,11 +1,11 @@
-// The tests of what triggers keep beside the records, for any engine: the log of the changes and the
-// counters of the notes of a tag.
+// The tests of what triggers keep beside the records, for any engine: the log of the changes and
+// the counters of the notes of a tag.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { renewGeneration } from '../../src/storage/change-numbers.ts';
 import { isOneOf } from '../../src/storage/condition.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { change, rows } from '../support/databases.ts';
+import { change, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';
 
@@ -127,8 +127,10 @@ export function testChangeLog(engine: Engine): void {
   test('change log: the latest 1,000,000 are kept', async (t) => {
     const { notes, database } = await openTables(t, engine);
     for (const title of ['a', 'b', 'c']) await notes.create([[title, 'b']]);
-    const jump = `UPDATE sqlite_sequence SET seq = seq + ${KEPT_CHANGES - 3} WHERE name = 'changes'`;
-    await change(database, jump);
+    await change(
+      database,
+      `UPDATE sqlite_sequence SET seq = seq + ${KEPT_CHANGES - 3} WHERE name = 'changes'`,
+    );
     const numbers = async () =>
       (await rows(database, 'SELECT number FROM changes ORDER BY number')).map(
         ({ number }) => number,
@@ -166,11 +168,10 @@ export function testChangeLog(engine: Engine): void {
   test('tagged notes: counted for each tag', async (t) => {
     const { notes, tags, database } = await openTables(t, engine);
     await tags.create([['t'], ['u']]);
-    const numbers = `
-      WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 2100)`;
     await change(
       database,
-      `${numbers} INSERT INTO notes (id, title, body, number) SELECT n, 'a', 'b', n + 10 FROM numbers`,
+      `${withNumbers(2_100)} INSERT INTO notes (id, title, body, number)
+       SELECT n, 'a', 'b', n + 10 FROM numbers`,
     );
     await change(database, 'INSERT INTO note_tags SELECT id, 1 + id % 2 FROM notes');
     await change(database, 'INSERT INTO note_tags VALUES (1, 1), (2, 2)');
@@ -200,8 +201,11 @@ export function testChangeLog(engine: Engine): void {
 
   test('search: the engine has FTS5, whose index forgets by rowid', async (t) => {
     const { database } = await openTables(t, engine);
-    const insert = `INSERT INTO note_words (rowid, title, body) VALUES (1, 'creme', 'a'), (2, 'b', '東京 creme')`;
-    await change(database, insert);
+    await change(
+      database,
+      `INSERT INTO note_words (rowid, title, body)
+       VALUES (1, 'creme', 'a'), (2, 'b', '東京 creme')`,
+    );
     const found = `SELECT rowid FROM note_words WHERE note_words MATCH '"creme"' ORDER BY rowid`;
     assert.equal((await rows(database, found)).length, 2);
     await change(database, 'DELETE FROM note_words WHERE rowid = 1');

@@ -13,7 +13,8 @@ import { tablesOf } from '../support/tables.ts';
 export async function fillFirstVersion(database: Database): Promise<void> {
   await migrate(database, STEPS.slice(0, 1));
   const statements = [
-    `INSERT INTO notes (id, title, body) VALUES (7, 'c', 'd'), (2, 'a', 'b'), (9, 'e', 'f'), (10, '', '')`,
+    `INSERT INTO notes (id, title, body)
+     VALUES (7, 'c', 'd'), (2, 'a', 'b'), (9, 'e', 'f'), (10, '', '')`,
     `INSERT INTO tags (id, name) VALUES (3, 'u'), (1, 't')`,
     `INSERT INTO comments (note_id, body) VALUES (9, 'a'), (2, 'b'), (9, 'c'), (10, ''), (7, 'd')`,
     'DELETE FROM notes WHERE id = 10',
@@ -31,7 +32,8 @@ export async function assertMigrated(database: Database): Promise<void> {
     `SELECT number, type, id, created_at IS NULL AND updated_at IS NULL AS is_timeless FROM
        (SELECT *, 'note' AS type FROM (SELECT number, id, created_at, updated_at FROM notes)
         UNION ALL SELECT *, 'tag' FROM (SELECT number, id, created_at, updated_at FROM tags)
-        UNION ALL SELECT *, 'comment' FROM (SELECT number, id, created_at, updated_at FROM comments))
+        UNION ALL
+        SELECT *, 'comment' FROM (SELECT number, id, created_at, updated_at FROM comments))
      ORDER BY number`,
   );
   assert.deepEqual(

@@ -1,5 +1,5 @@
-// The expressions `rows`, from which the cluster reports what a statement did, foretell exactly what
-// its RETURNING returns. Random batches, on SQLite, which evaluates both.
+// The expressions `rows`, from which the cluster reports what a statement did, foretell exactly
+// what its RETURNING returns. Random batches, on SQLite, which evaluates both.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -103,7 +103,8 @@ async function assertNumbered(database: Database): Promise<void> {
   const [found] = await rows(
     database,
     `SELECT count(*) AS records, count(DISTINCT number) AS numbers,
-       coalesce(max(number), 0) <= (SELECT seq FROM sqlite_sequence WHERE name = 'changes') AS reached
+       coalesce(max(number), 0) <=
+         (SELECT seq FROM sqlite_sequence WHERE name = 'changes') AS reached
      FROM (SELECT number FROM tasks UNION ALL SELECT number FROM steps)`,
   );
   assert.equal(found?.numbers, found?.records);

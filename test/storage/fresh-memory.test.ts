@@ -117,7 +117,7 @@ test('memory: a transaction without an effect leaves everything', async () => {
   assert.deepEqual(await find(1), TEXT);
 });
 
-test('memory: is neither used nor emptied while a transaction has ended but not returned', async () => {
+test('memory: neither used nor emptied while an ended transaction has not returned', async () => {
   const { memory, database, keep, find } = startMemory();
   keep(1);
   await memory.commit(

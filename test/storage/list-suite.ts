@@ -8,7 +8,7 @@ import type { PageRequest } from '../../src/storage/lists.ts';
 import { PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
-import { overhear } from '../support/databases.ts';
+import { overhear, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { type PlanRow, planOf } from '../support/plans.ts';
 
@@ -21,11 +21,12 @@ async function startLists(t: TestContext, engine: Engine) {
   const write = createWriter(heard.database);
   await database.transact('fill', [
     {
-      sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${NOTES})
-            INSERT INTO notes (title, body, number) SELECT 'note ' || i, 'b', i * 7 % 4001 FROM n`,
+      sql: `${withNumbers(NOTES)} INSERT INTO notes (title, body, number)
+            SELECT 'note ' || n, 'b', n * 7 % 4001 FROM numbers`,
     },
     {
-      sql: `INSERT INTO tags (name, number) VALUES ('a', 5001), ('b', 5002), ('c', 5003), ('d', 5004)`,
+      sql: `INSERT INTO tags (name, number)
+            VALUES ('a', 5001), ('b', 5002), ('c', 5003), ('d', 5004)`,
     },
     { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 1 FROM notes WHERE id % 5 > 0' },
     { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 2 FROM notes WHERE id % 40 = 0' },

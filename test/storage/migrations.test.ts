@@ -45,6 +45,7 @@ const TAG_COUNTER = [
      DELETE FROM tag_blocks WHERE block = old.id >> 10 AND count = 0;
    END`,
 ];
+const OF_BLOCK = 'note_id = old.note_id AND block = old.id >> 10';
 const COMMENT_COUNTER = [
   `CREATE TABLE comment_blocks (
      note_id INTEGER NOT NULL,
@@ -57,15 +58,16 @@ const COMMENT_COUNTER = [
        ON CONFLICT (note_id, block) DO UPDATE SET count = count + 1;
    END`,
   `CREATE TRIGGER comment_removed AFTER DELETE ON comments BEGIN
-     UPDATE comment_blocks SET count = count - 1 WHERE note_id = old.note_id AND block = old.id >> 10;
-     DELETE FROM comment_blocks WHERE note_id = old.note_id AND block = old.id >> 10 AND count = 0;
+     UPDATE comment_blocks SET count = count - 1 WHERE ${OF_BLOCK};
+     DELETE FROM comment_blocks WHERE ${OF_BLOCK} AND count = 0;
    END`,
 ];
 /** The first step, to the letter: every database in use was created by it. */
 const STEP_1 = [
   'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT',
   'INSERT INTO notes_server_versions (version) VALUES (1)',
-  'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
+  'CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, ' +
+    'title TEXT NOT NULL, body TEXT NOT NULL) STRICT',
   ...TAG_COUNTER.map((sql) => sql.replaceAll('tag', 'note')),
   'CREATE TABLE tags (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT',
   ...TAG_COUNTER,
@@ -270,7 +272,8 @@ for (const journal of ['DELETE', 'WAL']) {
     },
     {
       whose: 'of a newer version',
-      sql: 'CREATE TABLE notes_server_versions (version INTEGER); INSERT INTO notes_server_versions VALUES (1), (99)',
+      sql: `CREATE TABLE notes_server_versions (version INTEGER);
+            INSERT INTO notes_server_versions VALUES (1), (99)`,
       reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
     },
   ]) {

@@ -111,7 +111,8 @@ for (const engine of ENGINES) {
     const database = await engine.open(t);
     const tables = await rows(
       database,
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+      `SELECT name FROM sqlite_schema WHERE type = 'table'
+       AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
        AND name NOT LIKE 'notes\\_server\\_%' ESCAPE '\\'
        AND name NOT LIKE 'note\\_words\\_%' ESCAPE '\\' ORDER BY name`,
     );
@@ -173,7 +174,9 @@ for (const engine of ENGINES) {
     ]);
     assert.deepEqual(replaced, [true, true, false]);
     assert.deepEqual(await tasks.page(10, 0), {
-      items: `[${first.replace('"a"', '"c"').replace('true', 'false')},{"id":2,"title":"true","done":true,"value":"false"}]`,
+      items:
+        `[${first.replace('"a"', '"c"').replace('true', 'false')},` +
+        '{"id":2,"title":"true","done":true,"value":"false"}]',
       total: 2,
     });
   });
@@ -236,7 +239,8 @@ for (const engine of ENGINES) {
       1,
     );
     assert.deepEqual(await linesIn(database, TASKS), [
-      '{"type":"task","id":7,"title":"an older export","done":false,"value":"none","number":5,"created_at":null,"updated_at":null}',
+      '{"type":"task","id":7,"title":"an older export","done":false,"value":"none","number":5,' +
+        '"created_at":null,"updated_at":null}',
     ]);
     // The same record with its defaults written out is not another one.
     const complete = read({

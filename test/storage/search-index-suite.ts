@@ -25,8 +25,11 @@ import { fillFirstVersion } from './first-version-suite.ts';
 
 /** Returns the ids of the notes with this word. */
 async function notesWith(database: Database, word: string): Promise<unknown[]> {
-  const sql = `SELECT rowid AS id FROM note_words WHERE note_words MATCH '"${word}"' ORDER BY rowid`;
-  return (await rows(database, sql)).map(({ id }) => id);
+  const found = await rows(
+    database,
+    `SELECT rowid AS id FROM note_words WHERE note_words MATCH '"${word}"' ORDER BY rowid`,
+  );
+  return found.map(({ id }) => id);
 }
 
 /** Registers the tests of the index on `engine`. */

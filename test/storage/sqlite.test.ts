@@ -12,7 +12,14 @@ import {
   type Row,
 } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { change, newFile, openDatabase, openOther, rows } from '../support/databases.ts';
+import {
+  change,
+  newFile,
+  openDatabase,
+  openOther,
+  rows,
+  withNumbers,
+} from '../support/databases.ts';
 
 const ADD = `
   INSERT INTO tags (name, number)
@@ -63,9 +70,7 @@ test('sqlite: a short read does not wait for a long one', async (t) => {
     await rows(database, sql);
     endings.push(name);
   };
-  const numbers =
-    'WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000)';
-  const long = read('long', `${numbers} SELECT count(*) FROM numbers`);
+  const long = read('long', `${withNumbers(1_000_000)} SELECT count(*) FROM numbers`);
   await read('short', COUNT);
   await read('next', COUNT);
   await long;
@@ -75,10 +80,9 @@ test('sqlite: a short read does not wait for a long one', async (t) => {
 test('sqlite: slow reads delay no others, and have a connection of their own', async (t) => {
   const database = await openDatabase(t);
   const endings: string[] = [];
-  const numbers =
-    'WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 300000)';
+  const sql = `${withNumbers(300_000)} SELECT count(*) FROM numbers`;
   const slow = [1, 2, 3].map(async () => {
-    await database.read({ sql: `${numbers} SELECT count(*) FROM numbers`, isSlow: true });
+    await database.read({ sql, isSlow: true });
     endings.push('slow');
   });
   await bothReaders(database, COUNT);

@@ -10,7 +10,7 @@ import type { Database } from '../../src/storage/database.ts';
 import { DEEP_OFFSET } from '../../src/storage/lists.ts';
 import { PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
 import { createWriter } from '../../src/storage/writer.ts';
-import { change, overhear, rows } from '../support/databases.ts';
+import { change, overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { planOf } from '../support/plans.ts';
 import { type PlainTable, plainTable } from '../support/tables.ts';
@@ -169,8 +169,8 @@ export function testTables(engine: Engine): void {
    */
   async function fill(database: Database): Promise<void> {
     const statements = [
-      `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 9000)
-       INSERT INTO notes (id, title, body, number) SELECT n, 't' || n, 'b', n FROM numbers`,
+      `${withNumbers(9_000)} INSERT INTO notes (id, title, body, number)
+       SELECT n, 't' || n, 'b', n FROM numbers`,
       `INSERT INTO comments (id, note_id, body, number)
        SELECT id, 5 + (id % 3 = 0), title, 9000 + id FROM notes`,
       ...['notes', 'comments'].flatMap((table) => [
@@ -224,7 +224,7 @@ export function testTables(engine: Engine): void {
     const { database, notes, comments } = await startTables(t, engine);
     const differences = async () => {
       const counted = (table: string, group: string) =>
-        `SELECT ${group}id >> 10 AS block, count(*) AS count FROM ${table} GROUP BY ${group}id >> 10`;
+        `SELECT ${group}id >> 10 AS block, count(*) AS count FROM ${table} GROUP BY ${group}block`;
       const pairs: [string, string][] = [
         [counted('notes', ''), 'SELECT block, count FROM note_blocks'],
         [counted('comments', 'note_id, '), 'SELECT note_id, block, count FROM comment_blocks'],
@@ -291,15 +291,13 @@ export function testTables(engine: Engine): void {
 
   test('pages: read together, the same as one by one', async (t) => {
     const { database, notes, comments, heard } = await startTables(t, engine);
-    const numbers = (count: number) =>
-      `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
     await database.transact('fill', [
       {
-        sql: `${numbers(3_000)} INSERT INTO notes (title, body, number)
+        sql: `${withNumbers(3_000)} INSERT INTO notes (title, body, number)
               SELECT 'note ' || n, 'line' || char(10) || 'feed', n FROM numbers`,
       },
       {
-        sql: `${numbers(2_500)} INSERT INTO comments (body, note_id, number)
+        sql: `${withNumbers(2_500)} INSERT INTO comments (body, note_id, number)
               SELECT 'comment ' || n, 2 - n % 2, 3000 + n FROM numbers`,
       },
       { sql: 'DELETE FROM notes WHERE id BETWEEN 100 AND 2899 AND id % 7 = 2' },

@@ -28,7 +28,7 @@ const PAUSE_MS = 5;
 const NOTES_BY_WRITER = `
   SELECT title, count(*) AS count, max(number) AS last, min(in_order) AS ordered
   FROM (SELECT title, number,
-               number = coalesce(lag(number) OVER (PARTITION BY title ORDER BY id), 0) + 1 AS in_order
+          number = coalesce(lag(number) OVER (PARTITION BY title ORDER BY id), 0) + 1 AS in_order
         FROM (SELECT id, title, CAST(body AS INTEGER) AS number FROM notes WHERE title LIKE 'by %'))
   GROUP BY title`;
 

@@ -102,7 +102,7 @@ function assertError(method: string, { status, headers, text }: Answer, label: s
   assert.deepEqual([problem.title, problem.status], [problemTitle(slug), status], label);
 }
 
-/** Returns the pointer to the response of an operation; the default is that of its problems only. */
+/** Returns the pointer to the response of an operation; the default is for its problems only. */
 function responseAt(operation: string, status: number): string | undefined {
   const { security } = at(operation) as { security?: readonly object[] };
   const isCommon =

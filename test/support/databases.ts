@@ -86,6 +86,10 @@ export async function change(database: Database, sql: string): Promise<readonly 
   return result;
 }
 
+/** Returns the clause with which a statement can select each `n` up to `count` from `numbers`. */
+export const withNumbers = (count: number) => `WITH RECURSIVE numbers (n) AS (
+  VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
+
 /** A database that records what it is asked, and can be made to fail. */
 export interface Overheard {
   readonly database: Database;

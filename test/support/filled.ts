@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
-import { newFile, openDatabase } from './databases.ts';
+import { newFile, openDatabase, withNumbers } from './databases.ts';
 import { temporaryFolder } from './engine.ts';
 import { beside } from './stored-data.ts';
 
@@ -21,7 +21,8 @@ const templates = temporaryFolder({ after });
 
 /**
  * Returns the path of a file with `count` notes of one kilobyte, notes with odd texts, gaps between
- * the ids, two tags, a comment and three links. It holds `count + 6` notes and the last id is `count + 8`.
+ * the ids, two tags, a comment and three links. It holds `count + 6` notes and the last id is
+ * `count + 8`.
  */
 export async function filledFile(test: Pick<TestContext, 'after'>, count: number): Promise<string> {
   const template = join(templates, `${count}.db`);
@@ -40,9 +41,8 @@ async function fill(test: Pick<TestContext, 'after'>, path: string, count: numbe
   const database = await openDatabase(test, path);
   await database.transact('fill', [
     {
-      sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-            INSERT INTO notes (title, body, number, created_at)
-            SELECT 'title ' || i, printf('%.*c', 1000, 'x'), i, 1700000000000 + i FROM n`,
+      sql: `${withNumbers(count)} INSERT INTO notes (title, body, number, created_at)
+            SELECT 'title ' || n, printf('%.*c', 1000, 'x'), n, 1700000000000 + n FROM numbers`,
     },
     {
       sql: `INSERT INTO notes (title, body, number)

@@ -104,7 +104,10 @@ static int fails(int fd) {
   return length > 4 && !memcmp(path + length - 4, "-wal", 4) && access(getenv("FAULT"), F_OK) == 0;
 }
 #define DURABLE(name) \
-  int name(int fd) { if (fails(fd)) { errno = EIO; return -1; } return ((int (*)(int)) dlsym(RTLD_NEXT, #name))(fd); }
+  int name(int fd) { \
+    if (fails(fd)) { errno = EIO; return -1; } \
+    return ((int (*)(int)) dlsym(RTLD_NEXT, #name))(fd); \
+  }
 DURABLE(fsync)
 DURABLE(fdatasync)
 `;

@@ -67,7 +67,8 @@ export function testLibrary(feature: string, install: Install, resolutions = [NO
     const program = `
       import { createRequire } from 'node:module';
       const require = createRequire(import.meta.url);
-      console.log(require('notes-server/openapi.json').openapi, require('notes-server/package.json').name);`;
+      const { name } = require('notes-server/package.json');
+      console.log(require('notes-server/openapi.json').openapi, name);`;
     const { folder } = await projectWith(t, install, 'read.mjs', program);
     const { stdout } = await run(process.execPath, ['read.mjs'], { cwd: folder });
     assert.equal(stdout, '3.1.1 notes-server\n');

@@ -23,7 +23,7 @@ type Drawn = Omit<Move, 'id' | 'ownerId' | 'match' | 'noneMatch' | 'linkIds' | '
   readonly ownerBack: number | string;
 };
 
-/** The parameters of a list; keys as shares of the greatest one, tags by how many were given after. */
+/** The parameters of a list; keys as shares of the greatest, tags by how many were given after. */
 type DrawnList = Omit<ListParameters, 'after' | 'before' | 'tag_id' | 'name' | 'include'> & {
   readonly after: number | string | undefined;
   readonly before: number | string | undefined;

@@ -1,4 +1,4 @@
-// The lists that a model asks for: their queries, the faults in these, and the records in the lists.
+// The lists that a model asks for: their queries, the faults in these, and their records.
 
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';

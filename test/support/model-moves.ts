@@ -1,4 +1,5 @@
-// The moves of a model: operations on resources, the requests that they send, and the faults in these.
+// The moves of a model: operations on resources, the requests that they send, and the faults in
+// these.
 import assert from 'node:assert/strict';
 import type { Violation } from '../../src/http/problem.ts';
 import type { Resource } from '../../src/resources/resource.ts';

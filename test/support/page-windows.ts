@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { DEEP_OFFSET } from '../../src/storage/lists.ts';
 import type { CollectionUnderTest } from './collections.ts';
-import { newFile, openDatabase } from './databases.ts';
+import { newFile, openDatabase, withNumbers } from './databases.ts';
 import { type Service, startService } from './service.ts';
 import { assertSound } from './stored-data.ts';
 
@@ -44,16 +44,17 @@ export async function testWindows(
   assert.ok(left.length > DEEP_OFFSET + step + 100);
 
   const database = await openDatabase(t, file);
-  const ids = (count: number) =>
-    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
   const notes = nested ? 3 : records;
   await database.transact('fill', [
-    { sql: `${ids(notes)} INSERT INTO notes (title, body) SELECT i, 'body ' || i FROM n` },
+    {
+      sql: `${withNumbers(notes)} INSERT INTO notes (title, body)
+            SELECT n, 'body ' || n FROM numbers`,
+    },
     ...(nested
       ? [
           {
-            sql: `${ids(records)} INSERT INTO comments (note_id, body)
-                  SELECT iif(i % ${OF_OTHER_NOTE_EVERY} = 0, 2, 3), 'body ' || i FROM n`,
+            sql: `${withNumbers(records)} INSERT INTO comments (note_id, body)
+                  SELECT iif(n % ${OF_OTHER_NOTE_EVERY} = 0, 2, 3), 'body ' || n FROM numbers`,
           },
         ]
       : []),

@@ -5,7 +5,7 @@ import { indexedText } from '../../src/search/words.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { INDEX_TIMES, SearchIndexes } from '../../src/storage/search-index.ts';
 import { createTable } from '../../src/storage/table.ts';
-import { change, overhear, rows } from './databases.ts';
+import { change, overhear, rows, withNumbers } from './databases.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
 
@@ -36,7 +36,7 @@ export async function openIndexed(t: Ends, engine: Engine, times = { delayMs: 60
 
 /** Returns the statement that creates many notes with this SQL expression as their body. */
 export const manyNotes = (count: number, body: string) => `
-  WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+  ${withNumbers(count)}
   INSERT INTO notes (title, body) SELECT 'Note ' || n, ${body} FROM numbers`;
 
 /** A body of 200,000 characters. */

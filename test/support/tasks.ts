@@ -37,7 +37,11 @@ const COLUMNS_OF_CHANGES = 'number INTEGER NOT NULL, created_at INTEGER, updated
 
 const STATEMENTS = [
   `CREATE TABLE tasks (
-     id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done INTEGER NOT NULL, value TEXT NOT NULL, ${COLUMNS_OF_CHANGES}
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     title TEXT NOT NULL,
+     done INTEGER NOT NULL,
+     value TEXT NOT NULL,
+     ${COLUMNS_OF_CHANGES}
    ) STRICT`,
   ...blockCounter(TASKS),
   ...changeLog(TASKS),

@@ -28,7 +28,9 @@ export function unprivileged(
   const launcher = join(folder, 'launcher.mjs');
   writeFileSync(
     launcher,
-    `process.setgid(${NOBODY}); process.setuid(${NOBODY}); await import('${pathToFileURL(LAUNCHER)}');`,
+    `process.setgid(${NOBODY});
+     process.setuid(${NOBODY});
+     await import('${pathToFileURL(LAUNCHER)}');`,
   );
   return { folder, launcher };
 }

@@ -48,8 +48,7 @@ export async function openConnection(
 export class Connection {
   readonly #handle: sqlite3.Database;
   readonly #verify: (() => void) | undefined;
-  /** By their SQL; those that were used last come last. */
-  /** The prepared statements; the latest is the last one. */
+  /** The prepared statements by their SQL, the most recently used last. */
   readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
   #latest: string | undefined;
   #pending = 0;

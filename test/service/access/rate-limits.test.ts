@@ -104,7 +104,7 @@ test('rate limits: a bulk request counts once more for every 50 lines', async (t
   assert.equal((await service.request('GET', '/notes')).json.total, 299);
 });
 
-test('rate limits: a limit below its charge lets a bulk request take the whole quota', async (t) => {
+test('rate limits: below its charge, a bulk request takes the whole quota', async (t) => {
   for (const rateLimit of [1, 5, 11]) {
     const service = await startService(t, { rateLimit });
     const { status, headers } = await service.request('POST', '/notes', bulk(500));

@@ -1,5 +1,5 @@
 // The client scripts that the guide to testing clients lists, as their users run them: with and
-// without a key, refused for a while, without an answer, and behind a proxy whose service is not there.
+// without a key, refused for a while, without an answer, and behind a proxy without its service.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

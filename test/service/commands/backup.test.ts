@@ -111,7 +111,7 @@ test('backup: two writers of one file are detected', async (t) => {
   );
 });
 
-test('backup: a complete file is not called unwritten if its folder cannot be synced', async (t) => {
+test('backup: a complete file is not called unwritten if its folder is not synced', async (t) => {
   const target = newFile(t);
   const folder = dirname(target);
   const moved = join(temporaryFolder(t), 'moved');

@@ -1,4 +1,4 @@
-// `notes-server check FILE`: what it prints, beside a service that writes, and files it cannot check.
+// `notes-server check FILE`: what it prints, beside a service that writes, and what it refuses.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -68,7 +68,8 @@ test('command: the log warns of unknown variables, without their values', async 
 test('command: a warning of unknown variables precedes the message of a sub-command', async (t) => {
   const env = { NOTES_API_KEY_FILE: 'secret', 'NOTES_\u001b': '' };
   const warnings =
-    'notes-server: warning: unknown variable NOTES_API_KEY_FILE; did you mean NOTES_API_KEYS_FILE?\n' +
+    'notes-server: warning: unknown variable NOTES_API_KEY_FILE; ' +
+    'did you mean NOTES_API_KEYS_FILE?\n' +
     'notes-server: warning: unknown variable NOTES_\\x1b\n';
   for (const [args, status] of [
     [['export', '--db', 'none.db'], 1],

@@ -33,12 +33,14 @@ const RUN: Readonly<Record<Shell, (words: readonly string[]) => string>> = {
     COMP_WORDS=(notes-server ${words.join(' ')}) COMP_CWORD=${words.length}
     [[ $(complete -p notes-server) =~ ^'complete -o default -F '(.*)' notes-server'$ ]]
     "\${BASH_REMATCH[1]}"
-    if ((\${#COMPREPLY[@]})); then printf '%s\\n' "\${COMPREPLY[@]}"; else compgen -f ${words.at(-1)}; fi`,
+    if ((\${#COMPREPLY[@]})); then printf '%s\\n' "\${COMPREPLY[@]}"
+    else compgen -f ${words.at(-1)}; fi`,
   // zsh completes only on a terminal: it prints the line that a tab makes.
   zsh: (words) => `zmodload zsh/zpty
     zpty shell 'TERM=vt100 zsh -f -i'
     zpty -w shell "PS1=''; autoload -U compinit; compinit -u -d ./dump; source ./script"
-    zpty -w shell $'bindkey "^I" complete-word; show() { print -r -- "[["$BUFFER"]]"; }; zle -N show; bindkey "^X" show; print -r re""ady'
+    zpty -w shell $'bindkey "^I" complete-word; show() { print -r -- "[["$BUFFER"]]"; }'
+    zpty -w shell $'zle -N show; bindkey "^X" show; print -r re""ady'
     zpty -r shell line '*ready*'
     zpty -w -n shell $'notes-server ${words.join(' ')}\\t\\x18'
     zpty -r shell line '*]]*'

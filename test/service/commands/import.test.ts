@@ -31,11 +31,13 @@ const HEAD = headLine({
   lastIds: { changes: 40, notes: 9 },
 });
 const NOTES =
-  '{"type":"note","id":1,"title":"a","body":"b","number":31,"created_at":null,"updated_at":null}\n' +
+  '{"type":"note","id":1,"title":"a","body":"b","number":31,' +
+  '"created_at":null,"updated_at":null}\n' +
   '{"type":"note","id":3,"title":"c","body":"d","number":29,' +
   '"created_at":"2026-01-31T12:00:00.000Z","updated_at":"2026-02-28T23:59:59.999Z"}\n';
 const COMMENT =
-  '{"type":"comment","id":2,"note_id":3,"body":"e","number":30,"created_at":null,"updated_at":null}\n';
+  '{"type":"comment","id":2,"note_id":3,"body":"e","number":30,' +
+  '"created_at":null,"updated_at":null}\n';
 const END = '{"type":"end","records":3}\n';
 const WHOLE = HEAD + NOTES + COMMENT + END;
 
@@ -278,7 +280,7 @@ test('import: once interrupted, only the same lines finish it', async (t) => {
   assert.equal((await request('GET', '/notes')).json.total, 4);
 });
 
-test('import: times are kept, and numbers follow those of the database in their order', async (t) => {
+test('import: times are kept, and numbers follow those of the database in order', async (t) => {
   const db = newFile(t);
   const service = await startService(t, { db });
   await service.request('POST', '/tags', { json: { name: 'own' } });
@@ -402,7 +404,8 @@ test('import: ids up to 2 ** 52', async (t) => {
     [
       linesOf([], { tags: beyond }),
       new RegExp(
-        `line 1: last_ids must map notes, tags, comments, changes to whole numbers from 0 to ${largest}$`,
+        'line 1: last_ids must map notes, tags, comments, changes to whole numbers ' +
+          `from 0 to ${largest}$`,
       ),
     ],
   ] as const) {
@@ -491,7 +494,8 @@ const SCRIPT = '/usr/bin/script';
 test('import: on a terminal the reason replaces the bar', (t) => {
   if (!existsSync(SCRIPT))
     return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
-  const line = `${process.execPath} ${LAUNCHER} import ${fileWith(t, linesOf([1, 1]))} --db ${newFile(t)}`;
+  const file = fileWith(t, linesOf([1, 1]));
+  const line = `${process.execPath} ${LAUNCHER} import ${file} --db ${newFile(t)}`;
   const { stdout, status } = spawnSync(SCRIPT, ['-qfec', line, '/dev/null'], { encoding: 'utf8' });
   assert.equal(status, 1);
   assert.match(

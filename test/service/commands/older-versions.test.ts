@@ -25,7 +25,8 @@ const LINES = [
   '{"type":"end","records":4}\n',
 ];
 const HEAD =
-  '{"type":"notes-server","version":1,"counts":{"notes":2,"tags":1,"comments":1},"last_ids":{"comments":1,"notes":3,"tags":1}}';
+  '{"type":"notes-server","version":1,"counts":{"notes":2,"tags":1,"comments":1},' +
+  '"last_ids":{"comments":1,"notes":3,"tags":1}}';
 const EXPORT = [HEAD, ...LINES].join('\n');
 const COUNTS = '2 notes, 1 tag, 1 comment';
 
@@ -85,7 +86,7 @@ test('older versions: half of a resource is a fault', async (t) => {
   assert.match((await checkFile(file)).join(), /no such table: .*comment_blocks/);
 });
 
-test('older versions: a backup is restored as it is, and the first start migrates it', async (t) => {
+test('older versions: a backup is restored as it is; the first start migrates it', async (t) => {
   const [file, kept, restored] = [await olderFile(t), newFile(t), newFile(t)];
   await perform(['backup', kept, '--db', file]);
   await perform(['restore', kept, '--db', restored]);

@@ -430,6 +430,8 @@ for (const kind of ['backup', 'restore', 'export', 'import']) {
 const isRow = (line: string, flag: string, meaning: string) =>
   line.startsWith(`  --${flag} `) && line.endsWith(` ${meaning}`);
 
+const FILES_ONLY = 'works with files only; for a cluster use copy, export or import$';
+
 /** The usage of each command, and words it refuses. */
 const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[][]]> = {
   check: [
@@ -439,14 +441,14 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
   ],
   backup: [
     'backup TARGET',
-    /backup takes one TARGET$|backup works with files only; for a cluster use copy, export or import$|'--(?:port|force)'/,
+    new RegExp(`backup takes one TARGET$|backup ${FILES_ONLY}|'--(?:port|force)'`),
     ...[[], ['a', 'b'], ['a', '--port', '0'], ['a', '--force'], ['a', '--db', ':memory:']],
     ['a', '--db', 'rqlite://127.0.0.1:1'],
     ['rqlite://127.0.0.1:1'],
   ],
   restore: [
     'restore BACKUP',
-    /restore takes one BACKUP$|restore works with files only; for a cluster use copy, export or import$|'--from'/,
+    new RegExp(`restore takes one BACKUP$|restore ${FILES_ONLY}|'--from'`),
     ...[[], ['a', 'b'], ['a', '--from', 'b'], ['a', '--db', ':memory:']],
     ['a', '--db', 'rqlite://127.0.0.1:1'],
   ],
@@ -467,7 +469,10 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
   ],
   copy: [
     'copy --from DB --to DB',
-    /copy takes --from DB and --to DB$|copy takes two different databases, neither of them in memory$|'(?:a|--db)'|--db takes a file/,
+    new RegExp(
+      'copy takes --from DB and --to DB$|copy takes two different databases, neither of them in ' +
+        "memory$|'(?:a|--db)'|--db takes a file",
+    ),
     ...[[], ['--from', 'a'], ['--to', 'a'], ['a', 'b'], ['--from', 'a', '--to', 'b', '--db', 'c']],
     ['--from', 'a', '--to', 'a'],
     ['--from', 'a', '--to', ':memory:'],

@@ -132,7 +132,8 @@ test('problem pages: the type of an error leads to its page', async () => {
     'nonsense\r\n\r\n',
     'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
     'GET / HTTP/2.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n',
-    'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: gzip, chunked\r\nconnection: close\r\n\r\n0\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: gzip, chunked\r\n' +
+      'connection: close\r\n\r\n0\r\n\r\n',
     `GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nlong: ${'x'.repeat(17_000)}\r\n\r\n`,
   ]) {
     const { body } = await exchange(service, text);

@@ -174,7 +174,7 @@ test('pipelining: nothing after an upgrade request is a request', async () => {
   const total = await totalOf();
   for (const name of ['h2c', 'websocket']) {
     const ahead = requestText('GET /notes', ['connection: Upgrade', `upgrade: ${name}`]);
-    const around = `POST /tags HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${CREATE.length}\r\n\r\n`;
+    const around = requestText('POST /tags', [`content-length: ${CREATE.length}`]);
     for (const [first, later] of [
       [ahead + CREATE, ''],
       [ahead, CREATE],

@@ -37,10 +37,8 @@ test('links: begin with the base URL, and keep all other parameters', async (t) 
   const kept = 'limit=1&tag_id=1&x=%22%3E%2C+%C3%A9&tag_id=1&order=updated&include=times%2Ctag_ids';
   assert.equal(
     await linkOf(
-      '/tags/01/notes?limit=1&tag_id=1&after=1&x=%22>,%20é&tag_id=1&order=updated&include=times,tag_ids'.replace(
-        'é',
-        '%C3%A9',
-      ),
+      '/tags/01/notes?limit=1&tag_id=1&after=1&x=%22>,%20%C3%A9&tag_id=1&order=updated' +
+        '&include=times,tag_ids',
     ),
     `<${base}/tags/1/notes?${kept}&after=2>; rel="next",` +
       ` <${base}/tags/1/notes?${kept}&before=2>; rel="prev",` +
@@ -148,11 +146,11 @@ test('links: walks skip and repeat nothing that stays while others write', async
   await service.request('POST', '/tags', { json: { name: 'a' } });
   for (let id = 1; id <= 60; id += 1) await service.request('PUT', `/notes/${id}/tags/1`);
   let removed = 0;
-  for (const list of ['/notes', '/notes?tag_id=1']) {
+  for (const list of ['/notes?', '/notes?tag_id=1&']) {
     for (const order of ['id', '-id', 'updated', '-updated']) {
       const seen: number[] = [];
-      let path: string | undefined =
-        `${list}${list.includes('?') ? '&' : '?'}order=${order}&limit=7${order === 'id' ? '&after=0' : ''}`;
+      const position = order === 'id' ? '&after=0' : '';
+      let path: string | undefined = `${list}order=${order}&limit=7${position}`;
       while (path !== undefined) {
         const { json, headers } = await service.request('GET', path);
         const ids: number[] = json.items.map(({ id }: { id: number }) => id);
@@ -164,17 +162,14 @@ test('links: walks skip and repeat nothing that stays while others write', async
         if (seen.length < 60) await createNotes(service, 1);
         path = linkTo('next', headers.link, service.url);
       }
-      assert.equal(new Set(seen).size, seen.length, `${list} ${order}`);
-      const left = await service.request(
-        'GET',
-        `${list}${list.includes('?') ? '&' : '?'}limit=100`,
-      );
+      assert.equal(new Set(seen).size, seen.length, `${list}order=${order}`);
+      const left = await service.request('GET', `${list}limit=100`);
       const stayed: number[] = left.json.items.map(({ id }: { id: number }) => id);
       const missed = stayed.filter((id) => !seen.includes(id));
       // Notes that were created behind the position of the walk.
       assert.ok(
         missed.every((id) => id > 60),
-        `${list} ${order}: ${missed}`,
+        `${list}order=${order}: ${missed}`,
       );
     }
   }

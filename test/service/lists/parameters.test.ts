@@ -1,4 +1,4 @@
-// What the parameters of lists refuse: values beyond their bounds, and combinations without meaning.
+// What the parameters of lists refuse: values beyond their bounds, meaningless combinations.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startService } from '../../support/service.ts';

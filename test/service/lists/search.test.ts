@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INDEX_TIMES } from '../../../src/storage/search-index.ts';
+import { at } from '../../support/contract.ts';
 import { PLACES, type Target } from '../../support/places.ts';
 import { setIndexTimes } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
@@ -127,6 +128,14 @@ test('search: behind by a great many writes, the answer says that it is catching
   assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
   Object.assign(INDEX_TIMES, { maxWaitMs: 60_000 });
   assert.deepEqual(await idsFor(service, 'milk'), [1, 3]);
+});
+
+test('search: a snippet is as long as the contract permits', async (t) => {
+  const service = await startService(t);
+  await service.request('POST', '/notes', { json: { title: 'a', body: 'x'.repeat(1_000) } });
+  const { json } = await search(service, 'x*', '&include=snippet');
+  const { maxLength } = at('/components/schemas/Snippet/properties/text') as { maxLength: number };
+  assert.equal(json.items[0].snippet.text.length, maxLength);
 });
 
 test('search: a known state is not searched', async (t) => {

@@ -159,11 +159,13 @@ test('library: leaves output, signals and exit to the program', async () => {
   const program = `
     import { get } from 'node:http';
     import { createApp } from '${library}';
-    const listeners = () => process.eventNames().map((name) => String(name) + process.listenerCount(name)).join();
+    const listeners = () =>
+      process.eventNames().map((name) => String(name) + process.listenerCount(name)).join();
     const before = listeners();
     const service = createApp({ db: ':memory:' });
     const url = await service.listen();
-    const status = await new Promise((resolve) => get(url + '/x', { agent: false }, (answer) => resolve(answer.resume().statusCode)));
+    const status = await new Promise((resolve) =>
+      get(url + '/x', { agent: false }, (answer) => resolve(answer.resume().statusCode)));
     if (status !== 404 || listeners() !== before) throw new Error(status + listeners());
     await service.close();`;
   const args = ['--input-type=module', '--eval', program];

@@ -316,7 +316,8 @@ test('log: in a thread it writes to standard error of the process', async () => 
       log.write('info', 'written');
       log.flush();
     });`;
-  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(thread)}, { eval: true })`;
+  const program = `
+    new (require('node:worker_threads').Worker)(${JSON.stringify(thread)}, { eval: true })`;
   const { stderr } = await promisify(execFile)(process.execPath, ['--eval', program], {
     timeout: 30_000,
   });

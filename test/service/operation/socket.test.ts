@@ -1,4 +1,4 @@
-// The service on a Unix socket: who may connect, what an earlier process left, what counts as local.
+// The service on a Unix socket: who may connect, what an earlier process left, what is local.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import {

@@ -145,7 +145,7 @@ test('cluster: refused in one line, without the password', async (t) => {
   limitCluster(t, { clusterMs: 100 });
   await assert.rejects(
     startService(t, { db: 'rqlite://127.0.0.1:1' }),
-    /^DatabaseUnusable: cannot open the database rqlite:\/\/127\.0\.0\.1:1: connect ECONNREFUSED[^\n]+$/,
+    /^DatabaseUnusable: cannot open the database rqlite:\/\/127[.01]+:1: connect ECONNREFUSED.+$/,
   );
   const refused = startService(t, { db: `${clusterAddress(nodes)}?user=me`, dbPassword: 'secret' });
   await assert.rejects(refused, ({ name, message }) => {

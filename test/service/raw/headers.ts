@@ -145,7 +145,8 @@ const ASKING: RawTable = {
   'a Range header': [get('Range: bytes=0-5\r\n'), 200],
   'If-Modified-Since and If-Unmodified-Since': [
     get(
-      'If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT\r\nIf-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n',
+      'If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT\r\n' +
+        'If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n',
     ),
     200,
   ],

@@ -177,7 +177,8 @@ const HIDDEN_REQUESTS: RawTable = {
     'bad-request',
   ],
   'hidden in a chunk of HTTP/1.0': [
-    `POST /notes HTTP/1.0\r\n${HOST}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${HIDDEN}`,
+    `POST /notes HTTP/1.0\r\n${HOST}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n` +
+      `0\r\n\r\n${HIDDEN}`,
     'bad-request',
   ],
   'hidden after a chunk with a wrong end': [
@@ -214,7 +215,8 @@ const HIDDEN_REQUESTS: RawTable = {
     'bad-request',
   ],
   'hidden after an unsupported version': [
-    `POST /notes HTTP/2.0\r\n${HOST}Connection: keep-alive\r\nContent-Length: 5\r\n\r\nhello${HIDDEN}`,
+    `POST /notes HTTP/2.0\r\n${HOST}Connection: keep-alive\r\nContent-Length: 5\r\n\r\n` +
+      `hello${HIDDEN}`,
     'http-version-not-supported',
   ],
   'hidden after CONNECT': [`${call('CONNECT', '', 'localhost:80')}${HIDDEN}`, 'method-not-allowed'],

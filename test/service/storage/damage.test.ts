@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
-import { change, newFile, openDatabase } from '../../support/databases.ts';
+import { change, newFile, openDatabase, withNumbers } from '../../support/databases.ts';
 import type { Answer } from '../../support/http.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
@@ -19,9 +19,11 @@ const original = newFile({ after });
 
 async function writeNotes(path: string): Promise<void> {
   const database = await openDatabase({ after }, path);
-  const numbers = `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${TOTAL})`;
-  const texts = `SELECT 'note ' || n || '!', printf('%.*c', 1000, 'x') FROM numbers`;
-  await change(database, `INSERT INTO notes (title, body) SELECT * FROM (${numbers} ${texts})`);
+  await change(
+    database,
+    `${withNumbers(TOTAL)} INSERT INTO notes (title, body)
+     SELECT 'note ' || n || '!', printf('%.*c', 1000, 'x') FROM numbers`,
+  );
   await database.close();
 }
 
