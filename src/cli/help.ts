@@ -31,17 +31,17 @@ ${formatRows(commands)}
 Options:
 ${formatRows(options)}
 
-Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several values are
-separated by commas. PORT and HOST count if NOTES_PORT and NOTES_HOST are not set. The keys in NOTES_API_KEYS,
-separated by commas, count in addition to those of the file; clients send "authorization: Bearer KEY". The log
-warns of other variables that begin with NOTES_.
+Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several
+values are separated by commas. PORT and HOST count if NOTES_PORT and NOTES_HOST are not set. The
+keys in NOTES_API_KEYS, separated by commas, count in addition to those of the file; clients send
+"authorization: Bearer KEY". The log warns of other variables that begin with NOTES_.
 
-For a cluster of rqlite nodes, use --db rqlite://HOST:PORT,HOST:PORT (rqlites:// for TLS). Parameters may follow:
-?level=linearizable (the default) or ?level=weak, and &user=NAME, whose password is in NOTES_DB_PASSWORD or in
-the file of --db-password-file.
+For a cluster of rqlite nodes, use --db rqlite://HOST:PORT,HOST:PORT (rqlites:// for TLS).
+Parameters may follow: ?level=linearizable (the default) or ?level=weak, and &user=NAME, whose
+password is in NOTES_DB_PASSWORD or in the file of --db-password-file.
 
-The guides are at /docs of a running service; /docs/guides/deployment has examples for systemd, nginx, Caddy
-and containers.
+The guides are at /docs of a running service; /docs/guides/deployment has examples for systemd,
+nginx, Caddy and containers.
 `;
 }
 

@@ -88,7 +88,9 @@ export const OPTIONS = {
   rateLimit: {
     flag: 'rate-limit',
     value: 'N',
-    help: `requests per minute for each client, or off (default: off on loopback, else ${PUBLIC_RATE_LIMIT})`,
+    help:
+      'requests per minute for each client, or off ' +
+      `(default: off on loopback, else ${PUBLIC_RATE_LIMIT})`,
     parse: parseRateLimit,
   },
   /** Without a slash at the end; undefined: the address on which the service listens. */

@@ -79,9 +79,10 @@ function createChangeCheck(path: string): () => void {
 }
 
 /**
- * Opens a file of this program to read it, so that nobody else can use it until it is closed. A user
- * who may not write the file or its folder cannot lock it, and reads it as {@link openShared} does.
- * Rejects with {@link DatabaseUnusable} if somebody uses it, and as {@link openToInspect} does.
+ * Opens a file of this program to read it, so that nobody else can use it until it is closed. A
+ * user who may not write the file or its folder cannot lock it, and reads it as {@link openShared}
+ * does. Rejects with {@link DatabaseUnusable} if somebody uses it, and as {@link openToInspect}
+ * does.
  */
 export function openAlone(path: string): Promise<Connection> {
   const [log] = companionsOf(path);
