@@ -137,22 +137,21 @@ export class Dispatcher {
     const started = performance.now();
     const exchange = new Exchange(message, response, awaitsContinue, this.#replies);
     let result: Result;
+    let isSent: boolean;
     try {
-      const reply = await this.#respond(exchange);
-      checkHeaders(reply.headers);
-      result = { reply: this.#account(reply, response) };
+      result = { reply: this.#account(await this.#respond(exchange), response) };
+      isSent = this.#send(exchange, result.reply, requestId);
     } catch (error) {
       result = await this.#fail(error, response);
+      isSent = this.#send(exchange, result.reply, requestId);
     }
     const { reply, error, reason } = result;
-    const isSent = reply !== undefined && !response.destroyed;
-    if (isSent) this.#send(exchange, reply, requestId);
     const outcome = {
       requestId,
       method: message.method ?? '',
       key: exchange.admission.key,
       template: exchange.template,
-      status: isSent ? reply.status : undefined,
+      status: isSent ? reply?.status : undefined,
       milliseconds: performance.now() - started,
       error,
       reason,
@@ -252,16 +251,24 @@ export class Dispatcher {
     return { ...reply, body: bytes };
   }
 
+  /**
+   * Sends a reply unless the client has disconnected; returns whether it did. Throws, before it
+   * sends anything, for a header that Node refuses, such as a value with a line feed.
+   */
   #send(
     { message, response, awaitsContinue, admission: { headers } }: Exchange,
-    reply: Reply,
+    reply: Reply | undefined,
     requestId: string,
-  ): void {
+  ): boolean {
+    if (reply === undefined || response.destroyed) return false;
+    // Once Node has refused a 204 or a 304, it would send no other body either.
+    if (reply.body === undefined) checkHeaders(reply.headers);
     const complete =
       headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
     const closes = reply.status === 413 || this.#leavesBodyUnread(message, awaitsContinue);
     if (closes) sendReplyAndClose(message, response, complete, requestId);
     else sendReply(response, complete, requestId);
+    return true;
   }
 
   /** Whether the rest of the body may be too long for Node to discard, or may never be sent. */
