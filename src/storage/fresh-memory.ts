@@ -68,7 +68,10 @@ export class FreshMemory {
     return revision === this.#revision ? revision : undefined;
   }
 
-  /** Keeps the values that were read since `check` returned `revision`, if they are the latest. */
+  /**
+   * Keeps the values that were read since `check` returned `revision`, if they are the latest. Their
+   * strings must not be parts of longer ones; see {@link detached}.
+   */
   keep(
     revision: string | undefined,
     area: string,
@@ -142,12 +145,10 @@ export class FreshMemory {
     const { text } = value;
     if (text === undefined) return;
     const name = this.#prefixOf(area) + key;
-    // A copy: the text may be a part of a longer one, which it would keep in memory.
-    const bytes = Buffer.from(text);
     // V8 takes two bytes for each character if one of them is not Latin-1.
-    const size = (bytes.length === text.length ? 1 : 2) * text.length;
-    const entry = { ...value, text: bytes.toString() };
-    this.#entries.set(name, entry, { size: ENTRY_BYTES + name.length + size });
+    const characterBytes = Buffer.byteLength(text) === text.length ? 1 : 2;
+    const size = ENTRY_BYTES + name.length + characterBytes * text.length;
+    this.#entries.set(name, value, { size });
   }
 
   /** Forgets all texts of an area: nobody will ask for their keys again. */
@@ -162,6 +163,14 @@ export class FreshMemory {
     this.#renew(area);
     return this.#prefixOf(area);
   }
+}
+
+/**
+ * Returns a copy of a part of a longer text. V8 would keep the longer one in memory as long as the
+ * part.
+ */
+export function detached(part: string): string {
+  return Buffer.from(part).toString();
 }
 
 /** For tables that keep nothing in memory. */

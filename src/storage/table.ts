@@ -5,7 +5,7 @@ import { Batcher, type BatchMeter } from './batcher.ts';
 import { tagSql } from './change-numbers.ts';
 import type { Condition } from './condition.ts';
 import type { Database } from './database.ts';
-import { type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
+import { detached, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
 import type { PageRequest } from './lists.ts';
 import { createPages, type Page } from './pages.ts';
 import { recordSql } from './record-text.ts';
@@ -147,8 +147,10 @@ function createReads(
       // JSON text contains no raw line feed.
       const lines = row.lines.split('\n');
       const records = keys.map((key, index) => recordIn(lines[index], beginningOf(key)));
-      const kept = keys.map(({ id }, index) => [id, records[index]] as const);
-      memory.keep(revision, table, kept);
+      if (revision !== undefined) {
+        const kept = keys.map(({ id }, index) => [id, detachedRecord(records[index])] as const);
+        memory.keep(revision, table, kept);
+      }
       return records;
     },
   });
@@ -169,4 +171,8 @@ function recordIn(line: string | undefined, beginning: string): Stored | undefin
   if (!line?.startsWith(beginning, space + 1))
     throw new Error('the engine returned the records in another order');
   return { tag: line.slice(0, space), text: line.slice(space + 1) };
+}
+
+function detachedRecord(record: Stored | undefined): Stored | undefined {
+  return record && { tag: detached(record.tag), text: detached(record.text) };
 }
