@@ -6,6 +6,7 @@ import type { Row } from './database.ts';
 import { ownerExistsSql, recordSql } from './record-text.ts';
 import {
   ANSWERS,
+  answerIn,
   type Created,
   type CreatedOnce,
   changeStatement,
@@ -20,6 +21,7 @@ import {
   ROWS,
   readStatement,
   type Stored,
+  writtenIn,
 } from './record-writes.ts';
 import type { NewLink, RowSet, Values, Write, WriteKind } from './writer.ts';
 
@@ -144,11 +146,12 @@ function outcomeOf(
 ): Created | CreatedOnce | NoSuchEnds | undefined {
   if (write.once && before?.fingerprint) {
     const isReuse = before.fingerprint !== write.once.fingerprint;
-    return { ...createdBy(resource, before, write), isReplay: true, isReuse };
+    return { ...createdBy(resource, answerIn(before), write), isReplay: true, isReuse };
   }
   if (!before?.owner_exists) return undefined;
   if (before.missing !== '[]') return { missing: JSON.parse(String(before.missing)) };
-  const first = created.reduce((one, other) => (Number(other.id) < Number(one.id) ? other : one));
+  const all = created.map(writtenIn);
+  const first = all.reduce((one, other) => (other.id < one.id ? other : one));
   return createdBy(resource, first, write);
 }
 
@@ -200,8 +203,13 @@ function changeOf(link: Link): Change {
   };
 }
 
-function changedBy(before: Row | undefined, changed = before): Stored | NoSuchEnds | undefined {
-  if (!before || !changed) return undefined;
+function changedBy(
+  before: Row | undefined,
+  changed: Row | undefined,
+): Stored | NoSuchEnds | undefined {
+  if (!before) return undefined;
   if (before.missing !== '[]') return { missing: JSON.parse(String(before.missing)) };
-  return { text: String(changed.text), tag: String(changed.tag) };
+  if (!changed) return { text: String(before.text), tag: String(before.tag) };
+  const { rest, tag } = writtenIn(changed);
+  return { text: rest, tag };
 }

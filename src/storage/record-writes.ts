@@ -83,7 +83,7 @@ export function createKinds(resource: Resource, isConditional: boolean) {
   const isOwned = resource.owner !== undefined;
   const idIn = ({ rows: [row] }: RowSet) => Number(row?.[isOwned ? 1 : 0]);
   const find = (writes: readonly RowSet[], rows: readonly Row[] = []) => {
-    const byId = new Map<unknown, Row>(rows.map((row) => [row.id, row]));
+    const byId = new Map(rows.map(writtenIn).map((written) => [written.id, written]));
     return writes.map((write) => byId.get(idIn(write)));
   };
   const creation: WriteKind<RowSet, Created | undefined> = {
@@ -100,12 +100,13 @@ export function createKinds(resource: Resource, isConditional: boolean) {
   const replacement: WriteKind<RowSet, Stored | undefined> = {
     statements: [changeStatement(resource, { isPatch: false, isConditional })],
     outcomes: (writes, rows) =>
-      find(writes, rows).map((row, index) => row && replaced(resource, row, writes[index])),
+      find(writes, rows).map((found, index) => found && replaced(resource, found, writes[index])),
     changes: (write, now) => (now ? [[table, idIn(write), now]] : []),
   };
   const patch: WriteKind<RowSet, Stored | undefined> = {
     statements: [changeStatement(resource, { isPatch: true, isConditional })],
-    outcomes: (writes, rows) => find(writes, rows) as ((Stored & Row) | undefined)[],
+    outcomes: (writes, rows) =>
+      find(writes, rows).map((found) => found && { text: found.rest, tag: found.tag }),
     changes: (write, now) => (now ? [[table, idIn(write), now]] : []),
   };
   const removal: WriteKind<RowSet, boolean> = {
@@ -115,6 +116,31 @@ export function createKinds(resource: Resource, isConditional: boolean) {
       isRemoved ? [[table, idIn(write)], ...ownedBy(resource).map((each) => [each] as const)] : [],
   };
   return { creation, creationOnce, replacement, patch, removal };
+}
+
+/** What a statement returns of a record that it has written. */
+interface Written {
+  readonly id: number;
+  readonly tag: string;
+  /** The id of the owner of a new record, the text of one that was patched. */
+  readonly rest: string;
+}
+
+/** Returns the SQL of a {@link Written} as one text, because the package is slow for each value. */
+function writtenSql(id: string, tag = "''", rest = "''"): string {
+  return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
+}
+
+/** Returns what a row with {@link writtenSql} as its column `written` says. */
+export function writtenIn({ written }: Row): Written {
+  const text = String(written);
+  const idEnd = text.indexOf(' ');
+  const tagEnd = text.indexOf(' ', idEnd + 1);
+  return {
+    id: Number(text.slice(0, idEnd)),
+    tag: text.slice(idEnd + 1, tagEnd),
+    rest: text.slice(tagEnd + 1),
+  };
 }
 
 /** Returns the statement that reads columns, given as SQL by name, inside a write. */
@@ -144,10 +170,10 @@ export function createStatement(resource: Resource, where = ownerExistsSql(resou
     sql: `
       INSERT INTO ${table} (id, ${columns.join(', ')}, number, created_at, updated_at)
       SELECT ${id}, ${values.join(', ')}, ${number}, ${NOW}, ${NOW} FROM ${ROWS} WHERE ${where}
-      RETURNING id, ${tagSql('number')} AS tag${owner ? `, ${owner.column} AS owner` : ''}`,
+      RETURNING ${writtenSql('id', tagSql('number'), owner?.column)} AS written`,
     rows: `
       (SELECT json_group_array(
-         json_object('id', ${id}, 'tag', ${tag}${owner ? `, 'owner', ${member(0)}` : ''}))
+         json_object('written', ${writtenSql(id, tag, owner && `(${member(0)})`)}))
        FROM ${ROWS} WHERE ${where})`,
   };
 }
@@ -204,17 +230,16 @@ export function changeStatement(
   const set = [...newValues].map(([column, value]) => `${column} = ${value}`);
   const { number, tag } = newRecord(resource, POSITION);
   const columnSql = (column: string) => newValues.get(column) ?? `${table}.${column}`;
-  // Concatenated, because json_object would embed JSON as it is, not as a string.
-  const newText = `${recordSql(resource, columnSql)} || ''`;
+  const written = isPatch ? recordSql(resource) : undefined;
+  const foretold = isPatch ? recordSql(resource, columnSql) : undefined;
   return {
     sql: `
       UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${NOW}
       FROM ${ROWS} WHERE ${target}
-      RETURNING ${table}.id, ${tagSql(`${table}.number`)} AS tag
-        ${isPatch ? `, ${recordSql(resource)} AS text` : ''}`,
+      RETURNING ${writtenSql(`${table}.id`, tagSql(`${table}.number`), written)} AS written`,
     rows: `
-      (SELECT json_group_array(json_object('id', ${table}.id, 'tag', ${tag}
-         ${isPatch ? `, 'text', ${newText}` : ''}))
+      (SELECT json_group_array(
+         json_object('written', ${writtenSql(`${table}.id`, tag, foretold)}))
        FROM ${ROWS} CROSS JOIN ${table} ON ${target})`,
   };
 }
@@ -223,8 +248,11 @@ function removeStatement(resource: Resource, isConditional: boolean) {
   const { table } = resource;
   const targets = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource, isConditional)}`;
   return {
-    sql: `DELETE FROM ${table} WHERE id IN (SELECT ${table}.id ${targets}) RETURNING id`,
-    rows: `(SELECT json_group_array(json_object('id', ${table}.id)) ${targets})`,
+    sql: `
+      DELETE FROM ${table} WHERE id IN (SELECT ${table}.id ${targets})
+      RETURNING ${writtenSql('id')} AS written`,
+    rows: `
+      (SELECT json_group_array(json_object('written', ${writtenSql(`${table}.id`)})) ${targets})`,
   };
 }
 
@@ -251,16 +279,24 @@ function ownedBy(resource: Resource): string[] {
   return owned.flatMap((each) => [each.table, ...ownedBy(each)]);
 }
 
-function replaced(resource: Resource, { id, tag }: Row, write: RowSet | undefined): Stored {
-  const text = recordText(resource, Number(id), write?.rows[0] ?? [], resource.owner ? 3 : 2);
-  return { text, tag: String(tag) };
+function replaced(resource: Resource, { id, tag }: Written, write?: RowSet): Stored {
+  return { text: recordText(resource, id, write?.rows[0] ?? [], resource.owner ? 3 : 2), tag };
 }
 
-/** Returns what a write has created, given the row of the first record. */
-export function createdBy(resource: Resource, { id = null, tag }: Row, { rows }: RowSet): Created {
+/** Returns what a write has created, given the first record. */
+export function createdBy(
+  resource: Resource,
+  { id, tag }: Pick<Created, 'id' | 'tag'>,
+  { rows }: RowSet,
+): Created {
   const first = resource.owner ? 1 : 0;
-  const texts = rows.map((row, index) => recordText(resource, Number(id) + index, row, first));
-  return { id: Number(id), tag: String(tag), texts };
+  const texts = rows.map((row, index) => recordText(resource, id + index, row, first));
+  return { id, tag, texts };
+}
+
+/** Returns the answer in a row of the table of answers. */
+export function answerIn({ id = null, tag = null }: Row): Pick<Created, 'id' | 'tag'> {
+  return { id: Number(id), tag: String(tag) };
 }
 
 /** Returns the first record of each write, or undefined if its owner is missing. */
@@ -269,11 +305,11 @@ function firstCreated(
   writes: readonly RowSet[],
   rows: readonly Row[] = [],
 ): (Created | undefined)[] {
-  const created = [...rows].sort((one, other) => Number(one.id) - Number(other.id));
-  const owners = new Set<unknown>(rows.map(({ owner }) => owner));
+  const created = rows.map(writtenIn).sort((one, other) => one.id - other.id);
+  const owners = new Set(created.map(({ rest }) => rest));
   let next = 0;
   return writes.map((write) => {
-    if (resource.owner && !owners.has(write.rows[0]?.[0])) return undefined;
+    if (resource.owner && !owners.has(String(write.rows[0]?.[0]))) return undefined;
     const first = created[next];
     next += write.rows.length;
     return first && createdBy(resource, first, write);
@@ -297,12 +333,12 @@ function answersTo(
   created: readonly Row[] = [],
 ): (CreatedOnce | undefined)[] {
   const byKey = new Map(answers.map((answer) => [answer.key, answer]));
-  const newIds = new Set(created.map(({ id }) => id));
+  const newIds = new Set<unknown>(created.map((row) => writtenIn(row).id));
   return writes.map((write) => {
     const answer = byKey.get(write.once.key);
     if (!answer) return undefined;
     const isReuse = answer.fingerprint !== write.once.fingerprint;
     const isReplay = !newIds.has(answer.id);
-    return { ...createdBy(resource, answer, write), isReplay, isReuse };
+    return { ...createdBy(resource, answerIn(answer), write), isReplay, isReuse };
   });
 }
