@@ -51,13 +51,15 @@ const query = fc
   )
   .map((parts) => parts.join(''));
 
+/** Random queries that are checked together. */
+export const queries = fc.array(query, { minLength: 100, maxLength: 100 });
+
 /** Checks that SQLite accepts the expressions of random queries. */
 export async function checkMatches({ numRuns }: { numRuns: number }): Promise<void> {
   const notes: Note[] = [['milk 東京都', WORDS.join(' ')]];
-  const batch = fc.array(query, { minLength: 100, maxLength: 100 });
   await fc.assert(
-    fc.asyncProperty(batch, async (queries) => {
-      const parsed = queries.map(parseQuery);
+    fc.asyncProperty(queries, async (texts) => {
+      const parsed = texts.map(parseQuery);
       const matches = parsed.flatMap((each) => ('match' in each ? [each.match] : []));
       await findIn(notes, matches);
     }),
@@ -73,7 +75,8 @@ export const textOf = (parts: number) =>
     })
     .map((words) => words.flat().join(''));
 
-const note = fc.tuple(textOf(4), textOf(12));
+/** A random title and body, which may be empty. */
+export const note = fc.tuple(textOf(4), textOf(12));
 
 export const aTerm: fc.Arbitrary<Term> = fc
   .record({
