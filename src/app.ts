@@ -98,12 +98,13 @@ export class App {
     const needsLease = options.db.kind !== 'cluster';
     this.#database = await this.#siblings.openDatabase(() => openStorage(options), needsLease);
     try {
-      this.#metrics = options.noMetrics ? undefined : await this.#createMetrics();
+      const memory = this.#createMemory(this.#database);
+      this.#metrics = options.noMetrics ? undefined : await this.#createMetrics(memory);
       const routes = await this.#createFixedRoutes(this.#database);
       const url = await this.#listen();
       // Do not await below: a request could arrive before the dispatcher exists.
       this.#bases = resolveBases(options, url);
-      routes.push(...this.#createBaseUrlRoutes(this.#database, documentation));
+      routes.push(...this.#createBaseUrlRoutes(this.#database, memory, documentation));
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
@@ -171,12 +172,18 @@ export class App {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
-  async #createMetrics(): Promise<Metrics> {
+  #createMemory({ freshness }: Database): FreshMemory {
+    const { cacheSizeMib, processes } = this.#options;
+    return new FreshMemory(freshness, (cacheSizeMib * MIB) / processes);
+  }
+
+  async #createMetrics(cache: FreshMemory): Promise<Metrics> {
     const { db } = this.#options;
     const { Metrics } = await import('./metrics/metrics.ts');
     const sources = {
       threads: () => this.#demonstrations.threads(),
       fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
+      cache,
     };
     return new Metrics(sources, this.#siblings.shareMetrics);
   }
@@ -193,12 +200,12 @@ export class App {
   }
 
   /** Returns the routes whose answers contain the base URL or its path. */
-  #createBaseUrlRoutes(database: Database, documentation: Documentation): Route[] {
+  #createBaseUrlRoutes(
+    database: Database,
+    memory: FreshMemory,
+    documentation: Documentation,
+  ): Route[] {
     const meters = this.#metrics?.meters;
-    const memory = new FreshMemory(
-      database.freshness,
-      (this.#options.cacheSizeMib * MIB) / this.#options.processes,
-    );
     this.#indexes = new SearchIndexes(database, { meter: meters?.write, memory });
     const { write } = this.#indexes;
     const tables = new Map(

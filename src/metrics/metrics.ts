@@ -1,6 +1,7 @@
 // The metrics of the service, in the text format of Prometheus. Loaded only if metrics are enabled.
 import { prometheusContentType, Registry } from 'prom-client';
 import { BatchMetrics } from './batch-metrics.ts';
+import { addCacheMetrics, type CacheSource } from './cache-metrics.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import { measureProcess } from './process.ts';
 import { RequestMetrics } from './request-metrics.ts';
@@ -19,7 +20,8 @@ export class Metrics {
   readonly #stopMeasuring: () => void;
   #pending: Promise<string> | undefined;
 
-  constructor(sources: GaugeSources, shareMetrics: ShareMetrics) {
+  constructor(sources: GaugeSources & { readonly cache: CacheSource }, shareMetrics: ShareMetrics) {
+    addCacheMetrics(this.#registry, sources.cache);
     addGauges(this.#registry, sources);
     this.#stopMeasuring = measureProcess(this.#registry);
     this.#collect = shareMetrics(() => this.#snapshot());

@@ -38,12 +38,20 @@ export class FreshMemory {
   readonly #prefixes = new Map<string, string>();
   #renewals = 0;
   #nextCheck: Promise<string | undefined> | undefined;
+  /** How many lookups have found a value, and how many have not. */
+  hits = 0;
+  misses = 0;
 
   /** Keeps up to `maxBytes` of memory; nothing without `freshness`. */
   constructor(freshness: Freshness | undefined, maxBytes: number) {
     this.#freshness = maxBytes > 0 ? freshness : undefined;
     this.#maxBytes = Math.floor(maxBytes);
     this.#entries = this.#createEntries();
+  }
+
+  /** The size of all entries. */
+  get bytes(): number {
+    return this.#entries.calculatedSize;
   }
 
   /** Resolves with a value if it is kept and still the latest. */
@@ -57,8 +65,11 @@ export class FreshMemory {
       });
     });
     const revision = await this.#nextCheck;
-    if (revision === undefined || revision !== this.#revision) return undefined;
-    return this.#entries.get(this.#prefixOf(area) + key) as Value | undefined;
+    const isFresh = revision !== undefined && revision === this.#revision;
+    const found = isFresh ? this.#entries.get(this.#prefixOf(area) + key) : undefined;
+    if (found) this.hits += 1;
+    else this.misses += 1;
+    return found as Value | undefined;
   }
 
   /** Returns the revision before a read whose results will be kept; undefined if none will be. */

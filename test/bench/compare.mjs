@@ -1,12 +1,13 @@
 // Compares two trees of this project, or one tree with different options, on a machine with other
-// load: many short alternating rounds, and the median of the ratios of the pairs.
+// load: many short alternating rounds, the median of the ratios of the pairs, and the least CPU time
+// per request of each, in us.
 //   node test/bench/compare.mjs TREE TREE [--works get,page,post,put,mix] [--rounds 15] [--seconds 1] [--connections 64]
 //     [--first=--no-metrics] [--second='--log-level info' 2>FILE]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { quantile } from './figures.mjs';
+import { least, quantile } from './figures.mjs';
 import { drive, preload, start } from './servers.mjs';
 
 const { values, positionals: trees } = parseArgs({
@@ -43,15 +44,14 @@ try {
   }
   for (const work of values.works.split(',')) {
     const ratios = { rate: [], cpu: [], p99: [] };
+    const cpuUs = [[], []];
     for (let round = 0; round < rounds; round += 1) {
-      const [first, second] = servers.map(({ url, cpu }) => {
-        const before = cpu();
-        const {
-          requests,
-          seconds: took,
-          p99,
-        } = drive(url, work, { connections, seconds, notes: NOTES });
-        return { rate: requests / took, cpu: (cpu() - before) / requests, p99 };
+      const [first, second] = servers.map((server, index) => {
+        const before = server.cpu();
+        const measured = drive(server.url, work, { connections, seconds, notes: NOTES });
+        const cpu = (1e6 * (server.cpu() - before)) / measured.requests;
+        cpuUs[index].push(cpu);
+        return { rate: measured.requests / measured.seconds, cpu, p99: measured.p99 };
       });
       for (const [name, each] of Object.entries(ratios)) each.push(second[name] / first[name]);
     }
@@ -61,6 +61,10 @@ try {
       );
       return `${name} ${middle} (${low} to ${high})`;
     });
+    const [first, second] = cpuUs.map(least);
+    shown.push(
+      `least cpu ${(second / first).toFixed(3)} (${second.toFixed(1)} / ${first.toFixed(1)})`,
+    );
     console.log(`${work.padEnd(6)} second / first: ${shown.join('   ')}`);
   }
 } finally {

@@ -7,9 +7,13 @@ export const quantile = (figures, share) =>
 /** Returns the median. */
 export const median = (figures) => quantile(figures, 0.5);
 
+/** Returns the least figure. */
+export const least = (figures) => Math.min(...figures);
+
 /**
  * Returns the Markdown table of the guide: for each kind of work and number of connections, the
- * requests per second of the service and its ratio to each of the other servers.
+ * requests per second of the service, its least CPU time per request, and how many times as much
+ * each of the other servers takes.
  */
 export function ratioTable(results) {
   const others = [...new Set(results.map(({ server }) => server))].filter(
@@ -17,16 +21,17 @@ export function ratioTable(results) {
   );
   const rows = results
     .filter(({ server }) => server === 'ours')
-    .map(({ work, connections, rate }) => {
+    .map(({ work, connections, rate, cpuUs }) => {
       const ratios = others.map((other) => {
         const peer = results.find(
           (row) => row.work === work && row.connections === connections && row.server === other,
         );
-        return (median(rate) / median(peer.rate)).toFixed(2);
+        return (least(peer.cpuUs) / least(cpuUs)).toFixed(2);
       });
-      return [work, String(connections), Math.round(median(rate)).toLocaleString('en'), ...ratios];
+      const figures = [Math.round(median(rate)).toLocaleString('en'), least(cpuUs).toFixed(1)];
+      return [work, String(connections), ...figures, ...ratios];
     });
-  const table = [['work', 'connections', 'requests/s', ...others], ...rows];
+  const table = [['work', 'connections', 'requests/s', 'CPU µs', ...others], ...rows];
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
   const line = (cells) =>
     `| ${cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join(' | ')} |`;

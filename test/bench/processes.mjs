@@ -1,12 +1,12 @@
 // Compares several processes with one, in alternating rounds; services and load share all cores.
-// Prints requests per second (medians), the ratio to one process, the 99th percentile, and the
-// cores that the service and the load used.
+// Prints requests per second (medians), the 99th percentile, the cores that the service used, and
+// the ratios to one process of the rate and of the least CPU time per request.
 //   node test/bench/processes.mjs [--processes 2] [--rounds 5] [--seconds 2] [--connections 64]
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { median } from './figures.mjs';
+import { least, median } from './figures.mjs';
 import { drive, preload, SERVERS, start } from './servers.mjs';
 
 const { values } = parseArgs({
@@ -24,18 +24,6 @@ const NOTES = 10_000;
 const WORKS = ['get', 'page', 'post', 'put', 'mix'];
 const CORES = `0-${availableParallelism() - 1}`;
 
-/** Returns the CPU seconds of a process and its children. */
-function cpuOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    .split(' ')
-    .filter(Boolean);
-  return (
-    (Number(fields[11]) + Number(fields[12])) / 100 +
-    children.reduce((sum, child) => sum + cpuOf(child), 0)
-  );
-}
-
 const folder = mkdtempSync(join(tmpdir(), 'notes-server-bench-'));
 const services = [];
 for (const processes of ['1', values.processes]) {
@@ -50,14 +38,22 @@ for (const processes of ['1', values.processes]) {
 }
 try {
   for (const work of WORKS) {
-    const rows = services.map((service) => ({ ...service, rate: [], p99: [], cores: [] }));
+    const rows = services.map((service) => ({
+      ...service,
+      rate: [],
+      p99: [],
+      cores: [],
+      cpuUs: [],
+    }));
     for (let round = 0; round < rounds; round += 1) {
-      for (const { url, pid, rate, p99, cores } of rows) {
-        const before = cpuOf(pid);
+      for (const { url, cpu, rate, p99, cores, cpuUs } of rows) {
+        const before = cpu();
         const measured = drive(url, work, { connections, seconds, notes: NOTES, cores: CORES });
         rate.push(measured.requests / measured.seconds);
         p99.push(measured.p99);
-        cores.push((cpuOf(pid) - before) / measured.seconds);
+        const used = cpu() - before;
+        cores.push(used / measured.seconds);
+        cpuUs.push((1e6 * used) / measured.requests);
       }
     }
     const cells = rows.map(
@@ -65,7 +61,10 @@ try {
         `${processes}: ${median(rate).toFixed(0).padStart(6)}/s p99 ${median(p99).toFixed(1).padStart(5)} ms, ${median(cores).toFixed(2)} cores`,
     );
     const ratios = rows[0].rate.map((one, round) => rows[1].rate[round] / one);
-    console.log(`  ${work.padEnd(5)} ${cells.join('   ')}   ratio ${median(ratios).toFixed(2)}`);
+    const leastRatio = least(rows[1].cpuUs) / least(rows[0].cpuUs);
+    console.log(
+      `  ${work.padEnd(5)} ${cells.join('   ')}   ratio ${median(ratios).toFixed(2)}, of the CPU ${leastRatio.toFixed(2)}`,
+    );
   }
 } finally {
   for (const { stop } of services) await stop();

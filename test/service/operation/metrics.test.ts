@@ -63,6 +63,8 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
       'http_server_active_requests gauge',
       'notes_http_refused_total counter',
       'notes_batch_waiting gauge',
+      'notes_cache_lookups_total counter',
+      'notes_cache_bytes gauge',
       'notes_build_info gauge',
       'notes_threads_live gauge',
       'notes_threads_standby gauge',
@@ -204,6 +206,28 @@ test('metrics: writes that wait for the database', { skip: needsFile }, async (t
   assert.equal(sampleOf(await metricsOf(service), 'notes_batch_waiting', { batch: 'write' }), 0);
 });
 
+/** Returns how many lookups in memory have found something, and how many have not. */
+function lookups(families: Map<string, Family>): [hits: number, misses: number] {
+  const count = (result: string) => sampleOf(families, 'notes_cache_lookups_total', { result });
+  return [count('hit'), count('miss')];
+}
+
+test('metrics: what is in memory, and how often', { skip: needsFile }, async (t) => {
+  const services = [await startService(t), await startService(t, { cacheSizeMib: 0 })];
+  const all = services.map(async (service) => {
+    let page = '';
+    for (const path of ['/notes/1', '/notes', '/notes', '/notes'])
+      page = (await service.request('GET', path)).text;
+    const families = await metricsOf(service);
+    const bytes = sampleOf(families, 'notes_cache_bytes');
+    return [...lookups(families), bytes > page.length];
+  });
+  assert.deepEqual(await Promise.all(all), [
+    [2, 2, true],
+    [0, 0, false],
+  ]);
+});
+
 test('metrics: threads, and demonstrations that wait for them', async (t) => {
   const service = await startService(t, { maxThreads: 2 });
   const threads = async () => {
@@ -259,7 +283,9 @@ test('metrics: the process', async (t) => {
 test('metrics: idle threads count apart, concurrent requests share', async () => {
   let collections = 0;
   const threads = async () => ({ alive: 3, idle: 2, waiting: 1 });
-  const metrics = new Metrics({ threads, fileSizes: async () => ({}) }, (own) => async () => {
+  const cache = { hits: 0, misses: 0, bytes: 0 };
+  const sources = { threads, fileSizes: async () => ({}), cache };
+  const metrics = new Metrics(sources, (own) => async () => {
     collections += 1;
     return [await own()];
   });
@@ -300,10 +326,13 @@ test('metrics: of several processes, one of which hangs and dies', async (t) => 
   const create = async () => (await request(service.url, 'POST', '/notes', { json: NOTE })).status;
   const created = (families: Map<string, Family>) => counted(families, 'POST', '/notes', 201);
   for (let count = 0; count < 8; count += 1) assert.equal(await create(), 201);
+  for (let count = 0; count < 4; count += 1) await request(service.url, 'GET', '/notes/1');
   const { size } = statSync(join(service.folder, 'notes.db'));
   for (let count = 0; count < 4; count += 1) {
     const families = await metricsOfAll(service.url);
     assert.equal(created(families), 8);
+    const [hits, misses] = lookups(families);
+    assert.equal(hits + misses, 4);
     // The search index may have been written, too.
     assert.ok(sampleOf(families, 'notes_batch_items_sum', { batch: 'write' }) >= 8);
     assert.equal(sampleOf(families, 'http_server_active_requests'), 1);
