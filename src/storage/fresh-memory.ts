@@ -80,8 +80,8 @@ export class FreshMemory {
   }
 
   /**
-   * Keeps the values that were read since `check` returned `revision`, if they are the latest. Their
-   * strings must not be parts of longer ones; see {@link detached}.
+   * Keeps the values that were read since `check` returned `revision`, if they are the latest.
+   * Their strings must not be parts of longer ones; see {@link detached}.
    */
   keep(
     revision: string | undefined,

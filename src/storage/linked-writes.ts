@@ -21,9 +21,9 @@ import {
   ROWS,
   readStatement,
   type Stored,
-  writtenIn,
 } from './record-writes.ts';
 import type { NewLink, RowSet, Values, Write, WriteKind } from './writer.ts';
+import { writtenIn } from './written-rows.ts';
 
 /** The outcome of a write that was not carried out because a link names no record. */
 export interface NoSuchEnds {

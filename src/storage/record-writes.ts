@@ -8,6 +8,7 @@ import type { Row } from './database.ts';
 import type { Change } from './fresh-memory.ts';
 import { ownerExistsSql, recordSql, recordText } from './record-text.ts';
 import type { RowSet, WriteKind } from './writer.ts';
+import { type Written, writtenIn, writtenSql } from './written-rows.ts';
 
 /** A record as it is stored. */
 export interface Stored {
@@ -116,31 +117,6 @@ export function createKinds(resource: Resource, isConditional: boolean) {
       isRemoved ? [[table, idIn(write)], ...ownedBy(resource).map((each) => [each] as const)] : [],
   };
   return { creation, creationOnce, replacement, patch, removal };
-}
-
-/** What a statement returns of a record that it has written. */
-interface Written {
-  readonly id: number;
-  readonly tag: string;
-  /** The id of the owner of a new record, the text of one that was patched. */
-  readonly rest: string;
-}
-
-/** Returns the SQL of a {@link Written} as one text, because the package is slow for each value. */
-function writtenSql(id: string, tag = "''", rest = "''"): string {
-  return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
-}
-
-/** Returns what a row with {@link writtenSql} as its column `written` says. */
-export function writtenIn({ written }: Row): Written {
-  const text = String(written);
-  const idEnd = text.indexOf(' ');
-  const tagEnd = text.indexOf(' ', idEnd + 1);
-  return {
-    id: Number(text.slice(0, idEnd)),
-    tag: text.slice(idEnd + 1, tagEnd),
-    rest: text.slice(tagEnd + 1),
-  };
 }
 
 /** Returns the statement that reads columns, given as SQL by name, inside a write. */

@@ -1,5 +1,5 @@
-// Kills of services that create, tag and find notes: afterwards, every acknowledged note is found by
-// its word, and every acknowledged tag by the filter.
+// Kills of services that create, tag and find notes: afterwards, every acknowledged note is found
+// by its word, and every acknowledged tag by the filter.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newFile } from '../support/databases.ts';
