@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { chart } from './chart.mjs';
 import { counter, printCounter } from './counter.mjs';
 import { least, median, quantile, ratioTable } from './figures.mjs';
-import { drive, installPeers, pinned, preload, SERVERS, start } from './servers.mjs';
+import { drive, installPeers, pinned, preload, SERVERS, start, warmUp } from './servers.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -30,8 +30,6 @@ const names = values.servers.split(',');
 const works = values.works.split(',');
 const allConnections = values.connections.split(',').map(Number);
 
-/** Long enough to read nearly all notes and pages, so that later reads find them in memory. */
-const WARM_SECONDS = 4;
 /** The rounds of measurements that take long. */
 const FEW_ROUNDS = Math.min(rounds, 5);
 const MANY_REQUESTS = 1_000_000;
@@ -71,8 +69,7 @@ try {
   }
   for (const work of works) {
     progress(`${work}: warming up`);
-    for (const { url } of running.values())
-      drive(url, work, { connections: 64, seconds: WARM_SECONDS, notes });
+    warmUp(running.values(), work, notes);
     for (const connections of allConnections) {
       const rows = names.map((server) => ({
         work,

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { least, quantile } from './figures.mjs';
-import { drive, preload, start } from './servers.mjs';
+import { drive, preload, start, warmUp } from './servers.mjs';
 
 const { values, positionals: trees } = parseArgs({
   allowPositionals: true,
@@ -43,6 +43,7 @@ try {
     await preload(servers[index].url, NOTES);
   }
   for (const work of values.works.split(',')) {
+    warmUp(servers, work, NOTES);
     const ratios = { rate: [], cpu: [], p99: [] };
     const cpuUs = [[], []];
     for (let round = 0; round < rounds; round += 1) {

@@ -7,7 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { least, median } from './figures.mjs';
-import { drive, preload, SERVERS, start } from './servers.mjs';
+import { drive, preload, SERVERS, start, warmUp } from './servers.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -38,6 +38,7 @@ for (const processes of ['1', values.processes]) {
 }
 try {
   for (const work of WORKS) {
+    warmUp(services, work, NOTES);
     const rows = services.map((service) => ({
       ...service,
       rate: [],
