@@ -136,8 +136,9 @@ export class FreshMemory {
     this.#revision = after;
     this.#renew(VOLATILE);
     for (const [area, key, now] of changes) {
+      // What nobody has read would only displace what somebody has.
       if (key === undefined) this.#renew(area);
-      else if (now) this.#set(area, key, now);
+      else if (now && this.#entries.has(this.#prefixOf(area) + key)) this.#set(area, key, now);
       else this.#entries.delete(this.#prefixOf(area) + key);
     }
   }

@@ -241,12 +241,9 @@ export function isTarget({ table, owner }: Resource, isConditional: boolean): st
   return isConditional ? `${key} AND ${condition}` : key;
 }
 
-/** Returns the change for the memory: a single record, because the others would fill it. */
+/** Returns the change for the memory: new records are not in it. */
 export function creationOf({ table }: Resource, created: Created | undefined): readonly Change[] {
-  if (!created) return [];
-  const { id, tag, texts } = created;
-  const [text = ''] = texts;
-  return [[table, id, texts.length === 1 ? { text, tag } : undefined]];
+  return created ? [[table, created.id]] : [];
 }
 
 /** Returns the tables whose records are removed with their owners in the table of `resource`. */
