@@ -6,8 +6,11 @@ import { INDEX_TIMES, IndexBehind } from '../../src/storage/search-index.ts';
 import { STEP_LIMITS } from '../../src/storage/search-index-steps.ts';
 import { change } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
-import { isIndexed, LONG_BODY, manyNotes, openIndexed } from '../support/search-index.ts';
+import { isIndexed, manyNotes, openIndexed } from '../support/search-index.ts';
 import { until } from '../support/until.ts';
+
+/** A body of 40,000 words. */
+const LONG_BODY = `replace(hex(zeroblob(40000)), '00', 'word ')`;
 
 test('search waits: a search does not wait longer than its time', async (t) => {
   const { database, heard, index } = await openIndexed(t, MEMORY);

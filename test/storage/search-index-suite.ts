@@ -137,9 +137,12 @@ export function testSearchIndex(engine: Engine): void {
   });
 
   test('search index: starts again without the log, and continues after an end', async (t) => {
-    const { database, heard, index, close } = await openIndexed(t, engine);
+    const { database, heard, ...first } = await openIndexed(t, engine);
     await change(database, manyNotes(2 * STEP_LIMITS.records + 50, `'b'`));
-    await index.catchUp();
+    await first.index.catchUp();
+    // It looks once more for changes after a search has been answered.
+    await first.close();
+    const { index, close } = startIndex(t, database);
     await change(database, `UPDATE notes SET body = 'new' WHERE id IN (3, 300, 555)`);
     await change(database, 'DELETE FROM notes WHERE id IN (4, 301)');
     await database.transact(randomUUID(), renewGeneration());
@@ -198,7 +201,7 @@ export function testSearchIndex(engine: Engine): void {
   }
 
   test('search index: a long backlog rejects searches, and is worked off', async (t) => {
-    const { database, index } = await openIndexed(t, engine);
+    const { database, heard, index } = await openIndexed(t, engine);
     setIndexTimes(t, { maxWaitMs: 10 });
     await change(database, manyNotes(100, `'b'`));
     await assert.rejects(index.catchUp(), IndexBehind);
@@ -207,11 +210,18 @@ export function testSearchIndex(engine: Engine): void {
     await database.transact(randomUUID(), renewGeneration());
     await change(database, `UPDATE notes SET body = 'c' WHERE id = 1`);
     await index.catchUp();
-    await change(database, `UPDATE notes SET body = 'd' WHERE id = 1`);
-    await database.transact(randomUUID(), renewGeneration());
+    // Until the search has been rejected, the background must not write.
+    let write = () => {};
+    const mayWrite = new Promise<void>((resolve) => {
+      write = resolve;
+    });
+    heard.beforeTransaction = () => mayWrite;
+    await change(heard.plain, `UPDATE notes SET body = 'd' WHERE id = 1`);
+    await heard.plain.transact(randomUUID(), renewGeneration());
     // A hundred notes take longer than this, no matter how fast the ones before were.
     INDEX_TIMES.maxWaitMs = 0.01;
     await assert.rejects(index.catchUp(), IndexBehind);
+    write();
     await until(() => isIndexed(database));
     await assertIndexed(database);
   });
