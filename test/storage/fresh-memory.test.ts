@@ -201,6 +201,8 @@ test('memory: its bound is in bytes, and the latest used stay', async () => {
   // Two bytes for each character, and more than the bound.
   keep(7, { text: 'é'.repeat(5_000) });
   assert.equal(await find(7), undefined);
+  keep(8, Object.assign({ text: 'x' }, { links: ['x'.repeat(10_000)] }));
+  assert.equal(await find(8), undefined);
 });
 
 test('memory: recalls what it has read, but not a value without a text', async () => {
@@ -214,4 +216,13 @@ test('memory: recalls what it has read, but not a value without a text', async (
   assert.deepEqual(await memory.recall('a', load('first')), { text: 'first' });
   assert.deepEqual(await memory.recall('a', load('second')), { text: 'first' });
   assert.equal(loads, 2);
+});
+
+test('memory: does not recall what was loaded while the database changed', async () => {
+  const { memory, database } = startMemory();
+  await memory.recall('a', async () => {
+    database.revision = 2;
+    return TEXT;
+  });
+  assert.equal(await memory.find('pages', 'a'), undefined);
 });

@@ -165,6 +165,9 @@ export function brokenConnection(error: unknown): boolean {
 export const between = (least: number, most: number) =>
   least + Math.floor(Math.random() * (most - least + 1));
 
+/** Returns true once in `turns` on average. */
+export const oneIn = (turns: number) => between(1, turns) === 1;
+
 /**
  * Creates, replaces and removes records of every kind, as a client does in its turn number `turn`.
  * All texts differ.

@@ -1,0 +1,72 @@
+// A program for tests: reads a million different records into a memory for answers and prints how
+// much memory it takes, as JSON in MiB. Inside a test, the hooks of the test runner would take a
+// quarter of the time.
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { notes } from '../../src/resources/notes.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { FreshMemory } from '../../src/storage/fresh-memory.ts';
+import { createTable } from '../../src/storage/table.ts';
+import { collectGarbage } from './heap.ts';
+import { randomText } from './random-texts.ts';
+
+const MIB = 1_048_576;
+const READS = 1_000_000;
+const BATCH = 64;
+const COLLECTIONS = 20;
+
+/** What this program prints. */
+export interface DistinctReads {
+  /** What is in use on the heap after a collection. */
+  readonly heap: number;
+  /** By how much the resident memory has grown, before and after the collections. */
+  readonly during: number;
+  readonly resident: number;
+  /** What the memory takes by its own account. */
+  readonly kept: number;
+}
+
+/** An engine that finds a record with a random text for each id. */
+const ENGINE: Database = {
+  freshness: { revision: () => '1', isNext: () => false },
+  async read({ parameter = '' }) {
+    const ids: number[] = JSON.parse(parameter);
+    const lines = ids.map((id) => `00000000-${READS + id} {"id":${id},"${randomText(4)}"}`);
+    return [{ lines: lines.join('\n') }];
+  },
+  transact: () => assert.fail(),
+  ping: async () => {},
+  close: async () => {},
+};
+
+/** Reads `count` records into a memory of `maxBytes`, which it resolves with. */
+async function fill(count: number, maxBytes: number): Promise<FreshMemory> {
+  const memory = new FreshMemory(ENGINE.freshness, maxBytes);
+  const table = createTable(notes, ENGINE, () => assert.fail(), { memory });
+  for (let id = 1; id <= count; id += BATCH)
+    await Promise.all(Array.from({ length: BATCH }, (_, index) => table.read(id + index)));
+  return memory;
+}
+
+const maxBytes = Number(process.argv[2]) * MIB;
+// Grow what does not depend on the bound.
+await fill(READS / 20, MIB);
+collectGarbage();
+const before = process.memoryUsage();
+const memory = await fill(READS, maxBytes);
+const during = process.memoryUsage.rss() - before.rss;
+let resident = during;
+// V8 gives memory back some time after a collection.
+for (let round = 0; round < COLLECTIONS; round += 1) {
+  collectGarbage();
+  await nextTurn();
+  resident = Math.min(resident, process.memoryUsage.rss() - before.rss);
+}
+const heap = process.memoryUsage().heapUsed - before.heapUsed;
+const result: DistinctReads = {
+  heap: heap / MIB,
+  during: during / MIB,
+  resident: resident / MIB,
+  kept: memory.bytes / MIB,
+};
+process.stdout.write(JSON.stringify(result));
