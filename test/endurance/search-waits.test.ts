@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 const LONG_BODY = `replace(hex(zeroblob(40000)), '00', 'word ')`;
 
 test('search waits: a search does not wait longer than its time', async (t) => {
-  const { database, heard, index } = await openIndexed(t, MEMORY);
+  const { database, heard, index } = await openIndexed(t, MEMORY, { delayMs: 60_000 });
   await index.catchUp();
   let steps = 0;
   heard.beforeTransaction = async () => {
@@ -30,7 +30,7 @@ test('search waits: a search does not wait longer than its time', async (t) => {
 });
 
 test('search waits: short notes after long ones reject at most one search', async (t) => {
-  const { database, index } = await openIndexed(t, MEMORY);
+  const { database, index } = await openIndexed(t, MEMORY, { delayMs: 60_000 });
   await change(database, manyNotes(40, LONG_BODY));
   await Promise.allSettled([index.catchUp()]);
   await until(() => isIndexed(database));

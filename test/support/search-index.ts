@@ -26,8 +26,15 @@ export function startIndex(t: Ends, database: Database) {
   return { index, notes, close: () => indexes.close() };
 }
 
-/** Opens a database whose index only works before searches. */
-export async function openIndexed(t: Ends, engine: Engine, times = { delayMs: 60_000 }) {
+/** An index with these times only works before searches, which wait for it. */
+const ON_DEMAND = { delayMs: 60_000, maxWaitMs: 60_000 };
+
+/** Opens a database whose index has these times. */
+export async function openIndexed(
+  t: Ends,
+  engine: Engine,
+  times: Partial<typeof INDEX_TIMES> = ON_DEMAND,
+) {
   setIndexTimes(t, times);
   const opened = await engine.open(t);
   const heard = Object.assign(overhear(opened), { plain: opened });
