@@ -19,6 +19,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
+import { changesRoute } from './routes/changes.ts';
 import {
   type Bases,
   contractAt,
@@ -32,6 +33,7 @@ import { linkRoutes } from './routes/links.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batcher.ts';
+import { ChangeFeed } from './storage/change-feed.ts';
 import {
   type Database,
   DatabaseDamaged,
@@ -59,6 +61,7 @@ export class App {
   #dispatcher: Dispatcher | undefined;
   #database: Database | undefined;
   #indexes: SearchIndexes | undefined;
+  #feed: ChangeFeed | undefined;
   #keys: Keys | undefined;
   #metrics: Metrics | undefined;
   #bases: Bases = { baseUrl: '', problemBase: '' };
@@ -118,14 +121,20 @@ export class App {
     return this.#keys?.count ?? 0;
   }
 
-  /** Reloads the key file; resolves with the number of keys. If it rejects, keeps the old keys. */
+  /**
+   * Reloads the key file and ends all streams, which need a valid key to begin again; resolves with
+   * the number of keys. If it rejects, keeps the old keys.
+   */
   async reloadKeys(): Promise<number> {
-    return (await this.#keys?.reload()) ?? 0;
+    const count = (await this.#keys?.reload()) ?? 0;
+    this.#feed?.endTerm();
+    return count;
   }
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
   async close(): Promise<void> {
     this.#isStopping = true;
+    this.#feed?.close();
     const serverClosed = this.#server.close();
     await this.#demonstrations.shutDown();
     await serverClosed;
@@ -206,7 +215,13 @@ export class App {
     documentation: Documentation,
   ): Route[] {
     const meters = this.#metrics?.meters;
-    this.#indexes = new SearchIndexes(database, { meter: meters?.write, memory });
+    const feed = new ChangeFeed(database);
+    this.#feed = feed;
+    this.#indexes = new SearchIndexes(database, {
+      meter: meters?.write,
+      memory,
+      onWritten: () => feed.noticeWrites(),
+    });
     const { write } = this.#indexes;
     const tables = new Map(
       RESOURCES.map((resource) => [
@@ -235,6 +250,7 @@ export class App {
           linkMember(resource),
         ),
       ),
+      changesRoute(database, feed),
       ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
       ...docsRoutes(documentation, contract, this.#bases, this.#keys !== undefined),
       ...problemRoutes(contract),

@@ -14,6 +14,7 @@ export interface RequestHeaders {
   readonly 'if-none-match'?: EntityTags;
   /** Without its quotes. */
   readonly 'idempotency-key'?: string;
+  readonly 'last-event-id'?: string;
 }
 
 /** A validated request: parameters by name, integers as numbers, defaults filled in. */
@@ -109,9 +110,9 @@ function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   return values;
 }
 
-/** Entity tags may have forms that the pattern in the contract leaves out. */
 function parseHeader({ name, validate }: Header, field: string): EntityTags | string | undefined {
-  if (name !== 'idempotency-key') return parseEntityTags(field);
+  // Entity tags may have forms that the pattern in the contract leaves out.
+  if (name === 'if-match' || name === 'if-none-match') return parseEntityTags(field);
   return validate(field) ? field.replaceAll('"', '') : undefined;
 }
 

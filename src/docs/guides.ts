@@ -24,6 +24,11 @@ export const GUIDES: readonly Guide[] = [
     title: 'Finding notes',
     description: 'Tags on notes, order, pages, filters, search.',
   },
+  {
+    name: 'following-changes',
+    title: 'Following changes',
+    description: 'What has changed since you last looked.',
+  },
   { name: 'problems', title: 'Problems', description: 'Every error response, and what to do.' },
   { name: 'backups', title: 'Backups', description: 'Backup, restore, export and import.' },
   {

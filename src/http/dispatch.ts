@@ -12,11 +12,12 @@ import {
 import { ByteBudget } from './byte-budget.ts';
 import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
-import { Problem, type ProblemSlug, problemReply } from './problem.ts';
-import { checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
+import { Problem, type ProblemSlug, problemReply, unavailable } from './problem.ts';
+import { type Chunk, checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
 import { checkMessage } from './request-checks.ts';
 import type { Admission, Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
+import { sendChunks, sendStreamHead } from './stream.ts';
 import { parseTarget } from './target.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
@@ -120,6 +121,7 @@ export class Dispatcher {
     DISPATCH_LIMITS.repliesBytes,
     'Too many large answers wait for clients that read slowly.',
   );
+  #streams = 0;
   /** Resolves when the large body that arrived last may be parsed. */
   #lastParse: Promise<void> = Promise.resolve();
 
@@ -146,7 +148,7 @@ export class Dispatcher {
       isSent = this.#send(exchange, result.reply, requestId);
     }
     const { reply, error, reason } = result;
-    const outcome = {
+    const outcome: Outcome = {
       requestId,
       method: message.method ?? '',
       key: exchange.admission.key,
@@ -156,7 +158,25 @@ export class Dispatcher {
       error,
       reason,
     };
-    this.#options.onOutcome(outcome, message);
+    const stream = isSent && reply && streamOf(reply, message);
+    if (stream) await this.#stream(exchange, stream, outcome, started);
+    else this.#options.onOutcome(outcome, message);
+  }
+
+  /** Sends a stream and reports when it begins and ends. */
+  async #stream(
+    { message, response }: Exchange,
+    stream: AsyncIterable<Chunk>,
+    outcome: Outcome,
+    started: number,
+  ): Promise<void> {
+    const { onOutcome } = this.#options;
+    this.#streams += 1;
+    onOutcome({ ...outcome, stream: 'opened' }, message);
+    const error = await sendChunks(response, stream).catch((reason: unknown) => reason);
+    this.#streams -= 1;
+    const milliseconds = performance.now() - started;
+    onOutcome({ ...outcome, stream: 'ended', milliseconds, error }, message);
   }
 
   /** Resolves with the reply to a request; rejects with a {@link Problem} or any other error. */
@@ -265,6 +285,11 @@ export class Dispatcher {
     if (reply.body === undefined) checkHeaders(reply.headers);
     const complete =
       headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
+    if (streamOf(reply, message)) {
+      if (this.#streams >= DISPATCH_LIMITS.streams) throw unavailable('Too many streams are open.');
+      sendStreamHead(response, complete, requestId);
+      return true;
+    }
     const closes = reply.status === 413 || this.#leavesBodyUnread(message, awaitsContinue);
     if (closes) sendReplyAndClose(message, response, complete, requestId);
     else sendReply(response, complete, requestId);
@@ -278,6 +303,10 @@ export class Dispatcher {
     const isBounded = declared !== undefined && Number(declared) <= this.#options.bodyLimitBytes;
     return awaitsContinue || !isBounded;
   }
+}
+
+function streamOf({ stream }: Reply, { method }: IncomingMessage) {
+  return method === 'HEAD' ? undefined : stream;
 }
 
 function optionsReply({ pathItem: { allow, methods } }: Match<Route>): Reply {

@@ -36,4 +36,5 @@ export const DISPATCH_LIMITS = {
   /** Replies from this length count towards `repliesBytes`. */
   largeReplyCharacters: 16_384,
   repliesBytes: 268_435_456,
+  streams: 1_000,
 };

@@ -50,6 +50,15 @@ export const problemTypes = {
     meaning: 'The request did not arrive completely in time. None of it was used.',
     remedy: 'Send it again, over a faster connection if possible.',
   },
+  'cursor-expired': {
+    status: 410,
+    meaning:
+      'The changes after this cursor are no longer all known: it is too old, or the database has ' +
+      'been restored, imported or copied since.',
+    remedy:
+      'Read the current cursor with `GET /changes`, then all records, and follow the changes ' +
+      'from that cursor.',
+  },
   'precondition-failed': {
     status: 412,
     meaning:

@@ -13,6 +13,15 @@ export interface Reply {
   readonly status: number;
   readonly headers?: readonly string[];
   readonly body?: string | Buffer;
+  /** Sent instead of `body`, as long as it lasts. */
+  readonly stream?: AsyncIterable<Chunk>;
+}
+
+/** A part of a stream. */
+export interface Chunk {
+  readonly bytes: Buffer;
+  /** Whether the next chunk is ready, so that the client sets the pace. */
+  readonly hasMore: boolean;
 }
 
 const JSON_HEADERS = ['content-type', 'application/json'];
@@ -55,11 +64,12 @@ export function checkHeaders(headers: readonly string[] = []): void {
 
 /** Returns the headers of a reply with those that every reply has. */
 export function replyHeaders(
-  { status, headers = [], body = '' }: Reply,
+  { status, headers = [], body = '', stream }: Reply,
   requestId: string,
 ): string[] {
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
-  if (status !== 204 && status !== 304) all.push('content-length', String(Buffer.byteLength(body)));
+  if (status !== 204 && status !== 304 && !stream)
+    all.push('content-length', String(Buffer.byteLength(body)));
   return all;
 }
 

@@ -76,7 +76,9 @@ export interface Outcome {
   /** Undefined if the client had disconnected before the answer. */
   readonly status: number | undefined;
   readonly milliseconds: number;
-  /** The internal cause of a 5xx. */
+  /** Whether a stream has begun or ended; undefined for any other reply. */
+  readonly stream?: 'opened' | 'ended';
+  /** The internal cause of a 5xx, or of the end of a stream. */
   readonly error: unknown;
   /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
   readonly reason: string | undefined;

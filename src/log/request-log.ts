@@ -10,9 +10,10 @@ export function logOutcome(
   client: string,
   traceId: string | undefined,
 ): void {
-  const { requestId, method, template, status, milliseconds, error, reason } = outcome;
+  const { requestId, method, template, status, milliseconds, stream, error, reason } = outcome;
   const failed = status === 500 || error !== undefined;
-  log.write(failed ? 'error' : levelOf(status), 'request', {
+  const event = stream ? `stream ${stream}` : 'request';
+  log.write(failed ? 'error' : levelOf(status), event, {
     request_id: requestId,
     trace_id: traceId,
     client,

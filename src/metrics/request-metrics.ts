@@ -25,18 +25,28 @@ export class RequestMetrics {
   /** The functions that observe the existing series, by status, path template and method. */
   readonly #observers = new Map<number | undefined, ByTemplate>();
   #active = 0;
+  #streams = 0;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    const active = () => this.#active;
-    new Gauge({
-      name: 'http_server_active_requests',
-      help: 'Requests in progress.',
-      registers,
-      collect() {
-        this.set(active());
-      },
-    });
+    const gauges = [
+      [
+        'http_server_active_requests',
+        'Requests in progress, without open streams.',
+        () => this.#active,
+      ],
+      ['notes_streams_open', 'Open streams of changes.', () => this.#streams],
+    ] as const;
+    for (const [name, help, count] of gauges) {
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
+    }
     this.#refusals = new Counter({
       name: 'notes_http_refused_total',
       help: 'Error responses to input that is not a valid request: malformed, too large or late.',
@@ -50,9 +60,13 @@ export class RequestMetrics {
     this.#active += 1;
   }
 
-  /** Records a request that has ended, answered or not; it is no longer active. */
+  /** Records a request that has ended, answered or not, or whose stream has begun or ended. */
   end(outcome: Outcome): void {
-    this.#active -= 1;
+    if (outcome.stream === 'ended') this.#streams -= 1;
+    else this.#active -= 1;
+    if (outcome.stream === 'opened') this.#streams += 1;
+    // The duration of a stream says nothing about the service.
+    if (outcome.stream) return;
     this.#observerOf(outcome)(outcome.milliseconds / 1e3);
   }
 

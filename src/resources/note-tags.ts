@@ -11,6 +11,7 @@ export const noteTags: Link = {
   table: 'note_tags',
   blocks: 'note_tag_blocks',
   fields: {},
+  events: ['note.tagged', 'note.untagged'],
   unlinkedFilter: 'untagged',
   countMember: 'notes_count',
   ends: [

@@ -58,6 +58,8 @@ export interface Link {
   /** The table that counts the links of each second record in each block of ids of the first. */
   readonly blocks: string;
   readonly fields: Readonly<Record<string, never>>;
+  /** The types of the changes that add and remove a link. */
+  readonly events: readonly [added: string, removed: string];
   /** The parameter of lists of first records that selects those without a second one. */
   readonly unlinkedFilter: string;
   /** The member of a second record that counts its first records. */

@@ -6,6 +6,9 @@ import type { Statement } from './database.ts';
 /** The table that logs changes. Its AUTOINCREMENT key is the sequence of the numbers. */
 export const CHANGES = 'changes';
 
+/** How many changes the log keeps. */
+export const KEPT_CHANGES = 1_000_000;
+
 /** The columns that every record has besides its fields. The times are in ms since 1970. */
 export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 
@@ -42,6 +45,17 @@ export function newGeneration(): string {
 }
 
 /**
+ * Returns the SQL that tests whether the log has all changes after a number (SQL) of the present
+ * generation. The log alone cannot tell, because some numbers are never used.
+ */
+export function isLoggedSinceSql(number: string): string {
+  const kept = `max(first, ${LAST_NUMBER} - ${KEPT_CHANGES})`;
+  return `(${number} <= ${LAST_NUMBER} AND (
+    ${number} + 1 >= (SELECT min(number) FROM ${CHANGES}) OR
+    ${number} >= (SELECT ${kept} FROM notes_server_generation)))`;
+}
+
+/**
  * Returns the statements that begin a new generation, in which no earlier tag matches. They empty
  * the log of changes, to which no client can refer any more; the numbers continue.
  */
@@ -49,7 +63,7 @@ export function renewGeneration(): Statement[] {
   return [
     { sql: `DELETE FROM ${CHANGES}` },
     {
-      sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$'`,
+      sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$', first = ${LAST_NUMBER}`,
       parameter: JSON.stringify(newGeneration()),
     },
   ];

@@ -63,6 +63,7 @@ export class SearchIndexes {
     this.write = createWriter(database, {
       ...options,
       onWritten: (kinds) => {
+        options.onWritten?.(kinds);
         for (const index of this.#indexes.values()) index.noticeWrites(kinds);
       },
     });

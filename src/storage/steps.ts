@@ -12,7 +12,7 @@ import {
 } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { tags } from '../resources/tags.ts';
-import { CHANGES } from './change-numbers.ts';
+import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from './change-numbers.ts';
 
 /**
  * A block is a range of 2^BLOCK_BITS ids. The counter table of a resource holds the number of
@@ -20,9 +20,6 @@ import { CHANGES } from './change-numbers.ts';
  * change needs a migration of all counters.
  */
 export const BLOCK_BITS = 10;
-
-/** How many changes the log keeps. */
-const KEPT_CHANGES = 1_000_000;
 
 /** Returns the statements that create the counter table of a relation and its two triggers. */
 export function blockCounter(relation: Relation): string[] {
@@ -207,6 +204,9 @@ const THIRD = [
      title, body, content='', contentless_delete=1, tokenize='ascii')`,
   // While all notes are being added to the index: the last one that it contains.
   'ALTER TABLE note_words_position ADD COLUMN id INTEGER',
+  // The log has no earlier changes of the generation.
+  'ALTER TABLE notes_server_generation ADD COLUMN first INTEGER NOT NULL DEFAULT 0',
+  `UPDATE notes_server_generation SET first = ${LAST_NUMBER}`,
 ];
 
 /**

@@ -119,7 +119,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   ],
   'two generations': [
     `UPDATE notes_server_generation SET generation = '11111111';
-     INSERT INTO notes_server_generation VALUES ('22222222')`,
+     INSERT INTO notes_server_generation (generation) VALUES ('22222222')`,
     /^notes_server_generation: .* but there is 11111111, 22222222$/,
   ],
   'ids that would be given again': [

@@ -91,6 +91,7 @@ interface Schema {
   readonly maxItems?: number;
   readonly uniqueItems?: boolean;
   readonly enum?: readonly string[];
+  readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
 }
@@ -106,6 +107,7 @@ function valuesFor(pointer: string): fc.Arbitrary<unknown> {
     maxItems = 9,
     uniqueItems = false,
     enum: values,
+    pattern,
     properties = {},
     required = [],
   } = at(place) as Schema;
@@ -123,6 +125,7 @@ function valuesFor(pointer: string): fc.Arbitrary<unknown> {
       );
     case 'string': {
       if (values) return weighted(fc.constantFrom(...values), fc.string());
+      if (pattern) return weighted(fc.stringMatching(new RegExp(pattern)), fc.string());
       const units = fc.constantFrom('a', ' ', '👋', '\u0000', '\u00a0');
       const lengths = fc.constantFrom(0, 1, maxLength, maxLength, maxLength + 1);
       const long = fc.tuple(units, lengths).map(([unit, length]) => unit.repeat(length));

@@ -120,6 +120,7 @@ test('problem pages: the type of an error leads to its page', async () => {
     ['GET', '/nothing', {}],
     ['PATCH', '/notes', {}],
     ['DELETE', '/tags/1', { headers: { 'if-match': '"0"' } }],
+    ['GET', '/changes?since=00000000-0', {}],
     ['POST', '/tags', { json: { name: 'b' }, headers: { 'idempotency-key': 'a' } }],
     ['POST', '/notes', { headers: json, body: 'x'.repeat(101) }],
     ['POST', '/notes', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
@@ -140,7 +141,7 @@ test('problem pages: the type of an error leads to its page', async () => {
     followed.add(await follow({ json: JSON.parse(body) }));
   }
   assert.deepEqual([...followed].sort(), [
-    ...['bad-request', 'expectation-failed', 'http-version-not-supported'],
+    ...['bad-request', 'cursor-expired', 'expectation-failed', 'http-version-not-supported'],
     ...['idempotency-key-reused', 'method-not-allowed', 'not-found', 'not-implemented'],
     ...['payload-too-large', 'precondition-failed', 'request-header-fields-too-large'],
     ...['unsupported-media-type', 'validation-failed'],
@@ -186,6 +187,7 @@ const REQUESTS: Record<string, string> = {
   'NotFoundResponse noteTag': last('DELETE /notes/1/tags/1'),
   'NotFoundResponse path': last('GET /nowhere'),
   'ProblemResponse methodNotAllowed': last('PATCH /notes'),
+  'CursorExpiredResponse expired': last('GET /changes?since=00000000-1'),
   'PreconditionFailedResponse changed': last('PUT /notes/1', NOTE, 'if-match: "5f2c9a01-42"'),
   'NoEntityTagResponse noEntityTag': last('PUT /notes/1/tags/1', '', 'if-match: *'),
   'PayloadTooLargeResponse tooLarge': last('POST /notes', '', 'content-length: 1048577'),

@@ -1,0 +1,44 @@
+// Sends replies that last, such as server-sent events.
+import type { ServerResponse } from 'node:http';
+import { type Chunk, type Reply, replyHeaders } from './reply.ts';
+
+/** A client that has left this much unread is disconnected. */
+const MAX_UNREAD_BYTES = 1_048_576;
+
+/** Sends the head of a reply with a stream. */
+export function sendStreamHead(response: ServerResponse, reply: Reply, requestId: string): void {
+  response.writeHead(reply.status, replyHeaders(reply, requestId));
+  response.flushHeaders();
+}
+
+/**
+ * Sends the chunks of a stream, then ends the response. Stops early if the client disconnects or
+ * does not read. Rejects if the stream does, after it has ended the response.
+ */
+export async function sendChunks(
+  response: ServerResponse,
+  stream: AsyncIterable<Chunk>,
+): Promise<void> {
+  try {
+    for await (const { bytes, hasMore } of stream) {
+      if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+      if (response.destroyed) return;
+      response.write(bytes);
+      // Without the second condition, a client could never get past a chunk of this length.
+      if (hasMore || bytes.length > MAX_UNREAD_BYTES) await drained(response);
+    }
+  } finally {
+    response.end();
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end).off('close', end);
+      resolve();
+    };
+    response.on('drain', end).on('close', end);
+  });
+}

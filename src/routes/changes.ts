@@ -1,0 +1,151 @@
+// What has changed since a cursor: a page in JSON, or a stream of server-sent events (WHATWG HTML,
+// section 9.2).
+import { endpoint, type Input } from '../contract/endpoint.ts';
+import { parseWeights } from '../http/media-type.ts';
+import { Problem } from '../http/problem.ts';
+import { type Chunk, jsonReply, type Reply } from '../http/reply.ts';
+import type { Call, Route } from '../http/route.ts';
+import type { ChangeFeed } from '../storage/change-feed.ts';
+import {
+  type Changes,
+  type ChangesRequest,
+  cursorText,
+  lastCursor,
+  parseCursor,
+} from '../storage/changes.ts';
+import type { Source } from '../storage/database.ts';
+
+/** The parameters of the operation. */
+interface ChangesQuery {
+  readonly since?: string;
+  readonly limit: number;
+  /** In seconds. */
+  readonly wait: number;
+  readonly include?: readonly string[];
+}
+
+type ChangesInput = Input<ChangesQuery, unknown>;
+
+const EVENT_STREAM = 'text/event-stream';
+
+/** How often a stream sends a comment: proxies disconnect what is silent for 30 seconds. */
+const COMMENT_MS = 15_000;
+const COMMENT = Buffer.from(':\n\n');
+
+/** How many changes a stream reads at a time. */
+const STREAM_LIMIT = 1_000;
+
+const NO_STORE = ['cache-control', 'no-store', 'vary', 'accept'];
+// nginx would buffer the stream.
+const STREAM_HEADERS = ['content-type', EVENT_STREAM, ...NO_STORE, 'x-accel-buffering', 'no'];
+
+/** Returns the route of the changes that `feed` reads from `source`. */
+export function changesRoute(source: Source, feed: ChangeFeed): Route {
+  const changes = new ChangesHandler(source, feed);
+  return endpoint<ChangesQuery>('GET', '/changes', (input) =>
+    wantsStream(input.call) ? changes.stream(input) : changes.page(input),
+  );
+}
+
+/** Whether a client names the media type of streams, and prefers no other. */
+function wantsStream({ headers }: Call): boolean {
+  const weights = parseWeights(headers.accept);
+  const weight = weights.get(EVENT_STREAM) ?? 0;
+  return weight > 0 && weight >= (weights.get('application/json') ?? 0);
+}
+
+class ChangesHandler {
+  readonly #source: Source;
+  readonly #feed: ChangeFeed;
+  /** The events of changes that several streams may send. */
+  readonly #events = new WeakMap<Changes, Buffer>();
+
+  constructor(source: Source, feed: ChangeFeed) {
+    this.#source = source;
+    this.#feed = feed;
+  }
+
+  async page({ parameters, call }: ChangesInput): Promise<Reply> {
+    const { since, limit, wait, include = [] } = parameters;
+    if (since === undefined) return pageReply({ items: [], ...(await this.#end()) });
+    const request = { after: parseCursor(since), limit, withRecords: include.includes('record') };
+    const deadline = performance.now() + wait * 1_000;
+    const signal = wait > 0 ? call.signal() : undefined;
+    for (;;) {
+      const { round, isClosed } = this.#feed;
+      const changes = (await this.#feed.read(request)) ?? expired();
+      const leftMs = deadline - performance.now();
+      const isDue = changes.items.length > 0 || leftMs <= 0 || isClosed;
+      if (isDue || !signal) return pageReply(changes);
+      await this.#feed.wait(round, leftMs, signal);
+      call.ensureSendable();
+    }
+  }
+
+  async stream({ parameters, headers, call }: ChangesInput): Promise<Reply> {
+    const { since, include = [] } = parameters;
+    const sent = headers['last-event-id'] ?? since;
+    const { next: after } = sent === undefined ? await this.#end() : { next: parseCursor(sent) };
+    const request = { after, limit: STREAM_LIMIT, withRecords: include.includes('record') };
+    const { round } = this.#feed;
+    const first = (await this.#feed.read(request)) ?? expired();
+    const stream = this.#stream(request, first, round, call.signal());
+    return { status: 200, headers: STREAM_HEADERS, stream };
+  }
+
+  async *#stream(
+    request: ChangesRequest,
+    first: Changes,
+    firstRound: number,
+    signal: AbortSignal,
+  ): AsyncIterable<Chunk> {
+    const { term } = this.#feed;
+    // An event without data tells the client its cursor.
+    const start = `: changes\nretry: 3000\nid: ${cursorText(request.after)}\n\n`;
+    yield { bytes: Buffer.from(start), hasMore: first.hasMore };
+    let commentedMs = performance.now();
+    let round = firstRound;
+    let changes: Changes | undefined = first;
+    while (changes) {
+      const { items, next, hasMore }: Changes = changes;
+      if (items.length > 0) yield { bytes: this.#eventsOf(changes), hasMore };
+      const nextCommentMs = commentedMs + COMMENT_MS;
+      if (!hasMore) await this.#feed.wait(round, nextCommentMs - performance.now(), signal);
+      if (this.#feed.term !== term || this.#feed.isClosed || signal.aborted) return;
+      if (performance.now() >= nextCommentMs) {
+        yield { bytes: COMMENT, hasMore };
+        commentedMs = performance.now();
+      }
+      round = this.#feed.round;
+      const following: ChangesRequest = { ...request, after: next };
+      changes = await (hasMore ? this.#feed.read(following) : this.#feed.readInRound(following));
+    }
+  }
+
+  /** Resolves with the end of the log. */
+  async #end(): Promise<Pick<Changes, 'next' | 'hasMore'>> {
+    return { next: await lastCursor(this.#source), hasMore: false };
+  }
+
+  #eventsOf(changes: Changes): Buffer {
+    const known = this.#events.get(changes);
+    if (known) return known;
+    const events = changes.items.map(
+      ({ id, type, text }) => `id: ${id}\nevent: ${type}\ndata: ${text}\n\n`,
+    );
+    const bytes = Buffer.from(events.join(''));
+    this.#events.set(changes, bytes);
+    return bytes;
+  }
+}
+
+function pageReply({ items, next, hasMore }: Changes): Reply {
+  const texts = items.map(({ text }) => text).join(',');
+  const json = `{"items":[${texts}],"next":"${cursorText(next)}","more":${hasMore}}`;
+  return jsonReply(200, json, NO_STORE);
+}
+
+function expired(): never {
+  const detail = 'The log of changes has no longer all changes since this cursor.';
+  throw new Problem('cursor-expired', detail);
+}
