@@ -28,8 +28,12 @@ type ChangesInput = Input<ChangesQuery, unknown>;
 
 const EVENT_STREAM = 'text/event-stream';
 
-/** How often a stream sends a comment: proxies disconnect what is silent for 30 seconds. */
-const COMMENT_MS = 15_000;
+/** The times of a stream; tests change them. */
+export const STREAM_TIMES = {
+  /** How often to send a comment: some proxies disconnect what is silent for 30 seconds. */
+  commentMs: 15_000,
+};
+
 const COMMENT = Buffer.from(':\n\n');
 
 /** How many changes a stream reads at a time. */
@@ -109,7 +113,7 @@ class ChangesHandler {
     while (changes) {
       const { items, next, hasMore }: Changes = changes;
       if (items.length > 0) yield { bytes: this.#eventsOf(changes), hasMore };
-      const nextCommentMs = commentedMs + COMMENT_MS;
+      const nextCommentMs = commentedMs + STREAM_TIMES.commentMs;
       if (!hasMore) await this.#feed.wait(round, nextCommentMs - performance.now(), signal);
       if (this.#feed.term !== term || this.#feed.isClosed || signal.aborted) return;
       if (performance.now() >= nextCommentMs) {

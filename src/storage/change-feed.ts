@@ -80,7 +80,7 @@ export class ChangeFeed {
         this.#waiting.delete(end);
         resolve();
       };
-      const timer = setTimeout(end, ms).unref();
+      const timer = setTimeout(end, ms);
       signal.addEventListener('abort', end);
       this.#waiting.add(end);
       this.#scheduleLook();
@@ -92,7 +92,7 @@ export class ChangeFeed {
     if (this.#nextRound !== undefined) return;
     const leftMs = this.#roundBeganMs + FEED_TIMES.roundMs - performance.now();
     if (leftMs <= 0) this.#beginRound();
-    else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs).unref();
+    else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
   }
 
   /** Begins a new term. */
@@ -132,7 +132,7 @@ export class ChangeFeed {
     if (this.#nextLook !== undefined || this.#waiting.size === 0 || this.#isClosed) return;
     const everyMs = this.#database.freshness ? FEED_TIMES.lookMs : FEED_TIMES.queryMs;
     const leftMs = this.#lookedMs + everyMs - performance.now();
-    this.#nextLook = setTimeout(() => void this.#look(), leftMs).unref();
+    this.#nextLook = setTimeout(() => void this.#look(), leftMs);
   }
 
   async #look(): Promise<void> {

@@ -8,6 +8,7 @@ import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { testCopies } from '../commands/copy-suite.ts';
 import { testRecords } from '../commands/records-suite.ts';
 import { testChangeLog } from '../storage/change-log-suite.ts';
+import { testChanges } from '../storage/changes-suite.ts';
 import { testCreations } from '../storage/creation-suite.ts';
 import { testFirstVersion } from '../storage/first-version-suite.ts';
 import { testLinks } from '../storage/link-suite.ts';
@@ -24,6 +25,7 @@ for (const engine of REAL_ENGINES) {
     testVersions(engine);
     testCreations(engine);
     testChangeLog(engine);
+    testChanges(engine);
     testFirstVersion(engine);
     testLinks(engine, 100);
     testSearchIndex(engine);

@@ -61,6 +61,7 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
       'notes_batch_items histogram',
       'notes_batch_duration_seconds histogram',
       'http_server_active_requests gauge',
+      'notes_streams_open gauge',
       'notes_http_refused_total counter',
       'notes_batch_waiting gauge',
       'notes_cache_lookups_total counter',

@@ -1,0 +1,118 @@
+// Streams and the rest of the service: limits, keys, log, metrics, old clients.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import { startCommand } from '../../support/command.ts';
+import { temporaryFolder } from '../../support/engine.ts';
+import { openStream } from '../../support/event-stream.ts';
+import { parseExposition, sampleOf } from '../../support/exposition.ts';
+import { request, send } from '../../support/http.ts';
+import { openSocket, readAll } from '../../support/raw.ts';
+import { startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const EVENTS = { accept: 'text/event-stream' };
+const NOTE = { json: { title: 'a', body: 'b' } };
+
+test('streams: at most so many', async (t) => {
+  const before = DISPATCH_LIMITS.streams;
+  t.after(() => Object.assign(DISPATCH_LIMITS, { streams: before }));
+  DISPATCH_LIMITS.streams = 2;
+  const service = await startService(t);
+  const streams = [await openStream(t, service.url), await openStream(t, service.url)];
+  const refused = await service.request('GET', '/changes', { headers: EVENTS });
+  assert.deepEqual([refused.status, refused.json.detail], [503, 'Too many streams are open.']);
+  // Neither pages nor heads are streams.
+  assert.equal((await service.request('GET', '/changes')).status, 200);
+  assert.equal((await send(service.url, 'HEAD', '/changes', { headers: EVENTS })).status, 200);
+  streams[0]?.close();
+  await until(() => service.log.some(({ message }) => message === 'stream ended'));
+  await service.request('POST', '/notes', NOTE);
+  const third = await openStream(t, service.url);
+  await service.request('POST', '/notes', NOTE);
+  await Promise.all([third.changes(1), streams[1]?.changes(2)]);
+});
+
+test('streams: a line in the log at the beginning and at the end', async (t) => {
+  const service = await startService(t);
+  const stream = await openStream(t, service.url, '/changes', { 'x-request-id': 'my-stream' });
+  const linesOf = () => service.log.filter(({ fields }) => fields.request_id === 'my-stream');
+  await until(() => linesOf().length === 1);
+  stream.close();
+  await until(() => linesOf().length === 2);
+  assert.deepEqual(
+    linesOf().map(({ level, message, fields }) => [level, message, fields.route, fields.status]),
+    [
+      ['info', 'stream opened', '/changes', 200],
+      ['info', 'stream ended', '/changes', 200],
+    ],
+  );
+});
+
+test('streams: counted while they are open, without a duration', async (t) => {
+  const service = await startService(t);
+  const read = async () => parseExposition((await service.request('GET', '/metrics')).text);
+  const stream = await openStream(t, service.url);
+  await until(async () => sampleOf(await read(), 'notes_streams_open') === 1);
+  const open = await read();
+  assert.equal(sampleOf(open, 'http_server_active_requests'), 1);
+  stream.close();
+  await until(async () => sampleOf(await read(), 'notes_streams_open') === 0);
+  const durations = (await service.request('GET', '/metrics')).text;
+  assert.doesNotMatch(durations, /request_duration.*http_route="\/changes"/);
+});
+
+test('streams: a key is needed, and again after a reload', async (t) => {
+  const path = join(temporaryFolder(t), 'keys');
+  writeFileSync(path, 'secret-one\n');
+  const command = startCommand(t, ['--port', '0', '--db', ':memory:', '--api-keys-file', path]);
+  const url = await command.ready();
+  const refused = await request(url, 'GET', '/changes', { headers: EVENTS });
+  assert.equal(refused.status, 401);
+  const headers = { authorization: 'Bearer secret-one' };
+  const stream = await openStream(t, url, '/changes', headers);
+  writeFileSync(path, 'secret-two\n');
+  command.process.kill('SIGHUP');
+  await until(() => stream.hasEnded());
+  const again = await request(url, 'GET', '/changes', { headers: { ...EVENTS, ...headers } });
+  assert.equal(again.status, 401);
+});
+
+test('streams: opening one counts as one request', async (t) => {
+  const service = await startService(t, { rateLimit: 2 });
+  await openStream(t, service.url);
+  await openStream(t, service.url);
+  const refused = await service.request('GET', '/changes', { headers: EVENTS });
+  assert.equal(refused.status, 429);
+});
+
+test('streams: pages of other origins may read them', async (t) => {
+  const origin = 'https://app.example';
+  const service = await startService(t, { corsOrigins: [origin] });
+  const { headers } = await openStream(t, service.url, '/changes', { origin });
+  assert.equal(headers['access-control-allow-origin'], origin);
+});
+
+test('streams: an old client gets them without chunks, until the end', async (t) => {
+  const service = await startService(t);
+  const socket = await openSocket(service);
+  const all = readAll(socket);
+  socket.write('GET /changes HTTP/1.0\r\naccept: text/event-stream\r\n\r\n');
+  await until(() => service.log.some(({ message }) => message === 'stream opened'));
+  await service.request('POST', '/notes', NOTE);
+  let received = '';
+  socket.on('data', (part) => {
+    received += part;
+  });
+  await until(() => received.includes('note.created'));
+  await service.close();
+  const [head = '', body = ''] = (await all).split(/\r\n\r\n/);
+  assert.doesNotMatch(head, /transfer-encoding|content-length/i);
+  assert.match(head, /connection: close/i);
+  assert.match(
+    body,
+    /^: changes\nretry: 3000\nid: .*-0\n\nid: .*-1\nevent: note.created\ndata: .*\n\n$/,
+  );
+});

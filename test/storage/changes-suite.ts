@@ -1,0 +1,280 @@
+// The tests of the log of changes as clients follow it, for any engine.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ChangeFeed, FEED_TIMES } from '../../src/storage/change-feed.ts';
+import { KEPT_CHANGES, renewGeneration } from '../../src/storage/change-numbers.ts';
+import {
+  type Cursor,
+  cursorText,
+  lastCursor,
+  MAX_RECORD_BYTES,
+  readChanges,
+} from '../../src/storage/changes.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrations.ts';
+import { change, overhear } from '../support/databases.ts';
+import type { Ends } from '../support/engine.ts';
+import type { Engine } from '../support/engines.ts';
+import { tablesOf } from '../support/tables.ts';
+import { until } from '../support/until.ts';
+import { fillFirstVersion } from './first-version-suite.ts';
+
+const NEVER = new AbortController().signal;
+
+/** Reads all changes after a cursor; undefined if it has expired. */
+function read(database: Database, after: Cursor, limit = 1_000, withRecords = false) {
+  return readChanges(database, { after, limit, withRecords });
+}
+
+/** Returns each change without its id and its punctuation, such as "note.created note_id:1". */
+function textsOf(items: readonly { readonly text: string }[] = []): string[] {
+  return items.map(({ text }) =>
+    text
+      .slice(1, -1)
+      .replaceAll('"', '')
+      .replace(/^id:[^,]*,type:/, '')
+      .replaceAll(',', ' '),
+  );
+}
+
+function startFeed(t: Ends, database: Database): ChangeFeed {
+  const feed = new ChangeFeed(database);
+  t.after(() => feed.close());
+  return feed;
+}
+
+/** Registers the tests on `engine`. */
+export function testChanges(engine: Engine): void {
+  test('changes: each kind names its records', async (t) => {
+    const database = await engine.open(t);
+    const start = await lastCursor(database);
+    const { notes, tags, comments } = tablesOf(database);
+    await notes.create([['a', 'b']]);
+    await tags.create([['t']]);
+    await comments.create([['c']], 1);
+    await change(database, 'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1)');
+    await notes.replace(1, ['d', 'e']);
+    await comments.patch(1, ['f'], 1);
+    await change(database, 'DELETE FROM note_tags');
+    await tags.remove(1);
+    await notes.remove(1);
+    const changes = await read(database, start);
+    assert.deepEqual(textsOf(changes?.items), [
+      'note.created note_id:1',
+      'tag.created tag_id:1',
+      'comment.created note_id:1 comment_id:1',
+      'note.tagged note_id:1 tag_id:1',
+      'note.updated note_id:1',
+      'comment.updated note_id:1 comment_id:1',
+      'note.untagged note_id:1 tag_id:1',
+      'tag.deleted tag_id:1',
+      'comment.deleted note_id:1 comment_id:1',
+      'note.deleted note_id:1',
+    ]);
+    assert.deepEqual(changes?.next, { ...start, number: 10 });
+    assert.equal(changes?.hasMore, false);
+  });
+
+  test('changes: a limit, and what follows', async (t) => {
+    const database = await engine.open(t);
+    const start = await lastCursor(database);
+    await tablesOf(database).tags.create(Array.from({ length: 5 }, () => ['t']));
+    let after = start;
+    for (const [count, hasMore] of [
+      [2, true],
+      [2, true],
+      [1, false],
+      [0, false],
+    ] as const) {
+      const changes = await read(database, after, 2);
+      assert.deepEqual([changes?.items.length, changes?.hasMore], [count, hasMore]);
+      assert.equal(
+        cursorText(changes?.next ?? start),
+        changes?.items.at(-1)?.id ?? `${start.generation}-5`,
+      );
+      after = changes?.next ?? start;
+    }
+  });
+
+  test('changes: the current records, in answers of bounded length', async (t) => {
+    const database = await engine.open(t);
+    const start = await lastCursor(database);
+    const { notes } = tablesOf(database);
+    await notes.create([
+      ['spaces and\n"lines"', 'b'],
+      ['gone', 'd'],
+    ]);
+    await notes.remove(2);
+    await change(database, "INSERT INTO tags (name) VALUES ('t'); ");
+    const records = async (after: Cursor) => {
+      const changes = await read(database, after, 1_000, true);
+      return changes?.items.map(({ text }) => JSON.parse(text).record);
+    };
+    const first = { id: 1, title: 'spaces and\n"lines"', body: 'b' };
+    assert.deepEqual(await records(start), [first, null, null, { id: 1, name: 't' }]);
+    const long = 'x'.repeat(MAX_RECORD_BYTES / 4);
+    await notes.create(Array.from({ length: 10 }, () => ['long', long]));
+    let after = { ...start, number: 4 };
+    for (const count of [4, 4, 2]) {
+      const changes = await read(database, after, 1_000, true);
+      assert.equal(changes?.items.length, count);
+      assert.equal(changes?.hasMore, count > 2);
+      after = changes?.next ?? start;
+    }
+    await notes.replace(1, ['longer than all', long.repeat(5)]);
+    const alone = await read(database, after, 1_000, true);
+    assert.equal(JSON.parse(alone?.items[0]?.text ?? '').record.body.length, 5 * long.length);
+  });
+
+  test('changes: numbers that were never used are no gaps', async (t) => {
+    const database = await engine.open(t);
+    const start = await lastCursor(database);
+    // As a write leaves them that finds no record.
+    await change(database, `INSERT INTO changes (number, type, id) VALUES (3, 'tag.deleted', 1)`);
+    assert.deepEqual(textsOf((await read(database, start))?.items), ['tag.deleted tag_id:1']);
+  });
+
+  test('changes: a cursor of another generation, or of the future', async (t) => {
+    const database = await engine.open(t);
+    const { notes } = tablesOf(database);
+    await notes.create([['a', 'b']]);
+    const cursor = await lastCursor(database);
+    assert.deepEqual((await read(database, cursor))?.items, []);
+    assert.equal(await read(database, { ...cursor, number: cursor.number + 1 }), undefined);
+    assert.equal(await read(database, { ...cursor, generation: '00000000' }), undefined);
+    await database.transact(randomUUID(), renewGeneration());
+    assert.equal(await read(database, cursor), undefined);
+    const next = await lastCursor(database);
+    assert.notEqual(next.generation, cursor.generation);
+    assert.equal(next.number, cursor.number);
+    assert.equal(await read(database, { ...next, number: next.number - 1 }), undefined);
+    await notes.create([['c', 'd']]);
+    assert.deepEqual(textsOf((await read(database, next))?.items), ['note.created note_id:2']);
+  });
+
+  test('changes: a cursor before the oldest change that is kept', async (t) => {
+    const database = await engine.open(t);
+    const { notes } = tablesOf(database);
+    await notes.create([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    const start = await lastCursor(database);
+    const last = KEPT_CHANGES + 63;
+    await change(database, `UPDATE sqlite_sequence SET seq = ${last} WHERE name = 'changes'`);
+    assert.notEqual(await read(database, start), undefined);
+    await notes.create([['e', 'f']]);
+    // This change has removed the older ones.
+    assert.equal(await read(database, start), undefined);
+    const kept = { ...start, number: last + 1 - KEPT_CHANGES };
+    assert.equal((await read(database, kept))?.items.length, 1);
+    assert.equal(await read(database, { ...kept, number: kept.number - 1 }), undefined);
+  });
+
+  test('changes: a database of version 1 begins after its records', async (t) => {
+    const database = await engine.openEmpty(t);
+    await fillFirstVersion(database);
+    await migrate(database);
+    const start = await lastCursor(database);
+    assert.ok(start.number > 1);
+    assert.deepEqual((await read(database, start))?.items, []);
+    // The numbers of these records are not in the log.
+    assert.equal(await read(database, { ...start, number: start.number - 1 }), undefined);
+    await tablesOf(database).tags.create([['t']]);
+    assert.equal((await read(database, start))?.items.length, 1);
+  });
+
+  test('change feed: own writes begin a round at once, those of others soon', async (t) => {
+    const database = await engine.open(t);
+    const feed = startFeed(t, database);
+    const { round } = feed;
+    const woken = feed.wait(round, 60_000, NEVER);
+    feed.noticeWrites();
+    await woken;
+    assert.notEqual(feed.round, round);
+    const after = await lastCursor(database);
+    const written = change(database, `INSERT INTO tags (name) VALUES ('t')`);
+    for (;;) {
+      const seen = feed.round;
+      const changes = await feed.read({ after, limit: 1, withRecords: false });
+      if (changes?.items.length === 1) break;
+      await feed.wait(seen, 10_000, NEVER);
+      assert.notEqual(feed.round, seen, 'nobody was woken');
+    }
+    await written;
+  });
+
+  test('change feed: nobody who follows misses a write', async (t) => {
+    const database = await engine.open(t);
+    const feed = startFeed(t, database);
+    const { round } = feed;
+    feed.noticeWrites();
+    // Before the wait.
+    await feed.wait(round, 60_000, NEVER);
+    const ended = new AbortController();
+    const waits = [feed.wait(feed.round, 60_000, ended.signal), feed.wait(feed.round, 1, NEVER)];
+    ended.abort();
+    await Promise.all(waits);
+    feed.close();
+    await feed.wait(feed.round, 60_000, NEVER);
+    assert.equal(feed.isClosed, true);
+  });
+
+  test('change feed: one read for all at the same cursor', async (t) => {
+    const { database, reads } = overhear(await engine.open(t));
+    const feed = startFeed(t, database);
+    const after = await lastCursor(database);
+    const request = { after, limit: 10, withRecords: false };
+    reads.length = 0;
+    const results = await Promise.all([
+      ...Array.from({ length: 50 }, () => feed.read({ ...request })),
+      feed.read({ ...request, limit: 5 }),
+    ]);
+    assert.ok(results.every((each) => each?.items.length === 0));
+    assert.equal(reads.length, 2);
+    await feed.readInRound(request);
+    await feed.readInRound({ ...request });
+    assert.equal(reads.length, 3);
+    feed.endTerm();
+    await feed.readInRound(request);
+    assert.equal(reads.length, 4);
+  });
+
+  test('change feed: looks for changes only while somebody waits', async (t) => {
+    const opened = await engine.open(t);
+    let looks = 0;
+    const { freshness } = opened;
+    const database: Database = {
+      ...opened,
+      read(statement) {
+        looks += 1;
+        return opened.read(statement);
+      },
+      ...(freshness && {
+        freshness: {
+          ...freshness,
+          revision() {
+            looks += 1;
+            return freshness.revision();
+          },
+        },
+      }),
+    };
+    const before = { ...FEED_TIMES };
+    t.after(() => Object.assign(FEED_TIMES, before));
+    Object.assign(FEED_TIMES, { lookMs: 1, queryMs: 1 });
+    const feed = startFeed(t, database);
+    await feed.wait(feed.round, 60_000, NEVER);
+    const waiting = feed.wait(feed.round, 60_000, NEVER);
+    await until(() => looks > 3);
+    feed.noticeWrites();
+    await waiting;
+    // The look that was under way.
+    await delay(20);
+    looks = 0;
+    await delay(20);
+    assert.equal(looks, 0);
+  });
+}
