@@ -1,0 +1,212 @@
+// As many streams of changes as may be open, and clients that read slowly or not at all.
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
+import { startCommand, stop } from '../support/command.ts';
+import { openDatabase, openOther, withNumbers } from '../support/databases.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { type EventStream, openStream } from '../support/event-stream.ts';
+import { request, send } from '../support/http.ts';
+import { startProcesses } from '../support/processes.ts';
+import { skipLoudly } from '../support/skip.ts';
+import { CANNOT_LOOK, residentMegabytesOf } from '../support/threads.ts';
+import { until } from '../support/until.ts';
+
+const STREAMS = 1_000;
+const CLIENTS = 64;
+const NOTE = { json: { title: 'a', body: 'b' } };
+const EVENTS = { accept: 'text/event-stream' };
+
+/** How much memory a stream may take, with the changes that have just been sent. */
+const MOST_KILOBYTES = 200;
+
+test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const folder = temporaryFolder(t);
+  const first = startCommand(t, ['--port', '0', '--log-level', 'error'], { folder });
+  const url = await first.ready();
+  await loadWithReads(url, 10_000);
+  const aloneMb = residentMegabytesOf(first.process.pid);
+  const streams = await openStreams(t, url, () => ({}));
+  const openMb = residentMegabytesOf(first.process.pid);
+  const refused = await request(url, 'GET', '/changes', { headers: EVENTS });
+  assert.equal(refused.status, 503);
+
+  const writes = loadWithWrites(url, 100);
+  await loadWithReads(url, 10_000);
+  await writes;
+  await until(() => streams.every(({ events }) => events.length >= 100));
+  const busyMb = residentMegabytesOf(first.process.pid);
+  const kilobytes = ((busyMb - aloneMb) * 1_024) / STREAMS;
+  const stopped = performance.now();
+  const { status } = await stop(first);
+  const stopMs = performance.now() - stopped;
+  assert.equal(status, 0);
+  // The service has ended each of them in order.
+  await until(() => streams.every((stream) => stream.hasEnded()));
+  t.diagnostic(
+    `${[aloneMb, openMb, busyMb].map(Math.round).join(', ')} MB resident; stopped in ${Math.round(stopMs)} ms`,
+  );
+  assert.ok(kilobytes < MOST_KILOBYTES, `${kilobytes} KB per stream`);
+
+  const second = startCommand(t, ['--port', new URL(url).port, '--log-level', 'error'], { folder });
+  await second.ready();
+  await loadWithWrites(url, 20);
+  const resumed = await openStreams(t, url, (index) => ({
+    'last-event-id': streams[index]?.events.at(-1)?.id ?? '',
+  }));
+  await loadWithWrites(url, 20);
+  await until(() => resumed.every(({ events }) => events.length >= 40));
+  for (const [index, stream] of resumed.entries()) assertComplete([streams[index], stream], 140);
+  assert.equal((await stop(second)).status, 0);
+});
+
+test('streams: a commit arrives soon, whoever makes it', async (t) => {
+  const service = await startProcesses(t, 2);
+  // With a stream in each process, one of them is told of the write and the other finds it.
+  const streams = await openStreams(t, service.url, () => ({}), 8);
+  const note = async () => void (await request(service.url, 'POST', '/notes', NOTE));
+  const other = await openOther(t, join(service.folder, 'notes.db'));
+  const foreign = () =>
+    other.execute(`INSERT INTO notes (title, body, number) VALUES ('a', 'b', 1 + ${LAST_NUMBER})`);
+  let count = 0;
+  for (const [name, commit] of Object.entries({ 'a process': note, 'another program': foreign })) {
+    const delays: number[][] = [];
+    for (let round = 0; round < 20; round += 1) {
+      await commit();
+      count += 1;
+      const committed = performance.now();
+      const arrivals = streams.map(async ({ events }) => {
+        await until(() => events.length >= count);
+        return performance.now() - committed;
+      });
+      delays.push((await Promise.all(arrivals)).toSorted((one, next) => one - next));
+    }
+    const worst = (place: number) => Math.max(...delays.map((each) => each.at(place) ?? 0));
+    t.diagnostic(`${name}: ${worst(0).toFixed(0)} to ${worst(-1).toFixed(0)} ms at most`);
+  }
+  for (const stream of streams) assertComplete([stream], count);
+});
+
+test('streams: a client that does not read is disconnected, and continues later', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const command = startCommand(t, ['--port', '0']);
+  const url = await command.ready();
+  const idle = await openStream(t, url, '/changes?include=record', { 'x-request-id': 'idle' });
+  idle.response.pause();
+  const reading = await openStream(t, url, '/changes?include=record');
+  const beforeMb = residentMegabytesOf(command.process.pid);
+  const large = { json: { title: 'large', body: '\u{1f44b}'.repeat(100_000) } };
+  let written = 0;
+  const ended = command.says('"stream ended"');
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  for (; !isOver; written += 1) {
+    assert.equal((await request(url, 'POST', '/notes', large)).status, 201);
+    assert.ok(written < 100, 'the client is still connected');
+  }
+  const grownMb = residentMegabytesOf(command.process.pid) - beforeMb;
+  t.diagnostic(`${written} records of 400 KB until it was disconnected; ${grownMb.toFixed(0)} MB`);
+  await until(() => reading.events.length >= written);
+  idle.response.resume();
+  await until(() => idle.response.closed);
+  assert.equal(idle.hasEnded(), false);
+  const rest = await openStream(t, url, '/changes?include=record', {
+    'last-event-id': idle.events.at(-1)?.id ?? /id: (\S+)/.exec(idle.text())?.[1] ?? '',
+  });
+  await until(() => idle.events.length + rest.events.length >= written);
+  assertComplete([idle, rest], written);
+  assertComplete([reading], written);
+});
+
+test('streams: a slow client gets 100,000 changes', async (t) => {
+  const folder = temporaryFolder(t);
+  const database = await openDatabase(t, join(folder, 'notes.db'));
+  await database.transact('fill', [
+    {
+      sql: `${withNumbers(100_000)} INSERT INTO notes (title, body, number)
+            SELECT 'a', 'b', n FROM numbers`,
+    },
+  ]);
+  await database.close();
+  const command = startCommand(t, ['--port', '0', '--log-level', 'error'], { folder });
+  const url = await command.ready();
+  const { next } = (await request(url, 'GET', '/changes')).json;
+  const stream = await openStream(t, url, `/changes?since=${next.split('-')[0]}-0`);
+  for (let events = 1; events < 100_000; events = 2 * stream.events.length) {
+    await until(() => stream.events.length >= events);
+    stream.response.pause();
+    // The service has time to fill all buffers, and serves others.
+    for (let count = 0; count < 50; count += 1) await send(url, 'GET', '/notes/1');
+    stream.response.resume();
+  }
+  await until(() => stream.events.length >= 100_000);
+  assertComplete([stream], 100_000);
+});
+
+test('streams: records longer than what may be unread', async (t) => {
+  const command = startCommand(t, ['--port', '0', '--log-level', 'error']);
+  const url = await command.ready();
+  const { next } = (await request(url, 'GET', '/changes')).json;
+  // As JSON, a body of 600,000 bytes; two of them exceed what may be unread.
+  const json = { title: 'large', body: '\u0001'.repeat(100_000) };
+  for (let count = 0; count < 8; count += 1) await request(url, 'POST', '/notes', { json });
+  const stream = await openStream(t, url, `/changes?include=record&since=${next}`);
+  for (const change of await stream.changes(8)) assert.equal(change.type, 'note.created');
+  await request(url, 'POST', '/notes', { json });
+  await stream.changes(9);
+  assertComplete([stream], 9);
+});
+
+async function openStreams(
+  t: TestContext,
+  url: string,
+  headersOf: (index: number) => Readonly<Record<string, string>>,
+  count = STREAMS,
+): Promise<EventStream[]> {
+  const streams: EventStream[] = [];
+  // All at once, some connections would be refused.
+  while (streams.length < count) {
+    const length = Math.min(50, count - streams.length);
+    const opened = Array.from({ length }, (_, index) =>
+      openStream(t, url, '/changes', headersOf(streams.length + index)),
+    );
+    streams.push(...(await Promise.all(opened)));
+  }
+  return streams;
+}
+
+/** Asserts that the events of the streams, one after another, are the first changes in order. */
+function assertComplete(streams: readonly (EventStream | undefined)[], count: number): void {
+  const numbers = streams.flatMap((stream) =>
+    stream?.events.map(({ id }) => Number(id?.split('-')[1])),
+  );
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: count }, (_, index) => index + 1),
+  );
+}
+
+/** Sends that many requests over the connections of all clients; each must succeed. */
+async function loadWithReads(url: string, count: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+  let left = count;
+  const client = async () => {
+    for (; left > 0; ) {
+      left -= 1;
+      const { status } = await send(url, 'GET', '/notes?limit=1', { agent });
+      assert.equal(status, 200);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  agent.destroy();
+}
+
+async function loadWithWrites(url: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1)
+    assert.equal((await request(url, 'POST', '/notes', NOTE)).status, 201);
+}
