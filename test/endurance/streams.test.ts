@@ -46,9 +46,8 @@ test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (
   assert.equal(status, 0);
   // The service has ended each of them in order.
   await until(() => streams.every((stream) => stream.hasEnded()));
-  t.diagnostic(
-    `${[aloneMb, openMb, busyMb].map(Math.round).join(', ')} MB resident; stopped in ${Math.round(stopMs)} ms`,
-  );
+  const megabytes = [aloneMb, openMb, busyMb].map(Math.round).join(', ');
+  t.diagnostic(`${megabytes} MB resident; stopped in ${Math.round(stopMs)} ms`);
   assert.ok(kilobytes < MOST_KILOBYTES, `${kilobytes} KB per stream`);
 
   const second = startCommand(t, ['--port', new URL(url).port, '--log-level', 'error'], { folder });
