@@ -41,46 +41,52 @@ interface Client {
   kill(): void;
 }
 
-let started = 0;
+/** A folder in which clients run and keep their cursor. */
+interface Place {
+  readonly folder: string;
+  start({ url }: Pick<Service, 'url'>, key?: string): Client;
+}
 
-/** Starts a client, which keeps its cursor in `folder`. It is killed at the end of the test. */
-function startClient(
-  t: TestContext,
-  { command, script }: (typeof CLIENTS)[number],
-  { url }: Pick<Service, 'url'>,
-  folder: string,
-  key = '',
-): Client {
+/** Returns a new place for clients, which are killed at the end of the test. */
+function placeFor(t: TestContext, { command, script }: (typeof CLIENTS)[number]): Place {
   const path = fileURLToPath(new URL(`test/service/clients/${script}`, root));
-  started += 1;
-  const output = join(folder, `output-${started}`);
-  const errors = join(folder, `errors-${started}`);
-  // Of a file, nothing is lost when the client is killed.
-  const files = [openSync(output, 'w'), openSync(errors, 'w')] as const;
-  const child = spawn(command, [path], {
-    cwd: folder,
-    detached: true,
-    env: {
-      ...process.env,
-      NOTES_URL: url,
-      NOTES_KEY: key,
-      NODE_OPTIONS: '',
-      NODE_V8_COVERAGE: '',
-    },
-    stdio: ['ignore', ...files],
+  const clients: Client[] = [];
+  // This hook must come before the one that removes the folder.
+  t.after(() => {
+    for (const { kill } of clients) kill();
   });
-  for (const file of files) closeSync(file);
-  const kill = () => {
-    if (child.pid && child.exitCode === null && child.signalCode === null)
-      process.kill(-child.pid, 'SIGKILL');
-  };
-  t.after(kill);
+  const folder = temporaryFolder(t);
   return {
-    process: child,
-    lines: () => readFileSync(output, 'utf8').split('\n').slice(0, -1),
-    errors: () => readFileSync(errors, 'utf8'),
-    kill,
+    folder,
+    start({ url }, key = '') {
+      const env = { NOTES_URL: url, NOTES_KEY: key, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' };
+      // Of a file, nothing is lost when the client is killed.
+      const [output = '', errors = ''] = ['output', 'errors'].map((name) =>
+        join(folder, `${name}-${clients.length}`),
+      );
+      const files = [openSync(output, 'w'), openSync(errors, 'w')] as const;
+      const child = spawn(command, [path], {
+        cwd: folder,
+        detached: true,
+        env: { ...process.env, ...env },
+        stdio: ['ignore', ...files],
+      });
+      for (const file of files) closeSync(file);
+      const client: Client = {
+        process: child,
+        lines: () => readFileSync(output, 'utf8').split('\n').slice(0, -1),
+        errors: () => readFileSync(errors, 'utf8'),
+        kill: () => killGroup(child),
+      };
+      clients.push(client);
+      return client;
+    },
   };
+}
+
+/** Kills a process and those that it has started, unless it has ended. */
+function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
 }
 
 /** Creates so many notes, one after the other. */
@@ -129,17 +135,17 @@ describe('clients of changes', { concurrency: true }, () => {
 
     test(`changes: ${script} misses nothing while it or the service is away`, async (t) => {
       if (missing.length > 0) return skipLoudly(t, reason);
-      const folder = temporaryFolder(t);
+      const place = placeFor(t, client);
       let service = await startService(t);
       const { file: db, port } = service;
-      const first = startClient(t, client, service, folder);
+      const first = place.start(service);
       await until(() => first.lines().length > 0);
 
       const writing = create(service, 300);
       await until(() => seenBy(first).length > 20);
       first.kill();
       await writing;
-      const second = startClient(t, client, service, folder);
+      const second = place.start(service);
       await create(service, 10);
       await untilSeen(second, 310);
 
@@ -150,7 +156,7 @@ describe('clients of changes', { concurrency: true }, () => {
 
       await service.close();
       second.kill();
-      const third = startClient(t, client, service, folder);
+      const third = place.start(service);
       service = await startService(t, { db, port });
       await create(service, 10);
       await untilSeen(third, 330);
@@ -163,11 +169,11 @@ describe('clients of changes', { concurrency: true }, () => {
 
     test(`changes: ${script} starts again if its cursor has expired`, async (t) => {
       if (missing.length > 0) return skipLoudly(t, reason);
-      const folder = temporaryFolder(t);
+      const place = placeFor(t, client);
       const service = await startService(t);
       await create(service, 2);
-      writeFileSync(join(folder, 'notes-cursor'), '00000000-1');
-      const running = startClient(t, client, service, folder);
+      writeFileSync(join(place.folder, 'notes-cursor'), '00000000-1');
+      const running = place.start(service);
       await until(() => running.lines().length > 0);
       await create(service, 1);
       await untilSeen(running, 3);
@@ -177,16 +183,16 @@ describe('clients of changes', { concurrency: true }, () => {
 
     test(`changes: ${script} sends its key, and fails with a wrong one`, async (t) => {
       if (missing.length > 0) return skipLoudly(t, reason);
-      const folder = temporaryFolder(t);
+      const place = placeFor(t, client);
       const service = await startService(t, { apiKeys: [KEY] });
-      const refused = startClient(t, client, service, folder, 'another');
+      const refused = place.start(service, 'another');
       const [status] = await once(refused.process, 'exit');
       assert.equal(status, 1);
       assert.match(refused.errors(), /"detail":"[^"]*key/);
       assert.deepEqual(refused.lines(), []);
-      assert.ok(!existsSync(join(folder, 'notes-cursor')));
+      assert.ok(!existsSync(join(place.folder, 'notes-cursor')));
 
-      const running = startClient(t, client, service, folder, KEY);
+      const running = place.start(service, KEY);
       await until(() => running.lines().length > 0);
       const headers = { authorization: `Bearer ${KEY}` };
       await service.request('POST', '/notes', { ...NOTE, headers });
@@ -204,7 +210,7 @@ describe('clients of changes', { concurrency: true }, () => {
       t.after(() => void refusing.close());
       const { port } = refusing.address() as AddressInfo;
       const url = `http://127.0.0.1:${port}`;
-      const running = startClient(t, client, { url }, temporaryFolder(t));
+      const running = placeFor(t, client).start({ url });
       await until(() => statuses.length === 0);
       refusing.close();
       await once(refusing, 'close');
