@@ -5,11 +5,11 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../support/engine.ts';
+import { lastingPort } from '../../support/ports.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { root } from '../../support/sources.ts';
@@ -136,8 +136,9 @@ describe('clients of changes', { concurrency: true }, () => {
     test(`changes: ${script} misses nothing while it or the service is away`, async (t) => {
       if (missing.length > 0) return skipLoudly(t, reason);
       const place = placeFor(t, client);
-      let service = await startService(t);
-      const { file: db, port } = service;
+      const port = await lastingPort();
+      let service = await startService(t, { port });
+      const { file: db } = service;
       const first = place.start(service);
       await until(() => first.lines().length > 0);
 
@@ -206,9 +207,9 @@ describe('clients of changes', { concurrency: true }, () => {
         response.writeHead(statuses.shift() ?? 503, { 'retry-after': '1', connection: 'close' });
         response.end();
       });
-      await once(refusing.listen(0, '127.0.0.1'), 'listening');
+      const port = await lastingPort();
+      await once(refusing.listen(port, '127.0.0.1'), 'listening');
       t.after(() => void refusing.close());
-      const { port } = refusing.address() as AddressInfo;
       const url = `http://127.0.0.1:${port}`;
       const running = placeFor(t, client).start({ url });
       await until(() => statuses.length === 0);
