@@ -1,5 +1,5 @@
-// The clients that the guide to following changes shows, as their users run them: killed and started
-// again, while the service is stopped and started, with an expired cursor and with keys.
+// The clients that the guide to following changes shows, as their users run them: killed and
+// started again, while the service is stopped and started, with an expired cursor and with keys.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
