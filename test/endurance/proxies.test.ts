@@ -11,6 +11,7 @@ import { type TestContext, test } from 'node:test';
 import { guide } from '../project/documents.ts';
 import { type Command, startCommand, stop } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
+import { openStream } from '../support/event-stream.ts';
 import { request, send } from '../support/http.ts';
 import { openSocket } from '../support/raw.ts';
 import { skipLoudly } from '../support/skip.ts';
@@ -143,6 +144,20 @@ for (const name of Object.keys(PROXIES)) {
     assert.equal((await ask('POST', '/notes', from(BASE))).status, 201);
     assert.equal((await ask('POST', '/notes', from('https://evil.example'))).status, 403);
     assert.equal((await stop(command)).status, 0);
+  });
+
+  test(`proxies: ${name} passes on each change at once`, async (t) => {
+    const both = await startBoth(t, name);
+    if (!both) return;
+    const stream = await openStream(t, both.url, '/changes', HEADERS);
+    for (let count = 1; count <= 3; count += 1) {
+      const json = { title: 'a', body: 'b' };
+      await request(both.url, 'POST', '/notes', { headers: HEADERS, json });
+      await stream.changes(count);
+    }
+    assert.equal(stream.hasEnded(), false);
+    assert.equal((await stop(both.command)).status, 0);
+    await until(stream.hasEnded);
   });
 
   test(`proxies: with ${name}, a client cannot claim an address`, async (t) => {
