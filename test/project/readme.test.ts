@@ -215,7 +215,8 @@ test('operation: the limits are those of the code', () => {
   const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } =
     HTTP_LIMITS;
   const { connections, closeMs, stalledMs } = HTTP_LIMITS;
-  const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes } = DISPATCH_LIMITS;
+  const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
+    DISPATCH_LIMITS;
   const { waitMs, guaranteedItems, burstItems, burstItemMs } = BATCH_LIMITS;
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
@@ -231,6 +232,7 @@ test('operation: the limits are those of the code', () => {
       `${repliesBytes / MiB} MiB`,
     `Bodies over ${largeBodyBytes / KiB} KiB may use ${bodiesBytes / MiB} MiB`,
     `(${closeMs / s} seconds at most)`,
+    `At most ${streams.toLocaleString('en')} streams of changes may be open`,
     `longer than about ${waitMs} ms`,
     `Fewer than ${guaranteedItems} waiting requests are never refused`,
     `${burstItems.toLocaleString('en')} more requests that arrive at one time are all answered, ` +
