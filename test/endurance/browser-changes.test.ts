@@ -1,4 +1,4 @@
-// The change feed in a real browser: EventSource continues by itself after a restart of the service.
+// The change feed in a real browser, whose EventSource continues after a restart of the service.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
