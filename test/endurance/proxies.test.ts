@@ -11,6 +11,7 @@ import { type TestContext, test } from 'node:test';
 import { guide } from '../project/documents.ts';
 import { type Command, startCommand, stop } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
+import { openStream } from '../support/event-stream.ts';
 import { request, send } from '../support/http.ts';
 import { openSocket } from '../support/raw.ts';
 import { skipLoudly } from '../support/skip.ts';
@@ -50,14 +51,24 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** A proxy, and the service behind it. */
+interface Both {
+  readonly url: string;
+  readonly command: Command;
+}
+
 /** How to start each proxy at a port; its files go to `folder`. */
 const PROXIES: Readonly<
-  Record<string, (folder: string, port: number) => readonly [program: string, args: string[]]>
+  Record<
+    string,
+    (folder: string, port: number, omitted: string) => readonly [program: string, args: string[]]
+  >
 > = {
-  nginx(folder, port) {
+  nginx(folder, port, omitted) {
     const site = configuration('nginx', join(folder, 'notes.sock'))
       .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
-      .replace(/^ +ssl_.*\n/gm, '');
+      .replace(/^ +ssl_.*\n/gm, '')
+      .replace(omitted, '');
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
       (name) => `${name}_temp_path ${folder}/${name};`,
     );
@@ -85,16 +96,16 @@ const PROXIES: Readonly<
   },
 };
 
-/** Starts the service and the proxy; returns undefined if the proxy is not installed. */
-async function startBoth(
-  t: TestContext,
-  name: string,
-): Promise<{ url: string; port: number; command: Command } | undefined> {
+/**
+ * Starts the service and the proxy; returns undefined if the proxy is not installed. nginx gets its
+ * configuration without the text `omitted`.
+ */
+async function startBoth(t: TestContext, name: string, omitted = ''): Promise<Both | undefined> {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'keys'), 'key\n');
   chmodSync(join(folder, 'keys'), 0o600);
   const port = await freePort();
-  const [program, args] = PROXIES[name]?.(folder, port) ?? assert.fail(name);
+  const [program, args] = PROXIES[name]?.(folder, port, omitted) ?? assert.fail(name);
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder };
   if (spawnSync(program, ['version'], { env }).error) {
     skipLoudly(t, `there is no ${name} here`);
@@ -115,8 +126,29 @@ async function startBoth(
       () => false,
     );
   });
-  return { url: `http://127.0.0.1:${port}`, port, command };
+  return { url: `http://127.0.0.1:${port}`, command };
 }
+
+/** Asserts that a stream has each change before the next one is made, until the service stops. */
+async function assertPassedOn(t: TestContext, { url, command }: Both): Promise<void> {
+  const stream = await openStream(t, url, '/changes', HEADERS);
+  for (let count = 1; count <= 3; count += 1) {
+    const json = { title: 'a', body: 'b' };
+    assert.equal((await request(url, 'POST', '/notes', { headers: HEADERS, json })).status, 201);
+    await stream.changes(count);
+  }
+  assert.equal(stream.hasEnded(), false);
+  assert.equal((await stop(command)).status, 0);
+  await until(stream.hasEnded);
+}
+
+test('proxies: nginx passes on each change at once over HTTP/1.0 too', {
+  timeout: 60_000,
+}, async (t) => {
+  // By default, nginx uses HTTP/1.0, and then it buffers answers without a length.
+  const both = await startBoth(t, 'nginx', 'proxy_http_version 1.1;');
+  if (both) await assertPassedOn(t, both);
+});
 
 for (const name of Object.keys(PROXIES)) {
   test(`proxies: the configuration of ${name} in the guide`, async (t) => {
@@ -143,6 +175,11 @@ for (const name of Object.keys(PROXIES)) {
     assert.equal((await ask('POST', '/notes', from(BASE))).status, 201);
     assert.equal((await ask('POST', '/notes', from('https://evil.example'))).status, 403);
     assert.equal((await stop(command)).status, 0);
+  });
+
+  test(`proxies: ${name} passes on each change at once`, async (t) => {
+    const both = await startBoth(t, name);
+    if (both) await assertPassedOn(t, both);
   });
 
   test(`proxies: with ${name}, a client cannot claim an address`, async (t) => {

@@ -1,6 +1,6 @@
 // The README and the guides agree with the code: their commands are run, their tables are compared.
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { test } from 'node:test';
@@ -16,6 +16,7 @@ import { exported, perform } from '../support/perform.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { root, sourceAt } from '../support/sources.ts';
+import { until } from '../support/until.ts';
 import { codeIn, DOCUMENTS, guide, proseOf, sectionOf, tablesIn, textOf } from './documents.ts';
 
 const MAX_README_BYTES = 12_288;
@@ -100,6 +101,53 @@ test('safe writes: the commands of the guide work', async (t) => {
   assert.deepEqual(listed.items, [{ id: 1, title: 'a', body: 'b' }]);
 });
 
+test('following changes: the commands of the guide work', async (t) => {
+  if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');
+  const { url } = await startService(t);
+  const blocks = [...guide('following-changes').matchAll(/```sh\n([\s\S]*?)```/g)];
+  const commands = blocks.map(([, block = '']) => block).filter((block) => !block.startsWith('#!'));
+  assert.equal(commands.length, 3);
+  const text = commands.join('\n').replaceAll('http://127.0.0.1:3000', url);
+  const args = ['-e', '-c', text.replaceAll('curl ', 'curl --fail ')];
+  const running = spawn('sh', args, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  let printed = '';
+  running.stdout.setEncoding('utf8').on('data', (part) => {
+    printed += part;
+  });
+  // The last command goes on until it is killed.
+  const isOver = () => running.exitCode !== null;
+  await until(() => /\ndata: .*\n\n$/.test(printed) || isOver());
+  assert.equal(running.exitCode, null, printed);
+  process.kill(-(running.pid ?? assert.fail()), 'SIGKILL');
+  const record = { id: 1, title: 'Books', body: 'Emma' };
+  const [cursor = ''] = /\w{8}-0/.exec(printed) ?? [];
+  const id = cursor.replace('-0', '-1');
+  const change = { id, type: 'note.created', note_id: 1 };
+  const event = `id: ${id}\nevent: note.created\ndata: ${JSON.stringify(change)}\n\n`;
+  assert.equal(
+    printed,
+    [
+      JSON.stringify({ items: [], next: cursor, more: false }),
+      JSON.stringify(record),
+      JSON.stringify({ items: [{ ...change, record }], next: id, more: false }),
+      `: changes\nretry: 3000\nid: ${cursor}\n\n${event}`,
+    ].join(''),
+  );
+});
+
+for (const [language, script] of [
+  ['sh', 'changes.sh'],
+  ['js', 'changes.mjs'],
+  ['python', 'changes.py'],
+]) {
+  test(`following changes: the guide shows ${script}`, () => {
+    const isShown = guide('following-changes').includes(
+      `\n\`\`\`${language}\n${textOf(`test/service/clients/${script}`)}\`\`\`\n`,
+    );
+    assert.ok(isShown, `paste ${script} into src/docs/guides/following-changes.md`);
+  });
+}
+
 test('readme: its options exist', () => {
   const [listed = []] = tablesIn(sectionOf(readme, 'Options'));
   const known = optionsHelp().map(([left]) => left);
@@ -167,7 +215,8 @@ test('operation: the limits are those of the code', () => {
   const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } =
     HTTP_LIMITS;
   const { connections, closeMs, stalledMs } = HTTP_LIMITS;
-  const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes } = DISPATCH_LIMITS;
+  const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
+    DISPATCH_LIMITS;
   const { waitMs, guaranteedItems, burstItems, burstItemMs } = BATCH_LIMITS;
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
@@ -183,6 +232,7 @@ test('operation: the limits are those of the code', () => {
       `${repliesBytes / MiB} MiB`,
     `Bodies over ${largeBodyBytes / KiB} KiB may use ${bodiesBytes / MiB} MiB`,
     `(${closeMs / s} seconds at most)`,
+    `At most ${streams.toLocaleString('en')} streams of changes may be open`,
     `longer than about ${waitMs} ms`,
     `Fewer than ${guaranteedItems} waiting requests are never refused`,
     `${burstItems.toLocaleString('en')} more requests that arrive at one time are all answered, ` +

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { assertRefused, runCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
+import { openStream } from '../../support/event-stream.ts';
 import { request } from '../../support/http.ts';
 import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
 import { until } from '../../support/until.ts';
@@ -67,6 +68,30 @@ test('processes: concurrent writes wait for each other', async () => {
   assert.deepEqual(
     service.lines.slice(start).filter(({ level }) => level !== 'info'),
     [],
+  );
+});
+
+test('processes: a stream has the changes of all of them', async (t) => {
+  const opened = service.nextLine(({ message }) => message === 'stream opened');
+  const stream = await openStream(t, service.url);
+  const { process: reader } = await opened;
+  const start = service.lines.length;
+  const writers = () =>
+    service.lines
+      .slice(start)
+      .filter(({ method }) => method === 'POST')
+      .map((line) => line.process);
+  const others = service.serving().filter((pid) => pid !== reader);
+  const made: number[] = [];
+  await until(async () => {
+    made.push((await request(service.url, 'POST', '/notes', note('n'))).json.id);
+    // The line of a request may follow its answer.
+    return others.every((pid) => writers().includes(pid));
+  });
+  const changes = await stream.changes(made.length);
+  assert.deepEqual(
+    changes.map(({ type, note_id: id }) => [type, id]),
+    made.map((id) => ['note.created', id]),
   );
 });
 

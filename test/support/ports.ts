@@ -1,0 +1,24 @@
+// Ports at which a service can be started again.
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** Below the ports that Linux gives to connections and to servers at port 0. */
+const FIRST = 20_000;
+const LAST = 32_000;
+
+/** Resolves with a free port that no other program gets by chance while the service is down. */
+export async function lastingPort(): Promise<number> {
+  for (;;) {
+    const server = createServer().listen(randomInt(FIRST, LAST), '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    const { port } = server.address() as { port: number };
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+}
