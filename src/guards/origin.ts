@@ -4,7 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 
-const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/i;
+/** With or without a port. */
+const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])\.?(?::\d*)?$/i;
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
@@ -31,10 +32,10 @@ const PREFLIGHT_HEADERS = [
  * ports.
  */
 export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
-  const name = hostOf(message)
-    .replace(/\.?(?::\d*)?$/, '')
-    .toLowerCase();
-  if (name !== '' && !LOOPBACK_HOST.test(name) && !hosts.has(name)) {
+  const host = hostOf(message);
+  if (LOOPBACK_HOST.test(host)) return;
+  const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
+  if (name !== '' && !hosts.has(name)) {
     throw new Problem('forbidden', 'This service has no such host name.');
   }
 }

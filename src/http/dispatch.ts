@@ -18,7 +18,8 @@ import { checkMessage } from './request-checks.ts';
 import type { Admission, Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { sendChunks, sendStreamHead } from './stream.ts';
-import { parseTarget } from './target.ts';
+import { parseTarget, type Target } from './target.ts';
+import { whenReady } from './when-ready.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
 export interface DispatchOptions {
@@ -35,6 +36,8 @@ export interface DispatchOptions {
 class Exchange implements Call {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly arrivedMs = performance.now();
   /** The client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
   /** What the guard has decided so far; every answer gets its headers. */
@@ -50,11 +53,13 @@ class Exchange implements Call {
   constructor(
     message: IncomingMessage,
     response: ServerResponse,
+    requestId: string,
     awaitsContinue: boolean,
     replies: ByteBudget,
   ) {
     this.message = message;
     this.response = response;
+    this.requestId = requestId;
     this.awaitsContinue = awaitsContinue;
     this.#replies = replies;
   }
@@ -122,6 +127,8 @@ export class Dispatcher {
     'Too many large answers wait for clients that read slowly.',
   );
   #streams = 0;
+  /** The reads that have arrived in this iteration of the event loop. */
+  #reads: Exchange[] = [];
   /** Resolves when the large body that arrived last may be parsed. */
   #lastParse: Promise<void> = Promise.resolve();
 
@@ -129,23 +136,42 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Answers one request under `requestId`. Never rejects. */
-  async dispatch(
+  /** Answers one request under `requestId`. */
+  dispatch(
     message: IncomingMessage,
     response: ServerResponse,
     requestId: string,
     awaitsContinue: boolean,
-  ): Promise<void> {
-    const started = performance.now();
-    const exchange = new Exchange(message, response, awaitsContinue, this.#replies);
+  ): void {
+    const exchange = new Exchange(message, response, requestId, awaitsContinue, this.#replies);
+    if (message.method !== 'GET') {
+      void this.#answer(exchange);
+      return;
+    }
+    // Reads that arrive together are answered together: memory is checked once for all of them, and
+    // a client with many connections is woken up once.
+    if (this.#reads.push(exchange) === 1) setImmediate(() => this.#answerReads());
+  }
+
+  #answerReads(): void {
+    const reads = this.#reads;
+    this.#reads = [];
+    for (const exchange of reads) void this.#answer(exchange);
+  }
+
+  /** Never rejects. Does not wait for what is in memory: each `await` costs time. */
+  async #answer(exchange: Exchange): Promise<void> {
+    const { message, response, requestId, arrivedMs } = exchange;
     let result: Result;
     let isSent: boolean;
     try {
-      result = { reply: this.#account(await this.#respond(exchange), response) };
-      isSent = this.#send(exchange, result.reply, requestId);
+      const responded = this.#respond(exchange);
+      const reply = responded instanceof Promise ? await responded : responded;
+      result = { reply: this.#account(reply, response) };
+      isSent = this.#send(exchange, result.reply);
     } catch (error) {
       result = await this.#fail(error, response);
-      isSent = this.#send(exchange, result.reply, requestId);
+      isSent = this.#send(exchange, result.reply);
     }
     const { reply, error, reason } = result;
     const outcome: Outcome = {
@@ -154,39 +180,44 @@ export class Dispatcher {
       key: exchange.admission.key,
       template: exchange.template,
       status: isSent ? reply?.status : undefined,
-      milliseconds: performance.now() - started,
+      milliseconds: performance.now() - arrivedMs,
       error,
       reason,
     };
     const stream = isSent && reply && streamOf(reply, message);
-    if (stream) await this.#stream(exchange, stream, outcome, started);
+    if (stream) await this.#stream(exchange, stream, outcome);
     else this.#options.onOutcome(outcome, message);
   }
 
   /** Sends a stream and reports when it begins and ends. */
   async #stream(
-    { message, response }: Exchange,
+    { message, response, arrivedMs }: Exchange,
     stream: AsyncIterable<Chunk>,
     outcome: Outcome,
-    started: number,
   ): Promise<void> {
     const { onOutcome } = this.#options;
     this.#streams += 1;
     onOutcome({ ...outcome, stream: 'opened' }, message);
     const error = await sendChunks(response, stream).catch((reason: unknown) => reason);
     this.#streams -= 1;
-    const milliseconds = performance.now() - started;
+    const milliseconds = performance.now() - arrivedMs;
     onOutcome({ ...outcome, stream: 'ended', milliseconds, error }, message);
   }
 
-  /** Resolves with the reply to a request; rejects with a {@link Problem} or any other error. */
-  async #respond(exchange: Exchange): Promise<Reply> {
+  /** Returns the reply to a request. Throws a {@link Problem} or any other error. */
+  #respond(exchange: Exchange): Reply | Promise<Reply> {
     const { message } = exchange;
     checkMessage(message); // 505, 431, 400, 501, 417
     const target = parseTarget(message); // 400
-    const admitted = this.#options.guard(message, target.segments); // 403
-    // Avoid `await` for a value that is not a promise: it would still cost time.
-    const admission = admitted instanceof Promise ? await admitted : admitted;
+    const admission = this.#options.guard(message, target.segments); // 403
+    return whenReady<Admission, Reply>(admission, (admitted) =>
+      this.#route(exchange, target, admitted),
+    );
+  }
+
+  /** Continues {@link #respond} when the guard has decided. */
+  #route(exchange: Exchange, target: Target, admission: Admission): Reply | Promise<Reply> {
+    const { message } = exchange;
     exchange.enter(admission); // 403, 401, 429
     if (admission.reply) return admission.reply;
     if (target.isServer) return SERVER_OPTIONS;
@@ -196,13 +227,11 @@ export class Dispatcher {
     if (message.method === 'OPTIONS') return optionsReply(match);
     const route = routeOf(match, message); // 405
     checkDeclaredLength(message, this.#options.bodyLimitBytes); // 413
-    if (route.accepts)
-      await this.#readInput(exchange, route.accepts); // 415, 413, 400
-    else if (mustReceive(exchange, route)) await this.#readBytes(exchange); // 413
     exchange.pathValues = match.values;
     exchange.query = target.query;
-    // `await` takes fewer microtasks than returning the promise.
-    return await route.handle(exchange); // 400, 422, 404 and the rest
+    const handle = () => route.handle(exchange); // 400, 422, 404 and the rest
+    if (route.accepts) return this.#readInput(exchange, route.accepts).then(handle); // 415, 413, 400
+    return mustReceive(exchange, route) ? this.#readBytes(exchange).then(handle) : handle(); // 413
   }
 
   /** Resolves with the result for an error, after a delay if the problem is held back. */
@@ -276,9 +305,8 @@ export class Dispatcher {
    * sends anything, for a header that Node refuses, such as a value with a line feed.
    */
   #send(
-    { message, response, awaitsContinue, admission: { headers } }: Exchange,
+    { message, response, requestId, awaitsContinue, admission: { headers } }: Exchange,
     reply: Reply | undefined,
-    requestId: string,
   ): boolean {
     if (reply === undefined || response.destroyed) return false;
     // Once Node has refused a 204 or a 304, it would send no other body either.

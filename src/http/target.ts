@@ -26,7 +26,7 @@ export function parseTarget({
   }
   const questionMark = origin.indexOf('?');
   const path = questionMark === -1 ? origin : origin.slice(0, questionMark);
-  const segments = path.split('/').slice(1);
+  const segments = path.slice(1).split('/');
   return {
     segments: path.includes('%') ? segments.map(decodeSegment) : segments,
     query: questionMark === -1 ? '' : origin.slice(questionMark + 1),

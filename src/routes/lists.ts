@@ -4,6 +4,7 @@ import { endpoint, type Input } from '../contract/endpoint.ts';
 import { parsePathInteger } from '../contract/parameters.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
+import { whenReady } from '../http/when-ready.ts';
 import type { Resource } from '../resources/resource.ts';
 import { linkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/fresh-memory.ts';
@@ -68,7 +69,7 @@ class Lists {
     this.#baseUrl = baseUrl;
   }
 
-  list(input: ListInput): Promise<Reply> {
+  list(input: ListInput): Reply | Promise<Reply> {
     const { path, owner, label } = this.#resource;
     const scope = owner
       ? { owner: input.parameters[owner.resource.idParameter], label: owner.resource.label }
@@ -77,18 +78,22 @@ class Lists {
   }
 
   /** Lists the records that are linked to the record of `other` in the path. */
-  listLinked(input: ListInput, template: string, other: Resource): Promise<Reply> {
+  listLinked(input: ListInput, template: string, other: Resource): Reply | Promise<Reply> {
     // Not from the parameters: the query may have a filter of the same name.
     const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
     const path = fillTemplate(template, { [other.idParameter]: id });
     return this.#answer(input, path, { linkedTo: [id], isOfLinked: true, label: other.label });
   }
 
-  async #answer(input: ListInput, path: string, scope: Scope): Promise<Reply> {
+  #answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
     const { headers, call } = input;
     const load = () => this.#load(input, path, scope);
-    const { tag, text = '', link } = await this.#memory.recall(`${path}?${call.query}`, load);
-    return checkRead(headers, tag) ?? jsonReply(200, text, [...stateHeaders(tag), ...link]);
+    const list = this.#memory.recall(`${path}?${call.query}`, load);
+    return whenReady<ListText, Reply>(
+      list,
+      ({ tag, text = '', link }) =>
+        checkRead(headers, tag) ?? jsonReply(200, text, [...stateHeaders(tag), ...link]),
+    );
   }
 
   async #load(input: ListInput, path: string, { label, ...scope }: Scope): Promise<ListText> {

@@ -4,6 +4,7 @@ import { endpoint, type Input } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
+import { whenReady } from '../http/when-ready.ts';
 import { patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import { type Condition, satisfies } from '../storage/condition.ts';
 import type { FreshMemory } from '../storage/fresh-memory.ts';
@@ -134,11 +135,14 @@ class Records {
     return { ...created, headers: created.isReplay ? REPLAYED : [] };
   }
 
-  async read({ parameters, headers, call }: Input<Ids & Included, unknown>): Promise<Reply> {
+  read({ parameters, headers, call }: Input<Ids & Included, unknown>): Reply | Promise<Reply> {
     const { include } = parameters;
-    const record = await (include ? this.#findWith(include, parameters) : this.#find(parameters));
-    if (!record) throw await this.#notFound(parameters, call);
-    return checkRead(headers, record.tag) ?? recordReply(record);
+    const record = include ? this.#findWith(include, parameters) : this.#find(parameters);
+    return whenReady<Stored | undefined, Reply>(record, (found) =>
+      found
+        ? (checkRead(headers, found.tag) ?? recordReply(found))
+        : this.#notFound(parameters, call).then((problem) => Promise.reject(problem)),
+    );
   }
 
   /** Finds a record with additional members; its tag is that of a list. */
@@ -193,7 +197,7 @@ class Records {
     throw await this.#refusal(parameters, condition, call);
   }
 
-  #find(ids: Ids): Promise<Stored | undefined> {
+  #find(ids: Ids): Stored | Promise<Stored | undefined> {
     return this.#table.read(this.#id(ids), this.#ownerId(ids));
   }
 

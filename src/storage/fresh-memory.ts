@@ -35,9 +35,10 @@ export class FreshMemory {
   /** The revision that all entries belong to. */
   #revision: string | undefined;
   #isCommitting = false;
+  /** The result of the check of this run; undefined before it. */
+  #wasFresh: boolean | undefined;
   readonly #prefixes = new Map<string, string>();
   #renewals = 0;
-  #nextCheck: Promise<string | undefined> | undefined;
   /** How many lookups have found a value, and how many have not. */
   hits = 0;
   misses = 0;
@@ -54,22 +55,24 @@ export class FreshMemory {
     return this.#entries.calculatedSize;
   }
 
-  /** Resolves with a value if it is kept and still the latest. */
-  async find<Value extends Kept>(area: string, key: number | string): Promise<Value | undefined> {
+  /** Returns a value if it is kept and still the latest. */
+  find<Value extends Kept>(area: string, key: number | string): Value | undefined {
     if (!this.#freshness) return undefined;
-    // One check serves all calls that arrived together.
-    this.#nextCheck ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#nextCheck = undefined;
-        resolve(this.check());
-      });
-    });
-    const revision = await this.#nextCheck;
-    const isFresh = revision !== undefined && revision === this.#revision;
-    const found = isFresh ? this.#entries.get(this.#prefixOf(area) + key) : undefined;
+    const found = this.#isFresh() ? this.#entries.get(this.#prefixOf(area) + key) : undefined;
     if (found) this.hits += 1;
     else this.misses += 1;
     return found as Value | undefined;
+  }
+
+  /** Checks once for all lookups of one synchronous run, in which no other request can arrive. */
+  #isFresh(): boolean {
+    if (this.#wasFresh === undefined) {
+      this.#wasFresh = this.check() !== undefined;
+      queueMicrotask(() => {
+        this.#wasFresh = undefined;
+      });
+    }
+    return this.#wasFresh;
   }
 
   /** Returns the revision before a read whose results will be kept; undefined if none will be. */
@@ -93,16 +96,11 @@ export class FreshMemory {
   }
 
   /**
-   * Resolves with a value that depends on the whole database: from memory, or else from `load`.
-   * Keeps it unless it has no text.
+   * Returns a value that depends on the whole database: from memory, or else the promise of `load`,
+   * whose value is kept unless it has no text.
    */
-  async recall<Value extends Kept>(key: string, load: () => Promise<Value>): Promise<Value> {
-    const known = await this.find<Value>(VOLATILE, key);
-    if (known) return known;
-    const revision = this.check();
-    const loaded = await load();
-    this.keep(revision, VOLATILE, [[key, loaded]]);
-    return loaded;
+  recall<Value extends Kept>(key: string, load: () => Promise<Value>): Value | Promise<Value> {
+    return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
   }
 
   /**
@@ -120,6 +118,13 @@ export class FreshMemory {
     });
     if (before !== undefined) this.#advance(before, changesOf(result));
     return result;
+  }
+
+  async #load<Value extends Kept>(key: string, load: () => Promise<Value>): Promise<Value> {
+    const revision = this.check();
+    const loaded = await load();
+    this.keep(revision, VOLATILE, [[key, loaded]]);
+    return loaded;
   }
 
   #advance(before: string, changes: readonly Change[] = []): void {

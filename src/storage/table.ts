@@ -33,8 +33,8 @@ export interface Table {
     once: Once,
     owner?: number,
   ): Promise<CreatedOnce | undefined>;
-  /** Resolves with the record, or undefined. */
-  read(id: number, owner?: number): Promise<Stored | undefined>;
+  /** Returns a record that is in memory, else the promise of the record or undefined. */
+  read(id: number, owner?: number): Stored | Promise<Stored | undefined>;
   /** Replaces the values of a record; resolves with the new record. */
   replace: Change<Stored>;
   /** As `replace`, but null keeps a value. */
@@ -154,8 +154,8 @@ function createReads(
       return records;
     },
   });
-  return async (key: RecordKey): Promise<Stored | undefined> => {
-    const known = await memory.find<Stored>(table, key.id);
+  return (key: RecordKey): Stored | Promise<Stored | undefined> => {
+    const known = memory.find<Stored>(table, key.id);
     const isFound = known && (!owned || known.text.startsWith(beginningOf(key)));
     return isFound ? known : batcher.submit(key);
   };

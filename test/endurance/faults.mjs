@@ -264,16 +264,9 @@ const FAULTS = [
     from: 'if (this.#entries.size > 0) this.#entries = this.#createEntries();', to: '' },
   { name: 'memory: finds texts of another revision', file: 'src/storage/fresh-memory.ts',
     tests: /fresh-memory/,
-    from: 'const isFresh = revision !== undefined && revision === this.#revision;',
-    to: 'const isFresh = revision !== "";' },
+    from: 'this.check() !== undefined;', to: 'this.check() !== "";' },
   { name: 'memory: checks once and for all', file: 'src/storage/fresh-memory.ts',
-    tests: /fresh-memory/, from: 'this.#nextCheck = undefined;', to: '' },
-  { name: 'memory: checks before a request has arrived', file: 'src/storage/fresh-memory.ts',
-    tests: /fresh-memory/,
-    from: 'setImmediate(() => {\n        this.#nextCheck = undefined;\n' +
-      '        resolve(this.check());',
-    to: 'const early = this.check();\n      setImmediate(() => {\n' +
-      '        this.#nextCheck = undefined;\n        resolve(early);' },
+    tests: /fresh-memory/, from: 'this.#wasFresh = undefined;', to: '' },
   { name: 'memory: keeps what was read while others wrote', file: 'src/storage/fresh-memory.ts',
     tests: /fresh-memory/, from: ' || this.check() !== revision) return;', to: ') return;' },
   { name: 'memory: keeps a page for the revision after it was read',

@@ -92,6 +92,8 @@ export async function playLedger(
 
   async function keepReading(reader: number): Promise<void> {
     while (isRunning()) {
+      // As requests do, reads arrive in turns of the event loop.
+      await nextTurn();
       reads += 1;
       const before = new Map(ledger);
       const found = reader % 4 === 0 ? await readPage(table, memory) : await readOne(table, before);
