@@ -75,11 +75,16 @@ export function replyHeaders(
 
 /** Sends `reply` and ends the response. Node omits the body of a reply to HEAD. */
 export function sendReply(response: ServerResponse, reply: Reply, requestId: string): void {
-  const { body = '' } = reply;
+  const { body } = reply;
   response.writeHead(reply.status, replyHeaders(reply, requestId));
+  if (body === undefined) {
+    response.end();
+    return;
+  }
   // ASCII is the same in both, and Node writes Latin-1 faster.
-  const isAscii = Buffer.byteLength(body) === body.length;
-  response.end(reply.body, isAscii ? 'latin1' : 'utf8');
+  response.write(body, Buffer.byteLength(body) === body.length ? 'latin1' : 'utf8');
+  // `end(body)` would write a second, empty piece, and Node would copy both.
+  process.nextTick(() => response.end());
 }
 
 /** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
