@@ -28,8 +28,18 @@ const TYPES = [
   ...LINKS.flatMap(({ events }) => events),
 ];
 
-/** What is killed, or happens otherwise, one after the other. */
-type Faults = (service: MortalService, mirror: Mirror) => readonly (() => Promise<unknown>)[];
+/** How many changes a mirror misses until it is started again. */
+const MISSED = 2_000;
+
+/** Whom faults concern. */
+interface Parties {
+  readonly service: MortalService;
+  readonly writers: ChangeWriters;
+  readonly mirror: Mirror;
+}
+
+/** Returns what is killed, or happens otherwise, one after the other. */
+type Faults = (parties: Parties) => readonly (() => Promise<unknown>)[];
 
 interface Run {
   readonly db: string;
@@ -46,16 +56,21 @@ async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run)
   const mirror = await startMirror(t, proxy.url);
   const { database, failed } = mirror;
 
-  // The mirror begins with records that are there already, while others are written.
-  const faults = faultsOf(service, mirror).map((fault) => async () => void (await fault()));
+  let hasFailed = false;
+  const faults = faultsOf({ service, writers, mirror }).map((fault) => async () => {
+    if (!hasFailed) await fault();
+  });
   const progress = { done: () => writers.done, total: changes };
+  // Some records are there when the mirror begins, and others come while it reads them.
   const playing = withKills(writers.write(WRITERS, changes), progress, faults);
   try {
     await Promise.race([playing, failed]);
-  } finally {
+  } catch (error) {
+    hasFailed = true;
     writers.stop();
-    // Whatever it starts must be registered before the end of the test.
+    // Whatever it starts must be there before the end of the test.
     await Promise.allSettled([playing]);
+    throw error;
   }
   await Promise.race([untilCaughtUp(mirror, service), failed]);
 
@@ -81,17 +96,21 @@ async function assertCompleteRun({ database }: Mirror): Promise<void> {
 }
 
 test('mirror: 40,000 changes, the service and the mirror are killed', async (t) => {
-  const faultsOf: Faults = ({ killAll }, { kill }) => [
-    ...[kill, killAll, kill, () => Promise.all([killAll(), kill()]), kill, killAll, kill, killAll],
-  ];
+  const faultsOf: Faults = ({ service: { killAll }, mirror, writers }) => {
+    const kill = () => mirror.kill();
+    const killForLong = () => mirror.kill(() => writers.more(MISSED));
+    const killBoth = () => Promise.all([killAll(), kill()]);
+    return [kill, killAll, killForLong, killBoth, kill, killAll, killForLong, killAll];
+  };
   const run = { db: newFile(t), processes: 1, changes: 40_000, faultsOf };
   await assertCompleteRun(await follow(t, run));
 });
 
 test('mirror: 7,000 changes of several processes, which are killed', async (t) => {
-  const faultsOf: Faults = ({ killOne, killAll }, { kill }) => [
-    ...[killOne, kill, killAll, killOne, kill],
-  ];
+  const faultsOf: Faults = ({ service: { killOne, killAll }, mirror }) => {
+    const kill = () => mirror.kill();
+    return [killOne, kill, killAll, killOne, kill];
+  };
   const run = { db: newFile(t), processes: 2, changes: 7_000, faultsOf };
   await assertCompleteRun(await follow(t, run));
 });
@@ -102,16 +121,18 @@ test('mirror: 3,000 changes of a cluster, its leader is killed', async (t) => {
   t.after(() => cluster.stop());
   const db = clusterAddress(cluster.nodes.map(({ url }) => url));
   const killLeader = () => replaceLeader(cluster);
-  const faultsOf: Faults = ({ killAll }, { kill }) => [
-    ...[killLeader, kill, killAll, killLeader, kill],
-  ];
+  const faultsOf: Faults = ({ service: { killAll }, mirror }) => {
+    const kill = () => mirror.kill();
+    return [killLeader, kill, killAll, killLeader, kill];
+  };
   const run = { db, processes: 1, changes: 3_000, faultsOf };
   await assertCompleteRun(await follow(t, run));
 });
 
 test('mirror: begins again when its cursor has expired', async (t) => {
   const db = newFile(t);
-  const faultsOf: Faults = (_, mirror) => {
+  const faultsOf: Faults = ({ mirror }) => {
+    const kill = () => mirror.kill();
     const expire = async () => {
       const { starts } = await mirror.database.start();
       const other = await openPath(db);
@@ -119,8 +140,8 @@ test('mirror: begins again when its cursor has expired', async (t) => {
       await other.close();
       await until(async () => (await mirror.database.start()).starts > starts);
     };
-    return [expire, () => Promise.all([expire(), mirror.kill()])];
+    return [expire, () => Promise.all([expire(), kill()]), kill];
   };
-  const mirror = await follow(t, { db, processes: 1, changes: 3_000, faultsOf });
+  const mirror = await follow(t, { db, processes: 1, changes: 6_000, faultsOf });
   assert.equal((await mirror.database.start()).starts, 3);
 });

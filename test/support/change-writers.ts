@@ -6,6 +6,7 @@ import { between, oneIn } from './ledger.ts';
 import { nextText } from './ledger-client.ts';
 import { titleOf } from './ledger-reader.ts';
 import type { MortalService } from './mortal-service.ts';
+import { until } from './until.ts';
 
 /** Beyond this many notes or tags, writers delete more than they create. */
 const MAX_NOTES = 200;
@@ -22,26 +23,37 @@ export class ChangeWriters {
   readonly #notes: string[] = [];
   readonly #tags: string[] = [];
   readonly #comments: string[] = [];
-  /** How many changes were made, at least. */
-  done = 0;
-  #isStopped = false;
+  #done = 0;
+  #haveEnded = false;
 
   constructor(service: Pick<MortalService, 'insist'>) {
     this.#service = service;
+  }
+
+  /** How many changes were made, at least; infinite when the writers have ended. */
+  get done(): number {
+    return this.#haveEnded ? Number.POSITIVE_INFINITY : this.#done;
   }
 
   /** Has `writers` write at once until there are `changes`. */
   async write(writers: number, changes: number): Promise<void> {
     await Promise.all(
       Array.from({ length: writers }, async () => {
-        while (this.done < changes && !this.#isStopped) await this.#writeOnce();
+        while (this.done < changes) await this.#writeOnce();
       }),
     );
+    this.stop();
   }
 
-  /** Ends all writers after their present requests. */
+  /** Resolves when there are `changes` more than now, or the writers have ended. */
+  more(changes: number): Promise<void> {
+    const enough = this.done + changes;
+    return until(() => this.done >= enough);
+  }
+
+  /** Lets all writers end after their present requests. */
   stop(): void {
-    this.#isStopped = true;
+    this.#haveEnded = true;
   }
 
   #writeOnce(): Promise<unknown> {
@@ -72,7 +84,7 @@ export class ChangeWriters {
     if (isRefused(answer)) return;
     assert.equal(answer.status, 201, answer.text);
     for (const { id } of [answer.json].flat()) paths.push(`${list}/${id}`);
-    this.done += lines;
+    this.#done += lines;
   }
 
   /** Deletes a note and its comments. */
@@ -80,7 +92,7 @@ export class ChangeWriters {
     const own = this.#comments.filter((path) => path.startsWith(`${note}/`));
     if (!(await this.#remove(note, this.#notes))) return;
     for (const path of own) forget(path, this.#comments);
-    this.done += own.length;
+    this.#done += own.length;
   }
 
   #remove(path: string, paths: string[]): Promise<boolean> {
@@ -94,7 +106,7 @@ export class ChangeWriters {
     const answer = await this.#service.insist(method, path, { json });
     if (isRefused(answer)) return false;
     assert.ok([200, 204].includes(answer.status), `${method} ${path}: ${answer.text}`);
-    this.done += changes;
+    this.#done += changes;
     return true;
   }
 }

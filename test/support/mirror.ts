@@ -21,8 +21,8 @@ export interface Mirror {
   readonly database: MirrorDatabase;
   /** Rejects when the program ends by itself, which means that it has found an error. */
   readonly failed: Promise<never>;
-  /** Kills the program and starts it again. */
-  kill(): Promise<void>;
+  /** Kills the program and starts it again, after `meanwhile` if there is such a function. */
+  kill(meanwhile?: () => Promise<void>): Promise<void>;
   kills(): number;
 }
 
@@ -58,9 +58,10 @@ export async function startMirror(t: Ends, url: string): Promise<Mirror> {
   return {
     database,
     failed,
-    async kill() {
+    async kill(meanwhile) {
       await killProgram(child);
       kills += 1;
+      await meanwhile?.();
       child = start();
     },
     kills: () => kills,
