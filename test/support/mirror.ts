@@ -13,8 +13,9 @@ import { until } from './until.ts';
 
 const PROGRAM = fileURLToPath(new URL('mirror-program.js', import.meta.url));
 
-/** How many lines of a difference are shown. */
+/** How many lines of a difference are shown, and how much of each. */
 const SHOWN = 5;
+const SHOWN_CHARACTERS = 200;
 
 /** A mirror that runs until the end of the test. */
 export interface Mirror {
@@ -103,23 +104,25 @@ export async function assertExact(
   service: MortalService,
   db: string,
 ): Promise<number> {
+  const { start } = await database.start();
+  const logged = await loggedAfter(db, start);
+  assertSameLines(await database.applied(), logged, 'changes');
   const found = await database.records();
   const expected = await readAllRecords((path) => service.insist('GET', path));
   for (const table of ['notes', 'tags', 'comments', 'note_tags'] as const)
     assertSameLines(found[table].map(asJson), expected[table].map(asJson), table);
-  const { start } = await database.start();
-  const logged = await loggedAfter(db, start);
-  assertSameLines(await database.applied(), logged, 'changes');
   return logged.length;
 }
 
 const asJson = (value: unknown) => JSON.stringify(value);
 
-/** Compares without showing all lines. */
+/** Compares without showing everything. */
 function assertSameLines(found: readonly string[], expected: readonly string[], name: string) {
   const [has, needs] = [new Set(found), new Set(expected)];
-  const surplus = found.filter((line) => !needs.has(line)).slice(0, SHOWN);
-  const missing = expected.filter((line) => !has.has(line)).slice(0, SHOWN);
+  const some = (lines: readonly string[]) =>
+    lines.slice(0, SHOWN).map((line) => line.slice(0, SHOWN_CHARACTERS));
+  const surplus = some(found.filter((line) => !needs.has(line)));
+  const missing = some(expected.filter((line) => !has.has(line)));
   assert.deepEqual({ name, surplus, missing }, { name, surplus: [], missing: [] });
   assert.equal(found.length, expected.length, name);
 }
