@@ -133,15 +133,17 @@ test('mirror: begins again when its cursor has expired', async (t) => {
   const db = newFile(t);
   const faultsOf: Faults = ({ mirror }) => {
     const kill = () => mirror.kill();
-    const expire = async () => {
-      const { starts } = await mirror.database.start();
+    const startedOften = (times: number) =>
+      until(async () => (await mirror.database.start()).starts === times);
+    const expire = async (times: number) => {
+      await startedOften(times);
       const other = await openPath(db);
       await other.transact(randomUUID(), renewGeneration());
       await other.close();
-      await until(async () => (await mirror.database.start()).starts > starts);
+      await startedOften(times + 1);
     };
-    return [expire, () => Promise.all([expire(), kill()]), kill];
+    return [() => expire(1), () => Promise.all([expire(2), kill()]), kill, kill, kill];
   };
-  const mirror = await follow(t, { db, processes: 1, changes: 6_000, faultsOf });
+  const mirror = await follow(t, { db, processes: 1, changes: 10_000, faultsOf });
   assert.equal((await mirror.database.start()).starts, 3);
 });

@@ -118,7 +118,10 @@ export class MirrorDatabase {
     });
   }
 
-  /** Applies changes together with the cursor after them. Rejects if they are out of order. */
+  /**
+   * Applies changes together with the cursor after them. Rejects if they are out of order. None may
+   * come again either, because the cursor is always that of the changes that were applied.
+   */
   apply(changes: readonly MirroredChange[], next: string, way: Way): Promise<void> {
     return this.#transact(async () => {
       let last = numberOf((await this.cursor()) ?? '');
