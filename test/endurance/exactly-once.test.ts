@@ -11,7 +11,7 @@ import { clusterAddress } from '../support/engine.ts';
 import type { RequestParts } from '../support/http.ts';
 import { between } from '../support/ledger.ts';
 import { type MortalService, startMortal, withKills } from '../support/mortal-service.ts';
-import { needsRqlited, type RealCluster, startNodes } from '../support/rqlite-nodes.ts';
+import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 
@@ -141,11 +141,3 @@ test('idempotency: keys on a cluster are used once', { skip: needsRqlited }, asy
     ...[killLeader, killOne, killLeader, killAll, hang, killLeader],
   ]);
 });
-
-/** Kills the leader of a cluster, and starts it again when another node leads. */
-async function replaceLeader(cluster: RealCluster): Promise<void> {
-  const leader = await cluster.nodeWhichIs('Leader');
-  await leader.signal('SIGKILL');
-  await cluster.nodeWhichIs('Leader');
-  await leader.restart();
-}

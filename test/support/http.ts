@@ -58,6 +58,8 @@ export async function send(
   const fields = { ...type, ...length, ...headers };
   const place = socketPath === undefined ? { host, port } : { socketPath };
   const sent = httpRequest({ ...place, method, path, headers: fields, agent: agent ?? false });
+  // If the connection breaks after the head, the response fails as well.
+  sent.on('error', () => {});
   sent.end(content);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return readAnswer(response);

@@ -1,28 +1,28 @@
-// A service of two processes that are killed while clients use it. Its clients go on after broken
-// connections, refusals and time-outs.
+// A service of one or several processes that are killed while clients use it. Its clients go on
+// after broken connections, refusals and time-outs.
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { stop } from './command.ts';
+import { type Command, startCommand, stop } from './command.ts';
 import type { Ends } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 import { between, brokenConnection } from './ledger.ts';
-import { type Processes, startProcesses } from './processes.ts';
+import { startProcesses } from './processes.ts';
 import { until } from './until.ts';
-
-const PROCESSES = 2;
 
 /** A service that can be killed. */
 export interface MortalService {
+  /** Resolves with the URL, which is another one after `killAll`, once the service is ready. */
+  url(): Promise<string>;
   /** Sends a request; resolves with undefined if it gets no answer, or 503. */
   attempt(method: string, path: string, parts?: RequestParts): Promise<Answer | undefined>;
   /** Sends a request until it is answered, and not with 503. */
   insist(method: string, path: string, parts?: RequestParts): Promise<Answer>;
-  /** Kills one process; resolves when another has taken its place. */
+  /** Kills one of several processes; resolves when another has taken its place. */
   killOne(): Promise<void>;
   /** Stops one process while `meanwhile` runs, as a debugger or a full disk does. */
   hangOne(meanwhile: () => Promise<void>): Promise<void>;
-  /** Kills the first process, which the others follow, and starts the service again. */
+  /** Kills the only or first process, which the others follow, and starts the service again. */
   killAll(): Promise<void>;
   /** How many requests were not answered, or with 503. */
   failures(): number;
@@ -30,14 +30,26 @@ export interface MortalService {
   stop(): Promise<void>;
 }
 
-/** Starts a service on the database `db`, as `--db` takes it. */
-export async function startMortal(test: Ends, db: string): Promise<MortalService> {
+interface Running extends Command {
+  readonly url: string;
+  /** Returns the ids of the processes that serve. */
+  serving(): number[];
+}
+
+/** Starts a service of `processes` on the database `db`, as `--db` takes it. */
+export async function startMortal(test: Ends, db: string, processes = 2): Promise<MortalService> {
   const agent = new Agent({ keepAlive: true });
   test.after(() => agent.destroy());
-  const start = () => startProcesses(test, PROCESSES, ['--db', db, '--log-level', 'silent']);
-  let running: Promise<Processes> = start();
+  const args = ['--db', db, '--log-level', 'silent'];
+  const start = () => (processes > 1 ? startProcesses(test, processes, args) : startOne());
+  let running: Promise<Running> = start();
   let failures = 0;
   await running;
+
+  async function startOne(): Promise<Running> {
+    const command = startCommand(test, ['--port', '0', ...args]);
+    return { ...command, url: await command.ready(), serving: () => [command.process.pid ?? 0] };
+  }
 
   async function attempt(method: string, path: string, parts?: RequestParts) {
     try {
@@ -52,6 +64,7 @@ export async function startMortal(test: Ends, db: string): Promise<MortalService
   }
 
   return {
+    url: async () => (await running).url,
     attempt,
     async insist(method, path, parts) {
       for (;;) {
@@ -61,13 +74,13 @@ export async function startMortal(test: Ends, db: string): Promise<MortalService
     },
     async killOne() {
       const { serving } = await running;
-      const victim = serving()[between(0, PROCESSES - 1)];
+      const victim = serving()[between(0, processes - 1)];
       assert.ok(victim);
       process.kill(victim, 'SIGKILL');
-      await until(() => !serving().includes(victim) && serving().length === PROCESSES);
+      await until(() => !serving().includes(victim) && serving().length === processes);
     },
     async hangOne(meanwhile) {
-      const victim = (await running).serving()[between(0, PROCESSES - 1)];
+      const victim = (await running).serving()[between(0, processes - 1)];
       assert.ok(victim);
       process.kill(victim, 'SIGSTOP');
       await meanwhile();

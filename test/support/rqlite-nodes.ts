@@ -126,6 +126,14 @@ export async function startNodes(
   };
 }
 
+/** Kills the leader of a cluster, and starts it again when another node leads. */
+export async function replaceLeader(cluster: RealCluster): Promise<void> {
+  const leader = await cluster.nodeWhichIs('Leader');
+  await leader.signal('SIGKILL');
+  await cluster.nodeWhichIs('Leader');
+  await leader.restart();
+}
+
 /** The tables in the order in which they can be dropped: what refers to a table comes before it. */
 const TABLES = `
   SELECT list.name FROM pragma_table_list AS list JOIN sqlite_schema USING (name)

@@ -1,0 +1,149 @@
+// A mirror follows the changes of a service into a database of its own, through a proxy that cuts
+// its connections, while the mirror, the service and the leader of the cluster are killed. It ends
+// up with the same records, and has applied every change once, in order.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { typeOf } from '../../src/resources/resource.ts';
+import { LINKS, RESOURCES } from '../../src/resources/resources.ts';
+import { renewGeneration } from '../../src/storage/change-numbers.ts';
+import { ChangeWriters } from '../support/change-writers.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { newFile, openPath } from '../support/databases.ts';
+import { clusterAddress } from '../support/engine.ts';
+import { assertExact, type Mirror, startMirror, untilCaughtUp } from '../support/mirror.ts';
+import { type MortalService, startMortal, withKills } from '../support/mortal-service.ts';
+import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
+import { skipLoudly } from '../support/skip.ts';
+import { assertSound } from '../support/stored-data.ts';
+import { until } from '../support/until.ts';
+
+const WRITERS = 8;
+
+/** The types of all changes. */
+const TYPES = [
+  ...RESOURCES.flatMap((resource) =>
+    ['created', 'updated', 'deleted'].map((event) => `${typeOf(resource)}.${event}`),
+  ),
+  ...LINKS.flatMap(({ events }) => events),
+];
+
+/** How many changes a mirror misses until it is started again. */
+const MISSED = 2_000;
+
+/** Whom faults concern. */
+interface Parties {
+  readonly service: MortalService;
+  readonly writers: ChangeWriters;
+  readonly mirror: Mirror;
+}
+
+/** Returns what is killed, or happens otherwise, one after the other. */
+type Faults = (parties: Parties) => readonly (() => Promise<unknown>)[];
+
+interface Run {
+  readonly db: string;
+  readonly processes: number;
+  readonly changes: number;
+  readonly faultsOf: Faults;
+}
+
+/** Has the mirror follow until there are so many changes; resolves when it is exact. */
+async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run): Promise<Mirror> {
+  const service = await startMortal(t, db, processes);
+  const proxy = await startCuttingProxy(t, service.url);
+  const writers = new ChangeWriters(service);
+  const mirror = await startMirror(t, proxy.url);
+  const { database, failed } = mirror;
+
+  let hasFailed = false;
+  const faults = faultsOf({ service, writers, mirror }).map((fault) => async () => {
+    if (!hasFailed) await fault();
+  });
+  const progress = { done: () => writers.done, total: changes };
+  // Some records are there when the mirror begins, and others come while it reads them.
+  const playing = withKills(writers.write(WRITERS, changes), progress, faults);
+  try {
+    await Promise.race([playing, failed]);
+  } catch (error) {
+    hasFailed = true;
+    writers.stop();
+    // Whatever it starts must be there before the end of the test.
+    await Promise.allSettled([playing]);
+    throw error;
+  }
+  await Promise.race([untilCaughtUp(mirror, service), failed]);
+
+  const logged = await assertExact(mirror, service, db);
+  assert.ok(proxy.cuts() > 0);
+  await service.stop();
+  await assertSound(db);
+  const ways = `${await database.countBy('stream')} as events, ${await database.countBy('page')}`;
+  t.diagnostic(`${logged} changes since it began: ${ways} in pages`);
+  t.diagnostic(
+    `${proxy.cuts()} connections cut, ${mirror.kills()} kills of the mirror, ` +
+      `${service.failures()} requests of writers repeated`,
+  );
+  return mirror;
+}
+
+/** Asserts that the mirror has got changes of all kinds in both ways, and began only once. */
+async function assertCompleteRun({ database }: Mirror): Promise<void> {
+  assert.deepEqual([...(await database.types())].sort(), [...TYPES].sort());
+  assert.ok((await database.countBy('stream')) > 0);
+  assert.ok((await database.countBy('page')) > 0);
+  assert.equal((await database.start()).starts, 1);
+}
+
+test('mirror: 40,000 changes, the service and the mirror are killed', async (t) => {
+  const faultsOf: Faults = ({ service: { killAll }, mirror, writers }) => {
+    const kill = () => mirror.kill();
+    const killForLong = () => mirror.kill(() => writers.more(MISSED));
+    const killBoth = () => Promise.all([killAll(), kill()]);
+    return [kill, killAll, killForLong, killBoth, kill, killAll, killForLong, killAll];
+  };
+  const run = { db: newFile(t), processes: 1, changes: 40_000, faultsOf };
+  await assertCompleteRun(await follow(t, run));
+});
+
+test('mirror: 7,000 changes of several processes, which are killed', async (t) => {
+  const faultsOf: Faults = ({ service: { killOne, killAll }, mirror }) => {
+    const kill = () => mirror.kill();
+    return [killOne, kill, killAll, killOne, kill];
+  };
+  const run = { db: newFile(t), processes: 2, changes: 7_000, faultsOf };
+  await assertCompleteRun(await follow(t, run));
+});
+
+test('mirror: 3,000 changes of a cluster, its leader is killed', async (t) => {
+  if (needsRqlited) return skipLoudly(t, needsRqlited);
+  const cluster = await startNodes(3);
+  t.after(() => cluster.stop());
+  const db = clusterAddress(cluster.nodes.map(({ url }) => url));
+  const killLeader = () => replaceLeader(cluster);
+  const faultsOf: Faults = ({ service: { killAll }, mirror }) => {
+    const kill = () => mirror.kill();
+    return [killLeader, kill, killAll, killLeader, kill];
+  };
+  const run = { db, processes: 1, changes: 3_000, faultsOf };
+  await assertCompleteRun(await follow(t, run));
+});
+
+test('mirror: begins again when its cursor has expired', async (t) => {
+  const db = newFile(t);
+  const faultsOf: Faults = ({ mirror }) => {
+    const kill = () => mirror.kill();
+    const startedOften = (times: number) =>
+      until(async () => (await mirror.database.start()).starts === times);
+    const expire = async (times: number) => {
+      await startedOften(times);
+      const other = await openPath(db);
+      await other.transact(randomUUID(), renewGeneration());
+      await other.close();
+      await startedOften(times + 1);
+    };
+    return [() => expire(1), () => Promise.all([expire(2), kill()]), kill, kill, kill];
+  };
+  const mirror = await follow(t, { db, processes: 1, changes: 10_000, faultsOf });
+  assert.equal((await mirror.database.start()).starts, 3);
+});
