@@ -230,7 +230,8 @@ export class Dispatcher {
     exchange.pathValues = match.values;
     exchange.query = target.query;
     const handle = () => route.handle(exchange); // 400, 422, 404 and the rest
-    if (route.accepts) return this.#readInput(exchange, route.accepts).then(handle); // 415, 413, 400
+    // 415, 413, 400
+    if (route.accepts) return this.#readInput(exchange, route.accepts).then(handle);
     return mustReceive(exchange, route) ? this.#readBytes(exchange).then(handle) : handle(); // 413
   }
 
