@@ -1,8 +1,8 @@
 // Compares the speed of the service with other servers that do the same: `npm run bench` (after
 // `npm ci`). Many short rounds alternate, and the server has one core. Prints medians, spread, the
 // CPU time per request (the least, and the lower quartile) and ratios, and writes bench.json and
-// bench.svg to its own folder. It takes about half an hour.
-//   node test/bench/bench.mjs [--rounds 12] [--seconds 0.5] [--notes 10000] [--connections 1,8,64,256] [--works get,...] [--servers ours,...]
+// bench.svg to its own folder. It takes about 17 minutes.
+//   node test/bench/bench.mjs [--rounds 8] [--seconds 0.4] [--notes 10000] [--connections 1,8,64,256] [--works get,...] [--servers ours,...]
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -16,8 +16,8 @@ import { drive, installPeers, pinned, preload, SERVERS, start, warmUp } from './
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '12' },
-    seconds: { type: 'string', default: '0.5' },
+    rounds: { type: 'string', default: '8' },
+    seconds: { type: 'string', default: '0.4' },
     notes: { type: 'string', default: '10000' },
     connections: { type: 'string', default: '1,8,64,256' },
     works: { type: 'string', default: 'get,page,post,put,mix' },

@@ -1,7 +1,7 @@
 // Compares several processes with one, in alternating rounds; services and load share all cores.
 // Prints requests per second (medians), the 99th percentile, the cores that the service used, and
 // the ratios to one process of the rate and of the least CPU time per request.
-//   node test/bench/processes.mjs [--processes 2] [--rounds 5] [--seconds 2] [--connections 64]
+//   node test/bench/processes.mjs [--processes 2] [--rounds 5] [--seconds 2] [--connections 64] [--works get,...]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,13 +15,13 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
     connections: { type: 'string', default: '64' },
+    works: { type: 'string', default: 'get,page,post,put,mix' },
   },
 });
 const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(
   Number,
 );
 const NOTES = 10_000;
-const WORKS = ['get', 'page', 'post', 'put', 'mix'];
 const CORES = `0-${availableParallelism() - 1}`;
 
 const folder = mkdtempSync(join(tmpdir(), 'notes-server-bench-'));
@@ -37,7 +37,7 @@ for (const processes of ['1', values.processes]) {
   services.push({ ...service, processes });
 }
 try {
-  for (const work of WORKS) {
+  for (const work of values.works.split(',')) {
     warmUp(services, work, NOTES);
     const rows = services.map((service) => ({
       ...service,
