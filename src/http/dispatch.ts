@@ -314,8 +314,9 @@ export class Dispatcher {
     if (reply.body === undefined) checkHeaders(reply.headers);
     const complete =
       headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
+    if (reply.stream && this.#streams >= DISPATCH_LIMITS.streams)
+      throw unavailable('Too many streams are open.');
     if (streamOf(reply, message)) {
-      if (this.#streams >= DISPATCH_LIMITS.streams) throw unavailable('Too many streams are open.');
       sendStreamHead(response, complete, requestId);
       return true;
     }

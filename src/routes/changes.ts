@@ -51,11 +51,15 @@ export function changesRoute(source: Source, feed: ChangeFeed): Route {
   );
 }
 
-/** Whether a client names the media type of streams, and prefers no other. */
+/** The media types of pages, the most specific first. */
+const PAGE_TYPES = ['application/json', 'application/*', '*/*'];
+
+/** Whether a client names the media type of streams, and does not prefer JSON. */
 function wantsStream({ headers }: Call): boolean {
   const weights = parseWeights(headers.accept);
   const weight = weights.get(EVENT_STREAM) ?? 0;
-  return weight > 0 && weight >= (weights.get('application/json') ?? 0);
+  const pageType = PAGE_TYPES.find((type) => weights.has(type)) ?? '';
+  return weight > 0 && weight >= (weights.get(pageType) ?? 0);
 }
 
 class ChangesHandler {
@@ -75,6 +79,7 @@ class ChangesHandler {
     const request = { after: parseCursor(since), limit, withRecords: include.includes('record') };
     const deadline = performance.now() + wait * 1_000;
     const signal = wait > 0 ? call.signal() : undefined;
+    const { term } = this.#feed;
     for (;;) {
       const { round, isClosed } = this.#feed;
       const changes = (await this.#feed.read(request)) ?? expired();
@@ -83,6 +88,8 @@ class ChangesHandler {
       if (isDue || !signal) return pageReply(changes);
       await this.#feed.wait(round, leftMs, signal);
       call.ensureSendable();
+      // The client's key may no longer be valid.
+      if (this.#feed.term !== term) return pageReply(changes);
     }
   }
 

@@ -24,9 +24,8 @@ test('streams: at most so many', async (t) => {
   const streams = [await openStream(t, service.url), await openStream(t, service.url)];
   const refused = await service.request('GET', '/changes', { headers: EVENTS });
   assert.deepEqual([refused.status, refused.json.detail], [503, 'Too many streams are open.']);
-  // Neither pages nor heads are streams.
+  assert.equal((await send(service.url, 'HEAD', '/changes', { headers: EVENTS })).status, 503);
   assert.equal((await service.request('GET', '/changes')).status, 200);
-  assert.equal((await send(service.url, 'HEAD', '/changes', { headers: EVENTS })).status, 200);
   streams[0]?.close();
   await until(() => service.log.some(({ message }) => message === 'stream ended'));
   await service.request('POST', '/notes', NOTE);
@@ -64,7 +63,7 @@ test('streams: counted while they are open, without a duration', async (t) => {
   assert.doesNotMatch(durations, /request_duration.*http_route="\/changes"/);
 });
 
-test('streams: a key is needed, and again after a reload', async (t) => {
+test('streams: a key is needed, and again after a reload, which ends pages that wait', async (t) => {
   const path = join(temporaryFolder(t), 'keys');
   writeFileSync(path, 'secret-one\n');
   const command = startCommand(t, ['--port', '0', '--db', ':memory:', '--api-keys-file', path]);
@@ -73,9 +72,17 @@ test('streams: a key is needed, and again after a reload', async (t) => {
   assert.equal(refused.status, 401);
   const headers = { authorization: 'Bearer secret-one' };
   const stream = await openStream(t, url, '/changes', headers);
+  const { next } = (await request(url, 'GET', '/changes', { headers })).json;
+  const page = request(url, 'GET', `/changes?since=${next}&wait=30`, { headers });
+  const isWaiting = async () => {
+    const { text } = await request(url, 'GET', '/metrics', { headers });
+    return sampleOf(parseExposition(text), 'http_server_active_requests') === 2;
+  };
+  await until(isWaiting);
   writeFileSync(path, 'secret-two\n');
   command.process.kill('SIGHUP');
   await until(() => stream.hasEnded());
+  assert.deepEqual((await page).json, { items: [], next, more: false });
   const again = await request(url, 'GET', '/changes', { headers: { ...EVENTS, ...headers } });
   assert.equal(again.status, 401);
 });

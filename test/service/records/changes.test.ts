@@ -214,6 +214,7 @@ test('changes: JSON unless events are preferred', async (t) => {
     ['text/*', 'application/json'],
     ['application/json, text/event-stream;q=0.5', 'application/json'],
     ['text/event-stream;q=0', 'application/json'],
+    ['text/event-stream;q=0.5, */*', 'application/json'],
     ['text/event-stream', 'text/event-stream'],
     ['Text/Event-Stream, */*;q=0.1', 'text/event-stream'],
     ['application/json;q=0.5, text/event-stream', 'text/event-stream'],
