@@ -63,7 +63,7 @@ test('streams: counted while they are open, without a duration', async (t) => {
   assert.doesNotMatch(durations, /request_duration.*http_route="\/changes"/);
 });
 
-test('streams: a key is needed, and again after a reload, which ends pages that wait', async (t) => {
+test('streams: a key is needed, and again after a reload', async (t) => {
   const path = join(temporaryFolder(t), 'keys');
   writeFileSync(path, 'secret-one\n');
   const command = startCommand(t, ['--port', '0', '--db', ':memory:', '--api-keys-file', path]);
