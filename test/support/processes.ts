@@ -37,7 +37,7 @@ export async function startProcesses(
   const waiting = new Set<() => void>();
   if (command.process.stderr) {
     createInterface(command.process.stderr).on('line', (line) => {
-      lines.push(JSON.parse(line));
+      lines.push(parseLine(line));
       for (const look of waiting) look();
     });
   }
@@ -71,6 +71,14 @@ export async function startProcesses(
   }
 
   return { ...command, url, serving, lines, nextLine };
+}
+
+function parseLine(line: string): LogLine {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new Error(`a line of the log is not JSON: ${line}`);
+  }
 }
 
 /** Whether a process of that id exists. */
