@@ -1,5 +1,6 @@
 // Measures how fast notes are found among many: pages in each order, with and without a tag, and
-// searches, each by lone requests; then GETs while searches run. Half of the notes are Japanese.
+// searches, each by lone requests to a service without memory; then GETs while searches run. Half
+// of the notes are Japanese.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,7 +102,7 @@ async function p99Beside(url, query) {
 export async function measureFinding(count) {
   const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
   const file = join(folder, 'finding.db');
-  const command = (port) => SERVERS.ours(port, file);
+  const command = (port) => SERVERS.uncached(port, file);
   try {
     await (await start(command)).stop();
     fill(file, count);
