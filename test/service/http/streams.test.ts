@@ -82,6 +82,8 @@ test('streams: a key is needed, and again after a reload', async (t) => {
   writeFileSync(path, 'secret-two\n');
   command.process.kill('SIGHUP');
   await until(() => stream.hasEnded());
+  const other = { authorization: 'Bearer secret-two' };
+  await request(url, 'POST', '/notes', { ...NOTE, headers: other });
   assert.deepEqual((await page).json, { items: [], next, more: false });
   const again = await request(url, 'GET', '/changes', { headers: { ...EVENTS, ...headers } });
   assert.equal(again.status, 401);
