@@ -1,6 +1,6 @@
 // Answers from memory at once: a promise would cost more time than such an answer.
 
-/** Returns `next(value)`; for a promise, the promise of that. */
+/** Returns `next(value)`. If `value` is a promise, returns a promise of the result instead. */
 export function whenReady<Value, Result>(
   value: Value | Promise<Value>,
   next: (value: Value) => Result | Promise<Result>,

@@ -80,6 +80,7 @@ export class ChangeFeed {
         this.#waiting.delete(end);
         resolve();
       };
+      // Newer versions of Node write a warning if the time is negative.
       const timer = setTimeout(end, Math.max(0, ms));
       signal.addEventListener('abort', end);
       this.#waiting.add(end);
@@ -132,7 +133,6 @@ export class ChangeFeed {
     if (this.#nextLook !== undefined || this.#waiting.size === 0 || this.#isClosed) return;
     const everyMs = this.#database.freshness ? FEED_TIMES.lookMs : FEED_TIMES.queryMs;
     const leftMs = this.#lookedMs + everyMs - performance.now();
-    // Newer versions of Node warn of a negative time.
     this.#nextLook = setTimeout(() => void this.#look(), Math.max(0, leftMs));
   }
 

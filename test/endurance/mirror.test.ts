@@ -48,7 +48,7 @@ interface Run {
   readonly faultsOf: Faults;
 }
 
-/** Has the mirror follow until there are so many changes; resolves when it is exact. */
+/** Makes `changes` while the mirror follows and faults happen. Resolves when it is exact. */
 async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run): Promise<Mirror> {
   const service = await startMortal(t, db, processes);
   const proxy = await startCuttingProxy(t, service.url);

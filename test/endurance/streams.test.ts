@@ -19,7 +19,7 @@ const CLIENTS = 64;
 const NOTE = { json: { title: 'a', body: 'b' } };
 const EVENTS = { accept: 'text/event-stream' };
 
-/** How much memory a stream may take, with the changes that have just been sent. */
+/** The most memory that a stream may take, with changes that were just sent and earlier reads. */
 const MOST_KILOBYTES = 200;
 
 test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (t) => {
@@ -44,7 +44,7 @@ test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (
   const { status } = await stop(first);
   const stopMs = performance.now() - stopped;
   assert.equal(status, 0);
-  // The service has ended each of them in order.
+  // The service has ended the streams; none was cut off.
   await until(() => streams.every((stream) => stream.hasEnded()));
   const megabytes = [aloneMb, openMb, busyMb].map(Math.round).join(', ');
   t.diagnostic(`${megabytes} MB resident; stopped in ${Math.round(stopMs)} ms`);
@@ -64,7 +64,7 @@ test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (
 
 test('streams: a commit arrives soon, whoever makes it', async (t) => {
   const service = await startProcesses(t, 2);
-  // With a stream in each process, one of them is told of the write and the other finds it.
+  // Both processes have streams. One of them makes a write, and the other has to notice it.
   const streams = await openStreams(t, service.url, () => ({}), 8);
   const note = async () => void (await request(service.url, 'POST', '/notes', NOTE));
   const other = await openOther(t, join(service.folder, 'notes.db'));
@@ -179,7 +179,7 @@ async function openStreams(
   return streams;
 }
 
-/** Asserts that the events of the streams, one after another, are the first changes in order. */
+/** Asserts that the events of all streams, one stream after another, are the first changes. */
 function assertComplete(streams: readonly (EventStream | undefined)[], count: number): void {
   const numbers = streams.flatMap((stream) =>
     stream?.events.map(({ id }) => Number(id?.split('-')[1])),

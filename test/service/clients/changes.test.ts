@@ -89,7 +89,7 @@ function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
 }
 
-/** Creates so many notes, one after the other. */
+/** Creates `count` notes, one after another. */
 async function create({ request }: Service, count: number): Promise<void> {
   for (let made = 0; made < count; made += 1)
     assert.equal((await request('POST', '/notes', NOTE)).status, 201);
