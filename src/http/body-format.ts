@@ -38,6 +38,7 @@ export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): B
 }
 
 function declaredFormat(type: string, { types }: BodyFormats): BodyFormat | undefined {
+  if (types.includes(type)) return type === JSON_LINES ? 'lines' : 'json';
   const parsed = parseMediaType(type);
   if (!parsed || !/^utf-?8$/i.test(parsed.parameters.get('charset') ?? 'utf-8')) return undefined;
   const { essence } = parsed;

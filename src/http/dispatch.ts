@@ -127,8 +127,8 @@ export class Dispatcher {
     'Too many large answers wait for clients that read slowly.',
   );
   #streams = 0;
-  /** The reads that have arrived in this iteration of the event loop. */
-  #reads: Exchange[] = [];
+  /** The requests that have arrived in this iteration of the event loop. */
+  #arrived: Exchange[] = [];
   /** Resolves when the large body that arrived last may be parsed. */
   #lastParse: Promise<void> = Promise.resolve();
 
@@ -144,19 +144,15 @@ export class Dispatcher {
     awaitsContinue: boolean,
   ): void {
     const exchange = new Exchange(message, response, requestId, awaitsContinue, this.#replies);
-    if (message.method !== 'GET') {
-      void this.#answer(exchange);
-      return;
-    }
-    // Reads that arrive together are answered together: memory is checked once for all of them, and
-    // a client with many connections is woken up once.
-    if (this.#reads.push(exchange) === 1) setImmediate(() => this.#answerReads());
+    // Requests that arrive together are answered together: memory is checked once for all reads, a
+    // client with many connections is woken up once, and small bodies have arrived.
+    if (this.#arrived.push(exchange) === 1) setImmediate(() => this.#answerArrived());
   }
 
-  #answerReads(): void {
-    const reads = this.#reads;
-    this.#reads = [];
-    for (const exchange of reads) void this.#answer(exchange);
+  #answerArrived(): void {
+    const arrived = this.#arrived;
+    this.#arrived = [];
+    for (const exchange of arrived) void this.#answer(exchange);
   }
 
   /** Never rejects. Does not wait for what is in memory: each `await` costs time. */
@@ -231,8 +227,9 @@ export class Dispatcher {
     exchange.query = target.query;
     const handle = () => route.handle(exchange); // 400, 422, 404 and the rest
     // 415, 413, 400
-    if (route.accepts) return this.#readInput(exchange, route.accepts).then(handle);
-    return mustReceive(exchange, route) ? this.#readBytes(exchange).then(handle) : handle(); // 413
+    if (route.accepts) return whenReady(this.#readInput(exchange, route.accepts), handle);
+    if (mustReceive(exchange, route)) return whenReady(this.#readBytes(exchange), handle); // 413
+    return handle();
   }
 
   /** Resolves with the result for an error, after a delay if the problem is held back. */
@@ -250,21 +247,26 @@ export class Dispatcher {
     return reply.status < 500 || cause === undefined ? { reply, reason } : { reply, error: cause };
   }
 
-  /** Reads and parses the body. Rejects with 415, 413 or 400. */
-  async #readInput(exchange: Exchange, accepts: BodyFormats): Promise<void> {
+  /** Reads and parses the body. Throws or rejects with 415, 413 or 400. */
+  #readInput(exchange: Exchange, accepts: BodyFormats): void | Promise<void> {
     exchange.format = formatOf(exchange.message, accepts);
-    const bytes = await this.#readBytes(exchange);
-    exchange.bytes = bytes;
-    const { largeBodyBytes } = DISPATCH_LIMITS;
-    const pause = () => this.#queueParse();
-    if (bytes.length >= largeBodyBytes) await pause();
-    exchange.body =
-      exchange.format === 'json'
-        ? parseJson(bytes)
-        : await parseLines(bytes, accepts, largeBodyBytes, pause);
+    return whenReady(this.#readBytes(exchange), (bytes) => {
+      exchange.bytes = bytes;
+      return whenReady(this.#parse(exchange, accepts), (body) => {
+        exchange.body = body;
+      });
+    });
   }
 
-  #readBytes({ message, response, awaitsContinue }: Exchange): Promise<Buffer> {
+  #parse({ format, bytes }: Exchange, accepts: BodyFormats): unknown {
+    const { largeBodyBytes } = DISPATCH_LIMITS;
+    const pause = () => this.#queueParse();
+    const parse = () =>
+      format === 'json' ? parseJson(bytes) : parseLines(bytes, accepts, largeBodyBytes, pause);
+    return bytes.length < largeBodyBytes ? parse() : pause().then(parse);
+  }
+
+  #readBytes({ message, response, awaitsContinue }: Exchange): Buffer | Promise<Buffer> {
     const onReceived = this.#bodyCounter(message, response);
     if (awaitsContinue) response.writeContinue();
     return readBody(message, this.#options.bodyLimitBytes, onReceived);

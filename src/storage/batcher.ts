@@ -116,8 +116,10 @@ export class Batcher<Item, Outcome> {
         this.#fail(batch, error);
       }
       // On a single core, let the answers go out first: their clients send the next requests, which
-      // join a larger batch. Two immediates guarantee one complete loop iteration.
-      if (!isParallel && batch.length > 1) await nextTurn().then(() => nextTurn());
+      // join a larger batch. Four immediates guarantee three iterations of the event loop, in which
+      // even the last of these requests arrive.
+      if (isParallel || batch.length === 1) continue;
+      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
     }
     this.#loops -= 1;
   }

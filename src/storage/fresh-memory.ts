@@ -58,7 +58,7 @@ export class FreshMemory {
   /** Returns a value if it is kept and still the latest. */
   find<Value extends Kept>(area: string, key: number | string): Value | undefined {
     if (!this.#freshness) return undefined;
-    const found = this.#isFresh() ? this.#entries.get(this.#prefixOf(area) + key) : undefined;
+    const found = this.#isFresh() ? this.#entries.get(this.#nameOf(area, key)) : undefined;
     if (found) this.hits += 1;
     else this.misses += 1;
     return found as Value | undefined;
@@ -92,7 +92,7 @@ export class FreshMemory {
     values: Iterable<readonly [key: number | string, value: Kept | undefined]>,
   ): void {
     if (revision === undefined || this.check() !== revision) return;
-    for (const [key, value] of values) if (value) this.#set(area, key, value);
+    for (const [key, value] of values) if (value) this.#set(this.#nameOf(area, key), value);
   }
 
   /**
@@ -141,10 +141,15 @@ export class FreshMemory {
     this.#revision = after;
     this.#renew(VOLATILE);
     for (const [area, key, now] of changes) {
+      if (key === undefined) {
+        this.#renew(area);
+        continue;
+      }
+      const name = this.#nameOf(area, key);
       // What nobody has read would only displace what somebody has.
-      if (key === undefined) this.#renew(area);
-      else if (now && this.#entries.has(this.#prefixOf(area) + key)) this.#set(area, key, now);
-      else this.#entries.delete(this.#prefixOf(area) + key);
+      if (!this.#entries.has(name)) continue;
+      if (now) this.#set(name, now);
+      else this.#entries.delete(name);
     }
   }
 
@@ -158,10 +163,9 @@ export class FreshMemory {
     return new LRUCache({ maxSize: Math.max(this.#maxBytes, 1) });
   }
 
-  #set(area: string, key: number | string, value: Kept): void {
+  #set(name: string, value: Kept): void {
     const { text, ...rest } = value;
     if (text === undefined) return;
-    const name = this.#prefixOf(area) + key;
     // V8 takes two bytes for each character if one of them is not Latin-1.
     const characterBytes = isAscii(text) ? 1 : 2;
     const others = name.length + JSON.stringify(rest).length;
@@ -174,11 +178,11 @@ export class FreshMemory {
     this.#prefixes.set(area, `${area} ${this.#renewals}/`);
   }
 
-  #prefixOf(area: string): string {
+  #nameOf(area: string, key: number | string): string {
     const prefix = this.#prefixes.get(area);
-    if (prefix !== undefined) return prefix;
+    if (prefix !== undefined) return prefix + key;
     this.#renew(area);
-    return this.#prefixOf(area);
+    return this.#nameOf(area, key);
   }
 }
 
