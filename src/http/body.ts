@@ -45,7 +45,7 @@ export function readBody(
   onReceived: (bytes: number) => void,
 ): Buffer | Promise<Buffer> {
   // Events and a promise would cost more time than the rest of the work on a small body.
-  if (!message.complete || message.destroyed) return receiveBody(message, limitBytes, onReceived);
+  if (!message.complete) return receiveBody(message, limitBytes, onReceived);
   const bytes: Buffer = message.read() ?? NO_BYTES;
   if (bytes.length > limitBytes) throw tooLarge(limitBytes);
   onReceived(bytes.length);
