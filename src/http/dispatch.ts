@@ -206,9 +206,7 @@ export class Dispatcher {
     checkMessage(message); // 505, 431, 400, 501, 417
     const target = parseTarget(message); // 400
     const admission = this.#options.guard(message, target.segments); // 403
-    return whenReady<Admission, Reply>(admission, (admitted) =>
-      this.#route(exchange, target, admitted),
-    );
+    return whenReady(admission, (admitted) => this.#route(exchange, target, admitted));
   }
 
   /** Continues {@link #respond} when the guard has decided. */

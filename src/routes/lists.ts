@@ -89,7 +89,7 @@ class Lists {
     const { headers, call } = input;
     const load = () => this.#load(input, path, scope);
     const list = this.#memory.recall(`${path}?${call.query}`, load);
-    return whenReady<ListText, Reply>(
+    return whenReady(
       list,
       ({ tag, text = '', link }) =>
         checkRead(headers, tag) ?? jsonReply(200, text, [...stateHeaders(tag), ...link]),

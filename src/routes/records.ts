@@ -138,7 +138,7 @@ class Records {
   read({ parameters, headers, call }: Input<Ids & Included, unknown>): Reply | Promise<Reply> {
     const { include } = parameters;
     const record = include ? this.#findWith(include, parameters) : this.#find(parameters);
-    return whenReady<Stored | undefined, Reply>(record, (found) =>
+    return whenReady(record, (found) =>
       found
         ? (checkRead(headers, found.tag) ?? recordReply(found))
         : this.#notFound(parameters, call).then((problem) => Promise.reject(problem)),
