@@ -91,9 +91,8 @@ export class Batcher<Item, Outcome> {
       this.#queuedSize += itemSize;
       if (this.#loops === this.#options.concurrency) return;
       this.#loops += 1;
-      // Let the event loop read all available input, so that calls that arrived together share a
-      // batch.
-      setImmediate(() => this.#runBatches());
+      // Calls of one synchronous run, such as the requests that arrived together, share a batch.
+      queueMicrotask(() => this.#runBatches());
     });
   }
 
