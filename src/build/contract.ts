@@ -175,7 +175,8 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
   const schemaOf = (type: string) =>
     resolve(document, `${bodyPointer}/content/${escapePointer(type)}/schema`);
   const [schema, pointer] = schemaOf('application/json');
-  const defaults = Object.keys(schema.properties ?? {})
+  const members = Object.keys(schema.properties ?? {});
+  const defaults = members
     .map((name) => [name, schemaAt(document, `${pointer}/properties/${name}`).default] as const)
     .filter(([, value]) => value !== undefined);
   const schemas = (at: string) => ({
@@ -186,6 +187,7 @@ function writeBody(document: JsonObject, validators: Validators, at: string): st
   return literal({
     ...schemas(pointer),
     types: JSON.stringify(types),
+    members: JSON.stringify(members),
     defaults: JSON.stringify(Object.fromEntries(defaults)),
     lines:
       linesPointer &&

@@ -4,7 +4,7 @@ import { type EntityTags, parseEntityTags } from '../http/entity-tags.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Header, type Operation, operations, type Parameter } from './generated.js';
+import { type Body, type Header, type Operation, operations, type Parameter } from './generated.js';
 import { parsePathInteger, parseQueryInteger } from './parameters.ts';
 import { describeRule, describeViolations, findViolations } from './violations.ts';
 
@@ -55,11 +55,10 @@ export function endpoint<Parameters = unknown, Content = unknown>(
       const headers = readHeaders(operation, call);
       const violations: Violation[] = [];
       const parameters = checkParameters(operation, call, violations);
+      const content = body && readContent(body, call);
       const schema = call.format === 'lines' ? body?.lines : body;
-      if (schema && !schema.validate(call.body))
-        violations.push(...findViolations(schema, call.body));
+      if (schema && !schema.validate(content)) violations.push(...findViolations(schema, content));
       if (violations.length > 0) throw validationFailed(violations);
-      const content = body && withDefaults(call.body, body.defaults);
       return handle({
         parameters: parameters as Parameters,
         body: content as Content,
@@ -70,10 +69,21 @@ export function endpoint<Parameters = unknown, Content = unknown>(
   };
 }
 
-function withDefaults(value: unknown, defaults: object): unknown {
-  return Array.isArray(value)
-    ? value.map((each) => ({ ...defaults, ...each }))
-    : { ...defaults, ...(value as object) };
+function readContent(body: Body, { format, body: value }: Call): unknown {
+  if (format === 'lines') return (value as unknown[]).map((each) => readMembers(body, each));
+  return readMembers(body, value);
+}
+
+/**
+ * Returns an object with the members that the contract has, and with its defaults. All later steps
+ * would take long for an object with many others. Returns any other value as it is.
+ */
+function readMembers({ members, defaults }: Body, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const known: Record<string, unknown> = { ...defaults };
+  for (const name of members)
+    if (Object.hasOwn(value, name)) known[name] = (value as typeof known)[name];
+  return known;
 }
 
 /** Returns the values of all parameters; adds their violations to `violations`. */

@@ -45,7 +45,9 @@ export interface BodyValidators {
 
 /** The body of an operation. */
 export interface Body extends BodyValidators {
-  /** The defaults of optional members, also of those in lines. */
+  /** The names of the members, also of those in lines. All others are ignored. */
+  readonly members: readonly string[];
+  /** The defaults of optional members. */
   readonly defaults: Readonly<Record<string, unknown>>;
   /** The media types that it may have. */
   readonly types: readonly string[];

@@ -9,7 +9,7 @@ export const MAX_NESTING_LEVELS = 1_000;
 /** Some editors write it at the start of a file; JSON does not allow it (section 8.1). */
 const BYTE_ORDER_MARK = '\ufeff';
 
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const FLOAT = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
@@ -44,7 +44,7 @@ function needsCheck(text: string): boolean {
  * tokens: a valid text remains valid, and an invalid text remains invalid.
  */
 function checkTokens(text: string, subject: string): string {
-  let checked = '';
+  const kept: string[] = [];
   let copied = 0;
   let depth = 0;
   let index = 0;
@@ -60,25 +60,31 @@ function checkTokens(text: string, subject: string): string {
         throw new Problem('bad-request', `${subject} is nested too deeply.`);
     } else if (character === ']' || character === '}') {
       depth -= 1;
-    } else if (character === '-' || (character >= '0' && character <= '9')) {
-      index = endOfNumber(text, start);
+    } else if (character === '-' || isDigit(character)) {
+      while (isDigit(text[index])) index += 1;
+      if (!isFloatPart(text[index])) continue;
+      FLOAT.lastIndex = start;
+      if (!FLOAT.test(text)) continue;
+      index = FLOAT.lastIndex;
       if (!isForbiddenFloat(text.slice(start, index))) continue;
-      checked += `${text.slice(copied, start)}null`;
+      kept.push(text.slice(copied, start));
       copied = index;
     }
   }
-  return copied === 0 ? text : checked + text.slice(copied);
+  return copied === 0 ? text : [...kept, text.slice(copied)].join('null');
 }
 
-/** Returns the end of the number at `start`, or the next position if there is none. */
-function endOfNumber(text: string, start: number): number {
-  NUMBER.lastIndex = start;
-  return NUMBER.test(text) ? NUMBER.lastIndex : start + 1;
+function isDigit(character = ''): boolean {
+  return character >= '0' && character <= '9';
 }
 
-/** Whether a number has the form of a float, but its value is an integer or overflows. */
+/** Whether a number that continues with this character is a float. */
+function isFloatPart(character = ''): boolean {
+  return character === '.' || character === 'e' || character === 'E';
+}
+
+/** Whether the value of a float is an integer, or overflows. */
 function isForbiddenFloat(text: string): boolean {
-  if (!/[.eE]/.test(text)) return false;
   const value = Number(text);
   return Number.isInteger(value) || !Number.isFinite(value);
 }
