@@ -103,6 +103,8 @@ const FAULTS = [
     to: 'this.#replies.account(Object.create(response, { once: { value() {} } }))' },
   { name: 'http: each chunk of a body keeps its whole read', file: 'src/http/body.ts',
     tests: /memory-of-bodies/, from: 'MAX_CHUNKS = 256', to: 'MAX_CHUNKS = 16_777_216' },
+  { name: 'http: the fraction of a number is taken for another', file: 'src/http/json.ts',
+    tests: /json/, from: 'index = FLOAT.lastIndex;', to: '' },
   { name: 'http: a string may end in the middle', file: 'src/http/json.ts', tests: /json/,
     from: 'backslashes % 2 === 0', to: 'backslashes === 0' },
   { name: 'http: a second host is let pass', file: 'src/http/request-checks.ts',
