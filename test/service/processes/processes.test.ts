@@ -11,6 +11,7 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { request } from '../../support/http.ts';
 import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
+import { assertReplaced } from '../../support/replacement.ts';
 import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder({ after });
@@ -124,6 +125,13 @@ test('processes: one that hangs with the write lease loses it', {
   for (const { status } of await Promise.all(answers)) assert.equal(status, 201);
 });
 
+/** The id of a process that has died. */
+let dead = 0;
+
+test('processes: one that dies is replaced while others serve', async () => {
+  dead = await assertReplaced(service);
+});
+
 // Late, because idle threads that are started afterwards take processor time.
 test('processes: demonstrations run in each', async () => {
   for (let count = 0; count < 3; count += 1) {
@@ -139,7 +147,7 @@ test('processes: one ready line, one log, one stop', async () => {
   assert.equal(status, 0);
   assert.equal(stdout, `notes-server listening on ${service.url}\n`);
   const loggers = [...new Set(service.lines.map((line) => line.process))];
-  assert.deepEqual(loggers.sort(), [service.process.pid, ...pids].sort());
+  assert.deepEqual(loggers.sort(), [service.process.pid, dead, ...pids].sort());
   assert.equal(service.lines.filter(({ message }) => message === 'stopping').length, 1);
   assert.deepEqual(readdirSync(folder), ['notes.db']);
   assert.ok(!pids.some(isAlive));
