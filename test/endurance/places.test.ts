@@ -3,6 +3,5 @@ process.env.NOTES_TEST_PLACES = 'processes';
 
 await import('../service/lists/members.test.ts');
 await import('../service/lists/search.test.ts');
-await import('../service/lists/walks.test.ts');
 await import('../service/records/safe-writes.test.ts');
 await import('../service/records/tags-on-notes.test.ts');

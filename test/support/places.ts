@@ -10,14 +10,16 @@ export type Target = Pick<Service, 'request' | 'url'>;
 
 type Start = (test: Ends) => Promise<Target>;
 
-const SINGLE: Readonly<Record<string, Start>> = {
+/** The places that every test run uses. */
+export const SINGLE: Readonly<Record<string, Start>> = {
   'the database of the tests': (test) => startService(test),
   memory: (test) => startService(test, { db: ':memory:' }),
   'the stand-in of a cluster': async (test) =>
     startService(test, { db: clusterAddress((await startStandIn(test)).nodes) }),
 };
 
-const PROCESSES: Readonly<Record<string, Start>> = {
+/** Several processes on one file. */
+export const PROCESSES: Readonly<Record<string, Start>> = {
   async 'two processes'(test) {
     const { url } = await startProcesses(test, 2);
     return { url, request: (...args) => request(url, ...args) };
