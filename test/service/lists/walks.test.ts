@@ -1,5 +1,5 @@
-// All pages of all lists, their totals and links, by offset and by key, on every database. Each list
-// has two of the orders; in the endurance tests it has all of them.
+// All pages of all lists, their totals and links, by offset and by key. Each list has two of the
+// orders; in the endurance tests it has all of them.
 import { test } from 'node:test';
 import { PLACES } from '../../support/places.ts';
 import { walkAllLists } from '../../support/walks.ts';
