@@ -168,8 +168,8 @@ export const CASES: readonly Omit<Fault, 'call'>[] = [
 ];
 
 /**
- * Makes calls of the driver fail, one in each run, until a run has fewer calls; `kindOf` gives each
- * its fault. Between two of the calls are `step` calls.
+ * Makes every `step`th call of the driver fail, one in each run, until a run has fewer calls;
+ * `kindOf` gives each its fault.
  */
 export async function failCalls(
   t: TestContext,
