@@ -10,6 +10,7 @@ import { assertRefused, runCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { request } from '../../support/http.ts';
+import { assertCountedTogether } from '../../support/metrics-of-processes.ts';
 import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
 import { assertReplaced } from '../../support/replacement.ts';
 import { until } from '../../support/until.ts';
@@ -71,6 +72,8 @@ test('processes: concurrent writes wait for each other', async () => {
     [],
   );
 });
+
+test('metrics: count the requests of all processes', () => assertCountedTogether(service.url, 8));
 
 test('processes: a stream has the changes of all of them', async (t) => {
   const opened = service.nextLine(({ message }) => message === 'stream opened');
