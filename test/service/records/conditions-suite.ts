@@ -1,5 +1,5 @@
-// The tests of entity tags and conditional requests (RFC 9110, sections 8.8.3 and 13) on the records
-// and the lists of a collection.
+// The tests of entity tags and conditional requests (RFC 9110, sections 8.8.3 and 13) on a
+// collection: its records and its lists.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CollectionUnderTest, inputOf, prepare } from '../../support/collections.ts';

@@ -8,4 +8,4 @@ import { CASES, failCalls, failStarts } from './failing-calls.ts';
 test('driver faults: at calls of a service, its answers are true', (t) =>
   failCalls(t, (call) => CASES[call % CASES.length] ?? assert.fail(), 3));
 
-test('driver faults: at calls of a start, and the next start works', (t) => failStarts(t, 5));
+test('driver faults: at calls of a start, and the next start works', (t) => failStarts(t, 9));
