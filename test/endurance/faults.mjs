@@ -43,7 +43,7 @@ const FAULTS = [
   { name: 'metrics: active requests only rise', file: 'src/metrics/request-metrics.ts',
     tests: /metrics/, from: 'this.#active -= 1;', to: '' },
   { name: 'metrics: a process that died takes its counters along', file: 'src/processes/metrics-collector.ts',
-    tests: /metrics/, from: 'if (!this.#last.delete(member) || !last)',
+    tests: /endurance.metrics/, from: 'if (!this.#last.delete(member) || !last)',
     to: 'if (this.#last.delete(member) || !last)' },
   { name: 'problems: a page is JSON unless HTML is preferred', file: 'src/routes/problems.ts',
     tests: /problem/, from: 'weights.json > weights.html',

@@ -1,8 +1,7 @@
-// The tests that must pass in every place, with two processes.
-process.env.NOTES_TEST_PLACES = 'processes';
+// The tests that must pass in every place, in memory and with two processes.
+process.env.NOTES_TEST_PLACES = 'others';
 
 await import('../service/lists/members.test.ts');
 await import('../service/lists/search.test.ts');
-await import('../service/lists/walks.test.ts');
 await import('../service/records/safe-writes.test.ts');
 await import('../service/records/tags-on-notes.test.ts');

@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
-import { CASES, failEachCall } from '../service/storage/failing-calls.ts';
+import { CASES, failCalls, failStarts } from '../service/storage/failing-calls.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
 import { type Cramped, runOutOfRoom } from '../support/full-disk.ts';
 import { request } from '../support/http.ts';
@@ -17,8 +17,10 @@ import { NOTE } from '../support/storage-faults.ts';
 
 for (const kind of CASES) {
   test(`driver faults: ${kind.code} (${kind.manner}) at every call`, (t) =>
-    failEachCall(t, () => kind));
+    failCalls(t, () => kind, 1));
 }
+
+test('driver faults: at every call of a start, and the next start works', (t) => failStarts(t, 1));
 
 for (const [where, bytes] of Object.entries(LIMITS)) {
   for (const ending of ['goes on', 'is killed'] as const) {

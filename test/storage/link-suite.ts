@@ -6,8 +6,8 @@ import { overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { linkedTablesOf, linkGames, playLinkGame, storedLinks } from '../support/link-games.ts';
 
-/** Registers the tests of links on `engine`; `games` are played on it. */
-export function testLinks(engine: Engine, games = 6): void {
+/** Registers the test that plays as many random games on `engine`. */
+export function testLinkGames(engine: Engine, games: number): void {
   test('links: random batches of all kinds of writes, as in a model', async (t) => {
     await fc.assert(
       fc.asyncProperty(linkGames, async (game) => {
@@ -18,6 +18,11 @@ export function testLinks(engine: Engine, games = 6): void {
       { numRuns: games },
     );
   });
+}
+
+/** Registers the tests of links on `engine`; `games` are played on it. */
+export function testLinks(engine: Engine, games = 2): void {
+  testLinkGames(engine, games);
 
   test('links: many in one batch share statements, except writes of the same link', async (t) => {
     const heard = overhear(await engine.open(t));

@@ -1,7 +1,7 @@
 // The tests of lists with orders, keys and filters, for any engine: pages are compared with plain
 // queries, and the plans of the statements are checked.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { PageRequest } from '../../src/storage/lists.ts';
@@ -9,14 +9,15 @@ import { PAGE_BATCH_LIMITS } from '../../src/storage/pages.ts';
 import { createTable } from '../../src/storage/table.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { overhear, withNumbers } from '../support/databases.ts';
+import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
 import { type PlanRow, planOf } from '../support/plans.ts';
 
 /** Tag 1 is on most notes, tag 2 on every 40th, tag 3 on the first note only, tag 4 on none. */
 const NOTES = 4_000;
 
-async function startLists(t: TestContext, engine: Engine) {
-  const database = await engine.open(t);
+async function startLists(test: Ends, engine: Engine) {
+  const database = await engine.open(test);
   const heard = overhear(database);
   const write = createWriter(heard.database);
   await database.transact('fill', [
@@ -52,10 +53,20 @@ async function startLists(t: TestContext, engine: Engine) {
   return { heard, notes: notesTable, tags: tagsTable, idsOf, keys, tagged };
 }
 
-/** Registers the tests of lists on `engine`. */
+/** Registers the tests of lists on `engine`. Those that only read share a database. */
 export function testLists(engine: Engine): void {
-  test('lists: deep pages in both orders, with and without a tag', async (t) => {
-    const { idsOf, keys, tagged } = await startLists(t, engine);
+  const releases: (() => void)[] = [];
+  after(async () => {
+    for (const release of releases) await release();
+  });
+  let shared: ReturnType<typeof startLists> | undefined;
+  const sharedLists = () => {
+    shared ??= startLists({ after: (release) => releases.push(release) }, engine);
+    return shared;
+  };
+
+  test('lists: deep pages in both orders, with and without a tag', async () => {
+    const { idsOf, keys, tagged } = await sharedLists();
     for (const tag of [undefined, 1, 2, 3, 4]) {
       const has = tag && tagged(tag);
       const rising = keys.map(({ id }) => id).filter((id) => !has || has.has(id));
@@ -77,8 +88,8 @@ export function testLists(engine: Engine): void {
     }
   });
 
-  test('lists: few linked records are sorted, many are picked; the pages are equal', async (t) => {
-    const { idsOf, keys, tagged } = await startLists(t, engine);
+  test('lists: few linked records are sorted, many are picked; the pages are equal', async () => {
+    const { idsOf, keys, tagged } = await sharedLists();
     for (const tag of [1, 2, 3, 4]) {
       const has = tagged(tag);
       for (const order of ['updated', '-updated'] as const) {
@@ -116,8 +127,8 @@ export function testLists(engine: Engine): void {
     }
   });
 
-  test('lists: pages are read from the index of their order', async (t) => {
-    const { heard, notes: table } = await startLists(t, engine);
+  test('lists: pages are read from the index of their order', async () => {
+    const { heard, notes: table } = await sharedLists();
     const record = 'SEARCH notes USING INTEGER PRIMARY KEY (rowid=?)';
     const ofTag = (key = '') => [
       `SEARCH note_tags USING COVERING INDEX notes_of_tag (tag_id=?${key})`,
@@ -155,8 +166,8 @@ export function testLists(engine: Engine): void {
     }
   });
 
-  test('lists: pages whose time grows with the data do not delay others', async (t) => {
-    const { heard, notes: table } = await startLists(t, engine);
+  test('lists: pages whose time grows with the data do not delay others', async () => {
+    const { heard, notes: table } = await sharedLists();
     const isSlow = async (request: Omit<PageRequest, 'limit'>) => {
       heard.reads.length = 0;
       await table.page({ limit: 5, ...request });
@@ -174,18 +185,8 @@ export function testLists(engine: Engine): void {
       assert.deepEqual(await isSlow(request), [true], JSON.stringify(request));
   });
 
-  test('lists: a short page at a key tells how long its records are', async (t) => {
-    const { heard, notes: table } = await startLists(t, engine);
-    await table.create([['long', 'b'.repeat(PAGE_BATCH_LIMITS.characters / 2)]]);
-    const page = () => table.page({ limit: 100, after: NOTES });
-    await page();
-    heard.reads.length = 0;
-    await Promise.all([page(), page(), page()]);
-    assert.equal(heard.reads.length, 3);
-  });
-
-  test('lists: tags of a note and counts of notes are looked up', async (t) => {
-    const { heard, notes: noteTable, tags: tagTable } = await startLists(t, engine);
+  test('lists: tags of a note and counts of notes are looked up', async () => {
+    const { heard, notes: noteTable, tags: tagTable } = await sharedLists();
     for (const call of [
       () => noteTable.page({ limit: 5, include: ['tag_ids'] }),
       () => tagTable.page({ limit: 5, include: ['notes_count'] }),
@@ -199,6 +200,16 @@ export function testLists(engine: Engine): void {
       );
       assert.ok(!details.some((step) => /^SCAN note_tag/.test(step)), `${details}`);
     }
+  });
+
+  test('lists: a short page at a key tells how long its records are', async (t) => {
+    const { heard, notes: table } = await startLists(t, engine);
+    await table.create([['long', 'b'.repeat(PAGE_BATCH_LIMITS.characters / 2)]]);
+    const page = () => table.page({ limit: 100, after: NOTES });
+    await page();
+    heard.reads.length = 0;
+    await Promise.all([page(), page(), page()]);
+    assert.equal(heard.reads.length, 3);
   });
 }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { FreshMemory } from '../../src/storage/fresh-memory.ts';
 import { type CreateMemory, playLedger } from '../support/freshness-ledger.ts';
 
-const COMMITS = 400;
+const COMMITS = 150;
 /** A memory that lacks a step is found out long before. */
 const MAX_COMMITS = 50_000;
 

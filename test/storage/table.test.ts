@@ -1,4 +1,5 @@
-// Tables on the engines of every test run.
+// Tables on the engines of every test run. The other tests of a database in memory are in the
+// endurance tests.
 import { describe } from 'node:test';
 import { ENGINES, MEMORY } from '../support/engines.ts';
 import { testChangeLog } from './change-log-suite.ts';
@@ -11,7 +12,9 @@ import { testVersions } from './version-suite.ts';
 
 for (const engine of ENGINES) describe(engine.name, () => testTables(engine));
 
-for (const engine of [...ENGINES, MEMORY]) {
+describe(MEMORY.name, () => testVersions(MEMORY));
+
+for (const engine of ENGINES) {
   describe(engine.name, () => {
     testVersions(engine);
     testCreations(engine);

@@ -4,12 +4,21 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type Dirent, readdirSync, readFileSync } from 'node:fs';
+import {
+  type Dirent,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import type { Counts } from '../../src/commands/walk.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
+import { newGeneration } from '../../src/storage/change-numbers.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { type Location, parseLocation } from '../../src/storage/location.ts';
 import { migrate } from '../../src/storage/migrations.ts';
@@ -43,9 +52,43 @@ export async function openEmpty(test: Ends, path?: string): Promise<Database> {
   return { ...database, close };
 }
 
+/** A database with the tables of the service, and its generation, which its bytes have once. */
+interface Template {
+  readonly bytes: Buffer;
+  readonly generation: string;
+}
+
+let template: Promise<Template> | undefined;
+
+async function makeTemplate(): Promise<Template> {
+  const folder = mkdtempSync(join(tmpdir(), 'notes-server-test-'));
+  const path = join(folder, 'notes.db');
+  const database = await openSqlite(path);
+  await migrate(database);
+  const [row] = await rows(database, 'SELECT generation FROM notes_server_generation');
+  await database.close();
+  const bytes = readFileSync(path);
+  rmSync(folder, { recursive: true });
+  return { bytes, generation: String(row?.generation) };
+}
+
+/**
+ * Writes a database with the tables of the service to a new file. All are copies of one, but for
+ * their generation, because migrations take longer.
+ */
+export async function writeMigrated(path: string): Promise<void> {
+  template ??= makeTemplate();
+  const { bytes, generation } = await template;
+  const copy = Buffer.from(bytes);
+  copy.write(newGeneration(), copy.indexOf(generation), 'latin1');
+  writeFileSync(path, copy, { mode: 0o600, flag: 'wx' });
+}
+
 /** Opens a database with the tables of the service, as {@link openEmpty} does. */
 export async function openDatabase(test: Ends, path?: string): Promise<Database> {
-  const database = await openEmpty(test, path);
+  const file = path ?? newFile(test);
+  if (path === undefined) await writeMigrated(file);
+  const database = await openEmpty(test, file);
   await migrate(database);
   return database;
 }

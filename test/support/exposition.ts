@@ -103,3 +103,27 @@ export function sampleOf(
   assert.ok(found && found.length <= 1, `${name} ${found ? 'is ambiguous' : 'is missing'}`);
   return found[0]?.value ?? 0;
 }
+
+/** The name of the histogram of requests. */
+export const REQUESTS = 'http_server_request_duration_seconds';
+
+/** Returns how many requests were counted under these labels. */
+export function counted(
+  families: Map<string, Family>,
+  method: string,
+  route: string,
+  status: number | '',
+): number {
+  const labels = {
+    http_request_method: method,
+    http_route: route,
+    http_response_status_code: String(status),
+  };
+  return sampleOf(families, `${REQUESTS}_count`, labels);
+}
+
+/** Returns how many lookups in memory have found something, and how many have not. */
+export function lookups(families: Map<string, Family>): [hits: number, misses: number] {
+  const count = (result: string) => sampleOf(families, 'notes_cache_lookups_total', { result });
+  return [count('hit'), count('miss')];
+}

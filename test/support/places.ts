@@ -10,14 +10,16 @@ export type Target = Pick<Service, 'request' | 'url'>;
 
 type Start = (test: Ends) => Promise<Target>;
 
-const SINGLE: Readonly<Record<string, Start>> = {
+/** The places of every test run. */
+export const USUAL: Readonly<Record<string, Start>> = {
   'the database of the tests': (test) => startService(test),
-  memory: (test) => startService(test, { db: ':memory:' }),
   'the stand-in of a cluster': async (test) =>
     startService(test, { db: clusterAddress((await startStandIn(test)).nodes) }),
 };
 
-const PROCESSES: Readonly<Record<string, Start>> = {
+/** The places of the endurance tests alone. */
+export const OTHERS: Readonly<Record<string, Start>> = {
+  memory: (test) => startService(test, { db: ':memory:' }),
   async 'two processes'(test) {
     const { url } = await startProcesses(test, 2);
     return { url, request: (...args) => request(url, ...args) };
@@ -25,7 +27,7 @@ const PROCESSES: Readonly<Record<string, Start>> = {
 };
 
 /**
- * Functions that start a service, by the name of the place where it keeps its data. Several
- * processes take long to start, so the endurance tests use them, in places.test.ts.
+ * Functions that start a service, by the name of the place where it keeps its data. The endurance
+ * tests set the variable, in places.test.ts.
  */
-export const PLACES = process.env.NOTES_TEST_PLACES === 'processes' ? PROCESSES : SINGLE;
+export const PLACES = process.env.NOTES_TEST_PLACES === 'others' ? OTHERS : USUAL;

@@ -5,8 +5,8 @@ import { App } from '../../src/app.ts';
 import { parseCommand } from '../../src/cli/command-line.ts';
 import type { Options } from '../../src/cli/options.ts';
 import type { Log } from '../../src/log/log.ts';
-import { locationOf } from './databases.ts';
-import { type Ends, emptyDatabase } from './engine.ts';
+import { locationOf, writeMigrated } from './databases.ts';
+import { type Ends, emptyDatabase, needsFile } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 
 /** One line of the service's log. */
@@ -51,6 +51,7 @@ export async function startService(test: Ends, overrides: Overrides = {}): Promi
   const { db: file, release } = overrides.db
     ? { db: overrides.db, release() {} }
     : await emptyDatabase(test);
+  if (!overrides.db && !needsFile) await writeMigrated(file);
   const lines: LogLine[] = [];
   const log: Log = {
     write: (level, message, fields = {}) => lines.push({ level, message, fields }),

@@ -219,8 +219,7 @@ test('keys: the log says how many are valid', async (t) => {
   const env = { NOTES_API_KEYS: 'secret-one,secret-six' };
   for (const [args, keys] of [
     [[], 2],
-    [['--processes', '2'], 2],
-    [['--api-keys-file', 'keys'], 3],
+    [['--processes', '2', '--api-keys-file', 'keys'], 3],
   ] as const) {
     const command = startCommand(t, ['--port', '0', ...args], { folder, env });
     const url = await command.ready();

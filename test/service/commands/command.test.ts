@@ -90,13 +90,10 @@ test('command: a warning of unknown variables precedes the message of a sub-comm
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
+  // options.test.ts has the other ways to ask for them.
   for (const [args, stdout] of Object.entries({
     '--help': helpText(),
-    '-h': helpText(),
-    help: helpText(),
     'help backup': helpText('backup'),
-    'backup --help': helpText('backup'),
-    '--version': `${version}\n`,
     '-V': `${version}\n`,
   })) {
     const folder = temporaryFolder(t);

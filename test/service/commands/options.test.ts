@@ -85,6 +85,11 @@ function options(
 test('options: help of everything', () => {
   assert.deepEqual(parseCommand(['help'], {}), { kind: 'help' });
   assert.deepEqual(parseCommand(['help', '--help'], {}), { kind: 'help', command: 'help' });
+  for (const args of [
+    ['help', 'backup'],
+    ['backup', '--help'],
+  ])
+    assert.deepEqual(parseCommand(args, {}), { kind: 'help', command: 'backup' });
   assert.throws(() => parseCommand(['help', 'check', 'backup'], {}), UsageError);
   const examples = [
     ...(/\nExamples:\n((?: {2}.*\n)+)\nCommands /.exec(helpText())?.[1]?.matchAll(/\S.*/g) ?? []),

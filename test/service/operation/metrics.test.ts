@@ -1,45 +1,32 @@
 // GET /metrics: what is counted, the names, and that clients cannot make it grow.
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { metricsRoute } from '../../../src/routes/metrics.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
-import { type Family, parseExposition, sampleOf } from '../../support/exposition.ts';
-import { request } from '../../support/http.ts';
-import { isAlive, startProcesses } from '../../support/processes.ts';
+import {
+  counted,
+  type Family,
+  lookups,
+  parseExposition,
+  REQUESTS,
+  sampleOf,
+} from '../../support/exposition.ts';
 import { exchange, exchangeLast, openSocket } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { root } from '../../support/sources.ts';
 import { whileLocked } from '../../support/stored-data.ts';
-import { residentMegabytesOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
-const REQUESTS = 'http_server_request_duration_seconds';
 
 async function metricsOf(service: Service): Promise<Map<string, Family>> {
   const answer = await service.request('GET', '/metrics');
   assert.equal(answer.status, 200);
   return parseExposition(answer.text);
-}
-
-/** Returns how many requests were counted under these labels. */
-function counted(
-  families: Map<string, Family>,
-  method: string,
-  route: string,
-  status: number | '',
-): number {
-  const labels = {
-    http_request_method: method,
-    http_route: route,
-    http_response_status_code: String(status),
-  };
-  return sampleOf(families, `${REQUESTS}_count`, labels);
 }
 
 /** Returns the upper bounds of a histogram's buckets. */
@@ -207,12 +194,6 @@ test('metrics: writes that wait for the database', { skip: needsFile }, async (t
   assert.equal(sampleOf(await metricsOf(service), 'notes_batch_waiting', { batch: 'write' }), 0);
 });
 
-/** Returns how many lookups in memory have found something, and how many have not. */
-function lookups(families: Map<string, Family>): [hits: number, misses: number] {
-  const count = (result: string) => sampleOf(families, 'notes_cache_lookups_total', { result });
-  return [count('hit'), count('miss')];
-}
-
 test('metrics: what is in memory, and how often', { skip: needsFile }, async (t) => {
   const services = [await startService(t), await startService(t, { cacheSizeMib: 0 })];
   const all = services.map(async (service) => {
@@ -315,49 +296,4 @@ test('metrics: an option turns them off', async (t) => {
   const service = await startService(t, { noMetrics: true });
   assert.equal((await service.request('GET', '/metrics')).status, 404);
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
-});
-
-/** Resolves with the metrics of several processes, from any one of them. */
-async function metricsOfAll(url: string): Promise<Map<string, Family>> {
-  return parseExposition((await request(url, 'GET', '/metrics')).text);
-}
-
-test('metrics: of several processes, one of which hangs and dies', async (t) => {
-  const service = await startProcesses(t, 2);
-  const create = async () => (await request(service.url, 'POST', '/notes', { json: NOTE })).status;
-  const created = (families: Map<string, Family>) => counted(families, 'POST', '/notes', 201);
-  for (let count = 0; count < 8; count += 1) assert.equal(await create(), 201);
-  for (let count = 0; count < 4; count += 1) await request(service.url, 'GET', '/notes/1');
-  const { size } = statSync(join(service.folder, 'notes.db'));
-  for (let count = 0; count < 4; count += 1) {
-    const families = await metricsOfAll(service.url);
-    assert.equal(created(families), 8);
-    const [hits, misses] = lookups(families);
-    assert.equal(hits + misses, 4);
-    // The search index may have been written, too.
-    assert.ok(sampleOf(families, 'notes_batch_items_sum', { batch: 'write' }) >= 8);
-    assert.equal(sampleOf(families, 'http_server_active_requests'), 1);
-    assert.equal(sampleOf(families, 'notes_database_file_bytes', { file: 'main' }), size);
-    // The supervisor, which serves nothing, counts as well.
-    const megabytes = sampleOf(families, 'process_resident_memory_bytes') / 1_048_576;
-    const members = service.serving().map((pid) => residentMegabytesOf(pid));
-    assert.ok(megabytes > members.reduce((sum, each) => sum + each, 20), `${megabytes} ${members}`);
-  }
-
-  const [hanging = 0] = service.serving();
-  process.kill(hanging, 'SIGSTOP');
-  t.after(() => isAlive(hanging) && process.kill(hanging, 'SIGCONT'));
-  const answers = Array.from({ length: 4 }, () => metricsOfAll(service.url));
-  assert.equal(created(await Promise.race(answers)), 8);
-  process.kill(hanging, 'SIGKILL');
-  await Promise.allSettled(answers);
-  await service.says('process replaced');
-  for (let count = 0; count < 4; count += 1) {
-    const families = await metricsOfAll(service.url);
-    assert.equal(created(families), 8);
-    // Gauges of the dead process are gone.
-    assert.equal(sampleOf(families, 'http_server_active_requests'), 1);
-  }
-  assert.equal(await create(), 201);
-  assert.equal(created(await metricsOfAll(service.url)), 9);
 });

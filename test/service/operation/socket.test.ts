@@ -1,15 +1,7 @@
 // The service on a Unix socket: who may connect, what an earlier process left, what is local.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -19,8 +11,8 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
+import { assertLeavesSuccessor } from '../../support/sockets.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
-import { until } from '../../support/until.ts';
 
 const BASE = 'http://localhost';
 const NOTE = { json: { title: 'a', body: 'b' } };
@@ -41,17 +33,20 @@ test('socket: owner and group may connect, and a stop removes it', async (t) => 
 test('socket: one that nobody listens on is replaced, another is not', async (t) => {
   const folder = temporaryFolder(t);
   const socketPath = join(folder, 'notes.sock');
-  const killed = startCommand(t, SOCKET, { folder });
-  await killed.ready();
-  await stop(killed, 'SIGKILL');
+  const left = createServer().listen(join(folder, 'left'));
+  await once(left, 'listening');
+  // Closed, it removes only what has its own name.
+  renameSync(join(folder, 'left'), socketPath);
+  await once(left.close(), 'close');
   assert.ok(existsSync(socketPath));
-  const command = startCommand(t, SOCKET, { folder, coverage: true });
-  await command.ready();
-  const second = await runCommand(t, SOCKET, { folder, coverage: true });
-  assertRefused(second, 1, /: notes\.sock is in use by another process$/m);
+  await freeSocketPath(socketPath);
+  assert.equal(existsSync(socketPath), false);
+  await startService(t, { socket: socketPath });
+  await assert.rejects(freeSocketPath(socketPath), /notes\.sock is in use by another process$/);
   assert.equal((await request(BASE, 'GET', '/notes', { socketPath })).status, 200);
-  assert.equal((await stop(command)).status, 0);
 });
+
+test('socket: a stop leaves that of a successor', (t) => assertLeavesSuccessor(t, 1));
 
 test('socket: any other file stays, and a refusal says why', async (t) => {
   const folder = temporaryFolder(t);
@@ -63,13 +58,9 @@ test('socket: any other file stays, and a refusal says why', async (t) => {
     /notes\.sock exists and is not a socket$/m,
   );
   assert.equal(readFileSync(file, 'utf8'), 'mine');
-  const nowhere = ['--socket', join(folder, 'none/a.sock')];
-  assertRefused(
-    await runCommand(t, nowhere, { folder }),
-    1,
-    /a\.sock: there is no folder .*none$/m,
-  );
   assert.equal(existsSync(join(folder, 'notes.db')), false);
+  const nowhere = freeSocketPath(join(folder, 'none/a.sock'));
+  await assert.rejects(nowhere, /a\.sock: there is no folder .*none$/);
 });
 
 test('socket: a folder without the right to write', async (t) => {
@@ -93,37 +84,6 @@ test('socket: several processes share it', async (t) => {
   const writers = stderr.matchAll(/"message":"request","process":(\d+)/g);
   assert.equal(new Set([...writers].map(([, pid]) => pid)).size, 2, stderr);
   assert.equal(existsSync(socketPath), false);
-});
-
-for (const processes of ['1', '2'])
-  test(`socket: a stop of ${processes} leaves that of a successor`, async (t) => {
-    const folder = temporaryFolder(t);
-    const socketPath = join(folder, 'notes.sock');
-    const args = [...SOCKET, '--processes', processes];
-    const first = startCommand(t, args, { folder });
-    await first.ready();
-    rmSync(socketPath);
-    const second = startCommand(t, args, { folder, coverage: true });
-    await second.ready();
-    assert.equal((await stop(first)).status, 0);
-    assert.equal((await request(BASE, 'GET', '/notes', { socketPath })).status, 200);
-    assert.equal((await stop(second)).status, 0);
-    const left = readdirSync(folder).filter((name) => !name.startsWith('notes.db'));
-    assert.deepEqual(left, []);
-  });
-
-test('socket: processes that all die are replaced behind it', async (t) => {
-  const folder = temporaryFolder(t);
-  const socketPath = join(folder, 'notes.sock');
-  const first = startCommand(t, [...SOCKET, '--processes', '2'], { folder });
-  await first.ready();
-  const { pid } = first.process;
-  const members = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-  for (const member of members) process.kill(Number(member), 'SIGKILL');
-  const answers = () => request(BASE, 'GET', '/notes', { socketPath }).then(() => true);
-  await until(() => answers().catch(() => false));
-  assert.equal(statSync(socketPath).mode & 0o777, 0o660);
-  assert.equal((await stop(first)).status, 0);
 });
 
 test('socket: nobody else may connect before its mode is set', async (t) => {

@@ -10,7 +10,9 @@ import { assertRefused, runCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { request } from '../../support/http.ts';
+import { assertCountedTogether } from '../../support/metrics-of-processes.ts';
 import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
+import { assertReplaced } from '../../support/replacement.ts';
 import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder({ after });
@@ -71,6 +73,8 @@ test('processes: concurrent writes wait for each other', async () => {
   );
 });
 
+test('metrics: count the requests of all processes', () => assertCountedTogether(service.url, 8));
+
 test('processes: a stream has the changes of all of them', async (t) => {
   const opened = service.nextLine(({ message }) => message === 'stream opened');
   const stream = await openStream(t, service.url);
@@ -124,6 +128,13 @@ test('processes: one that hangs with the write lease loses it', {
   for (const { status } of await Promise.all(answers)) assert.equal(status, 201);
 });
 
+/** The id of a process that has died. */
+let dead = 0;
+
+test('processes: one that dies is replaced while others serve', async () => {
+  dead = await assertReplaced(service);
+});
+
 // Late, because idle threads that are started afterwards take processor time.
 test('processes: demonstrations run in each', async () => {
   for (let count = 0; count < 3; count += 1) {
@@ -139,7 +150,7 @@ test('processes: one ready line, one log, one stop', async () => {
   assert.equal(status, 0);
   assert.equal(stdout, `notes-server listening on ${service.url}\n`);
   const loggers = [...new Set(service.lines.map((line) => line.process))];
-  assert.deepEqual(loggers.sort(), [service.process.pid, ...pids].sort());
+  assert.deepEqual(loggers.sort(), [service.process.pid, dead, ...pids].sort());
   assert.equal(service.lines.filter(({ message }) => message === 'stopping').length, 1);
   assert.deepEqual(readdirSync(folder), ['notes.db']);
   assert.ok(!pids.some(isAlive));

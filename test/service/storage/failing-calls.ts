@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
-import { newFile, openDatabase } from '../../support/databases.ts';
+import { DatabaseUnusable } from '../../../src/storage/database.ts';
+import { change, newFile, openDatabase, openPath } from '../../support/databases.ts';
 import {
   CODES,
   controlDriver,
@@ -167,15 +168,53 @@ export const CASES: readonly Omit<Fault, 'call'>[] = [
 ];
 
 /**
- * Makes call after call of the driver fail, one in each run, until a run has fewer calls; `kindOf`
- * gives each its fault.
+ * Makes every `step`th call of the driver fail, one in each run, until a run has fewer calls;
+ * `kindOf` gives each its fault.
  */
-export async function failEachCall(t: TestContext, kindOf: (call: number) => Omit<Fault, 'call'>) {
+export async function failCalls(
+  t: TestContext,
+  kindOf: (call: number) => Omit<Fault, 'call'>,
+  step: number,
+): Promise<void> {
   const empty = newFile(t);
   await (await openDatabase(t, empty)).close();
   const driver = controlDriver(t);
   let call = 1;
-  while (await playWithFault(t, empty, driver, { ...kindOf(call), call })) call += 1;
-  t.diagnostic(`${call - 1} calls failed, one in each run`);
+  let failed = 0;
+  while (await playWithFault(t, empty, driver, { ...kindOf(call), call })) {
+    call += step;
+    failed += 1;
+  }
+  t.diagnostic(`${failed} calls failed, one in each run`);
   assert.ok(call > 25);
+}
+
+/** Makes every `step`th call of a start fail, one in each start; the next start must work. */
+export async function failStarts(t: TestContext, step: number): Promise<void> {
+  const driver = controlDriver(t);
+  let call = 1;
+  let failed = 0;
+  for (; await failStart(t, driver, call); call += step) failed += 1;
+  t.diagnostic(`${failed} calls failed, one in each start`);
+  assert.ok(call > 50);
+}
+
+/** Makes a call of a start fail; resolves with whether there was such a call. */
+async function failStart(t: TestContext, driver: FailingDriver, call: number): Promise<boolean> {
+  const db = newFile(t);
+  driver.arm({ call, code: 'IOERR', manner: 'once' });
+  const outcome = await openPath(db).catch((error) => error);
+  const hasFailed = driver.hasFailed();
+  driver.arm(undefined);
+  if (outcome instanceof Error) {
+    assert.ok(outcome instanceof DatabaseUnusable, `call ${call}: ${outcome.stack}`);
+    assert.match(outcome.message, /^cannot open the database \S+notes\.db: [^\n]+$/);
+  }
+  const database = outcome instanceof Error ? await openPath(db) : outcome;
+  assert.deepEqual(await change(database, `INSERT INTO tags (name) VALUES ('kept') RETURNING id`), [
+    { id: 1 },
+  ]);
+  await assertSound(db);
+  await database.close();
+  return hasFailed;
 }

@@ -1,5 +1,4 @@
-// The answers of the six demonstrations, to the code point. One of them runs on as many threads as
-// it may.
+// The answers of the six demonstrations, to the code point, on a few threads.
 import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { ODD_TEXTS, testDemonstrations } from '../../support/demonstration-checks.ts';
 import { numbered } from '../../support/demonstration-requests.ts';
@@ -13,10 +12,7 @@ const fails = ['fail', 'Fail', ' fail', 'failure', 'unfailing', 'same', 'same', 
 const long = 'x'.repeat(100_000);
 
 await testDemonstrations({
-  counters: [
-    [2, 1_000],
-    [16, 1_000],
-  ],
+  counters: [[4, 1_000]],
   semaphores: [
     [[5, 5, 5, 5], 1],
     [[largest, -largest, 0, largest, 7, 7], 2],
@@ -24,7 +20,7 @@ await testDemonstrations({
   ],
   events: ['', ODD_TEXTS.join(''), '😀'.repeat(500)],
   pools: [
-    [['fail'], 8],
+    [['fail'], 2],
     [[...ODD_TEXTS, ...fails, '', long], 1],
     [numbered(50).map((item, index) => (index % 3 === 0 ? `fail ${item}` : item)), 3],
   ],
@@ -37,5 +33,5 @@ await testDemonstrations({
     [['😀'.repeat(1_000), long], '😀'.repeat(100)],
     [['', 'same', 'same', ...numbered(527)], '__proto__'],
   ],
-  mixed: [2, 2],
+  mixed: [1, 2],
 });

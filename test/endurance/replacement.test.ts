@@ -1,16 +1,16 @@
-// A process that ends is replaced, and the service goes on. The tests share a service, which the
-// last of them stops.
+// Processes that end are replaced, whatever else happens, and the service goes on. The tests share
+// a service, which the last of them stops.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { stop } from '../../support/command.ts';
-import { holdLock } from '../../support/databases.ts';
-import { temporaryFolder } from '../../support/engine.ts';
-import { request } from '../../support/http.ts';
-import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
-import { converse } from '../../support/raw.ts';
-import { until } from '../../support/until.ts';
+import { stop } from '../support/command.ts';
+import { holdLock } from '../support/databases.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { request } from '../support/http.ts';
+import { startProcesses } from '../support/processes.ts';
+import { assertReplaced } from '../support/replacement.ts';
+import { until } from '../support/until.ts';
 
 const folder = temporaryFolder({ after });
 const [keys, file] = [join(folder, 'keys'), join(folder, 'notes.db')];
@@ -41,33 +41,7 @@ test('processes: a new one is given the number of processes', () => {
 });
 
 test('processes: one that dies is replaced while others serve', async () => {
-  const [victim = 0, other = 0] = service.serving();
-  const [ended, replaced] = [message('process ended'), message('process replaced')];
-  // Connections that the dying process was to accept must not hang.
-  process.kill(victim, 'SIGSTOP');
-  const port = Number(new URL(service.url).port);
-  const conversations = await Promise.all(Array.from({ length: 8 }, () => converse({ port })));
-  const answers = conversations.map(({ socket, answer }) => {
-    socket.write('GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
-    return answer().catch((error: Error) => error);
-  });
-  process.kill(victim, 'SIGKILL');
-  await until(() => !isAlive(victim));
-  for (const answer of await Promise.all(answers)) {
-    if (answer instanceof Error) assert.match(answer.message, /the connection ended/);
-  }
-  const made = await request(service.url, 'POST', '/notes', {
-    json: { title: 'meanwhile', body: 'b' },
-    ...withKey('old'),
-  });
-  assert.equal(made.status, 201);
-  const { level, status, ended: pid } = await ended;
-  assert.deepEqual([level, status, pid], ['error', 'SIGKILL', victim]);
-  await replaced;
-  const serving = service.serving();
-  assert.equal(serving.length, 2);
-  assert.ok(serving.includes(other) && !serving.includes(victim));
-  await untilAllAnswered(service, serving);
+  await assertReplaced(service, withKey('old'));
 });
 
 test('processes: one that gets SIGTERM ends in order and is replaced', async () => {

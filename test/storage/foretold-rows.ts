@@ -1,0 +1,154 @@
+// The expressions `rows`, from which the cluster reports what a statement did, foretell exactly
+// what its RETURNING returns. Random batches, on SQLite, which evaluates both.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import fc from 'fast-check';
+import type { Condition } from '../../src/storage/condition.ts';
+import { isNoneOf, isOneOf, NEVER } from '../../src/storage/condition.ts';
+import type { Database, Row, Statement } from '../../src/storage/database.ts';
+import { createTable, type Table } from '../../src/storage/table.ts';
+import { createWriter, type Values } from '../../src/storage/writer.ts';
+import { rows } from '../support/databases.ts';
+import { MEMORY } from '../support/engines.ts';
+import { linkGames, playLinkGame } from '../support/link-games.ts';
+import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
+
+const sorted = (found: readonly unknown[]) => found.map((row) => JSON.stringify(row)).sort();
+
+/** Compares the rows of each statement with those that were foretold; counts them in `seen`. */
+function comparing(database: Database, seen: { rows: number }): Database {
+  const foretell = ({ rows = `'[]'`, parameter }: Statement): Statement =>
+    rows.includes('?1')
+      ? { sql: `SELECT ${rows} AS rows`, ...(parameter === undefined ? {} : { parameter }) }
+      : { sql: `SELECT ${rows} AS rows` };
+  return {
+    ...database,
+    async transact(batchId, statements) {
+      const both = statements.flatMap((statement) => [foretell(statement), statement]);
+      const results = await database.transact(batchId, both);
+      const returned: (readonly Row[])[] = [];
+      for (let index = 0; index < results.length; index += 2) {
+        const [foretold, actual = []] = results.slice(index, index + 2);
+        const parsed = JSON.parse(String(foretold?.[0]?.rows));
+        assert.deepEqual(sorted(parsed), sorted(actual), both[index + 1]?.sql);
+        seen.rows += actual.length;
+        returned.push(actual);
+      }
+      return returned;
+    },
+  };
+}
+
+/** Picks a condition; `tag` is that of the record, if it exists. */
+const CONDITIONS: readonly ((tag: string) => Condition)[] = [
+  () => null,
+  () => NEVER,
+  (tag) => isOneOf(['00000000-1', tag]),
+  () => isOneOf(['00000000-1', '00000000-2']),
+  (tag) => isNoneOf([tag]),
+  () => isNoneOf(['00000000-1']),
+];
+
+const small = (max: number) => fc.integer({ min: 1, max });
+const integer = fc.oneof(small(3), fc.maxSafeInteger());
+const taskValues = fc.tuple(fc.string({ unit: 'binary' }), fc.boolean(), fc.string());
+const stepValues = fc.tuple(fc.boolean(), integer);
+const partly = <T>(values: fc.Arbitrary<readonly T[]>) =>
+  fc
+    .tuple(values, fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }))
+    .map(([all, kept]) => all.map((value, index) => (kept[index] ? null : value)));
+
+/** The writes of one table; `owner` is ignored where there are none. */
+function writesOf(name: 'tasks' | 'steps', values: fc.Arbitrary<Values>) {
+  const records = fc.array(values, { minLength: 1, maxLength: 3 });
+  const common = { name: fc.constant(name), owner: small(4) };
+  const changed = { ...common, id: small(8), condition: fc.nat(CONDITIONS.length - 1) };
+  return fc.oneof(
+    fc.record({ ...common, kind: fc.constant('create' as const), records }),
+    fc.record({ ...common, kind: fc.constant('once' as const), records, key: fc.nat(5) }),
+    fc.record({ ...changed, kind: fc.constant('replace' as const), values }),
+    fc.record({ ...changed, kind: fc.constant('patch' as const), values: partly(values) }),
+    fc.record({ ...changed, kind: fc.constant('remove' as const) }),
+  );
+}
+
+const write = fc.oneof(writesOf('tasks', taskValues), writesOf('steps', stepValues));
+type RandomWrite = typeof write extends fc.Arbitrary<infer T> ? T : never;
+
+function perform(table: Table, each: RandomWrite, tag: string): Promise<unknown> {
+  const { owner } = each;
+  if (each.kind === 'create') return table.create(each.records, owner);
+  if (each.kind === 'once') {
+    const once = { key: `${each.name} ${owner} ${each.key}`, fingerprint: `${each.records}` };
+    return table.createOnce(each.records, once, owner);
+  }
+  const condition = CONDITIONS[each.condition]?.(tag) ?? null;
+  if (each.kind === 'replace') return table.replace(each.id, each.values, owner, condition);
+  if (each.kind === 'patch') return table.patch(each.id, each.values, owner, condition);
+  return table.remove(each.id, owner, condition);
+}
+
+async function tagsIn(database: Database): Promise<Map<string, string>> {
+  const found = await rows(
+    database,
+    `SELECT record, generation || '-' || number AS tag FROM notes_server_generation,
+       (SELECT 'tasks ' || id AS record, number FROM tasks
+        UNION ALL SELECT 'steps ' || id, number FROM steps)`,
+  );
+  return new Map(found.map(({ record, tag }) => [String(record), String(tag)]));
+}
+
+/** Asserts that every record has its own number, and that the sequence has reached it. */
+async function assertNumbered(database: Database): Promise<void> {
+  const [found] = await rows(
+    database,
+    `SELECT count(*) AS records, count(DISTINCT number) AS numbers,
+       coalesce(max(number), 0) <=
+         (SELECT seq FROM sqlite_sequence WHERE name = 'changes') AS reached
+     FROM (SELECT number FROM tasks UNION ALL SELECT number FROM steps)`,
+  );
+  assert.equal(found?.numbers, found?.records);
+  assert.equal(found?.reached, 1);
+}
+
+/** Plays random batches of all kinds of writes. */
+export async function foretellWrites(t: TestContext, numRuns: number): Promise<void> {
+  const seen = { rows: 0 };
+  const batches = fc.array(fc.array(write, { minLength: 1, maxLength: 12 }), { maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(batches, async (all) => {
+      const database = await openWithTasks(t, MEMORY);
+      const submit = createWriter(comparing(database, seen));
+      const tables = {
+        tasks: createTable(TASKS, database, submit),
+        steps: createTable(STEPS, database, submit),
+      };
+      for (const batch of all) {
+        const tags = await tagsIn(database);
+        const done = batch.map((each) => {
+          const tag = 'id' in each ? tags.get(`${each.name} ${each.id}`) : undefined;
+          return perform(tables[each.name], each, tag ?? '00000000-0');
+        });
+        await Promise.all(done);
+        await assertNumbered(database);
+      }
+      await database.close();
+    }),
+    { numRuns },
+  );
+  assert.ok(seen.rows > 3 * numRuns, String(seen.rows));
+}
+
+/** Plays random batches of writes with links. */
+export async function foretellLinks(t: TestContext, numRuns: number): Promise<void> {
+  const seen = { rows: 0 };
+  await fc.assert(
+    fc.asyncProperty(linkGames, async (game) => {
+      const database = await MEMORY.open(t);
+      await playLinkGame(comparing(database, seen), game);
+      await database.close();
+    }),
+    { numRuns },
+  );
+  assert.ok(seen.rows > 3 * numRuns, String(seen.rows));
+}
