@@ -26,15 +26,22 @@ export interface Bases {
   readonly problemBase: string;
 }
 
-/** The content of the documentation endpoints, read from disk once. */
+/** The content of the documentation endpoints. */
 export interface Documentation {
   readonly contract: string;
   readonly files: ReadonlyMap<string, AssetServer>;
   readonly guides: ReadonlyMap<string, AssetServer>;
 }
 
-/** Reads the documentation. Rejects if the build has not been run. */
-export async function loadDocumentation(): Promise<Documentation> {
+let documentation: Promise<Documentation> | undefined;
+
+/** Reads the documentation once for all services of the process. Rejects without a build. */
+export function loadDocumentation(): Promise<Documentation> {
+  documentation ??= readDocumentation();
+  return documentation;
+}
+
+async function readDocumentation(): Promise<Documentation> {
   const files = DOCS_FILES.map(async ({ name, type }) => {
     const headers = ['content-type', type, ...SECURITY_HEADERS, ...REVALIDATE];
     return [name, createAssetServer(await readAsset(new URL(name, FILES)), headers)] as const;
