@@ -37,11 +37,13 @@ const WORKS = {
   },
 };
 
+const THIS_TREE = fileURLToPath(new URL('../..', import.meta.url));
+
 /**
  * Starts the service of `tree` (default: this one) on the first core, with a new file that contains
  * the notes that the work needs. `status` reads a value from /proc/PID/status.
  */
-export async function start(tree = fileURLToPath(new URL('../..', import.meta.url))) {
+export async function start(tree = THIS_TREE, flags = []) {
   const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
   const file = join(folder, 'notes.db');
   const args = [
@@ -54,7 +56,7 @@ export async function start(tree = fileURLToPath(new URL('../..', import.meta.ur
     '--db',
     file,
   ];
-  const server = spawn('taskset', [...args, '--log-level', 'silent'], {
+  const server = spawn('taskset', [...args, '--log-level', 'silent', ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = await once(server.stdout, 'data');

@@ -25,7 +25,8 @@ function sample({ pid, file, status }) {
   };
 }
 
-const service = await start();
+// Otherwise, the memory for records and pages would fill up during the whole run.
+const service = await start(undefined, ['--cache-size', '4']);
 const faults = [];
 try {
   const load = { port: service.port, work: 'mixed', connections: CONNECTIONS };
