@@ -6,6 +6,9 @@ import { Problem } from './problem.ts';
 /** How deeply arrays and objects may be nested (a limit that RFC 8259, section 9, allows). */
 export const MAX_NESTING_LEVELS = 1_000;
 
+/** How many arrays, objects and members a text may have: more would delay other requests. */
+export const MAX_PARTS = 100_000;
+
 /** Some editors write it at the start of a file; JSON does not allow it (section 8.1). */
 const BYTE_ORDER_MARK = '\ufeff';
 
@@ -14,8 +17,8 @@ const FLOAT = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
  * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
- * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, or nested too
- * deeply.
+ * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, nested too deeply,
+ * or have too many parts.
  */
 export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   if (bytes.length === 0)
@@ -40,13 +43,14 @@ function needsCheck(text: string): boolean {
 }
 
 /**
- * Limits the nesting and replaces integers in the form of floats with null. It replaces only whole
- * tokens: a valid text remains valid, and an invalid text remains invalid.
+ * Limits the nesting and the parts, and replaces integers in the form of floats with null. It
+ * replaces only whole tokens: a valid text remains valid, and an invalid text remains invalid.
  */
 function checkTokens(text: string, subject: string): string {
   const kept: string[] = [];
   let copied = 0;
   let depth = 0;
+  let parts = 0;
   let index = 0;
   while (index < text.length) {
     const start = index;
@@ -54,7 +58,10 @@ function checkTokens(text: string, subject: string): string {
     index += 1;
     if (character === '"') {
       index = endOfString(text, index);
+    } else if (character === ':') {
+      parts += 1;
     } else if (character === '[' || character === '{') {
+      parts += 1;
       depth += 1;
       if (depth > MAX_NESTING_LEVELS)
         throw new Problem('bad-request', `${subject} is nested too deeply.`);
@@ -71,6 +78,8 @@ function checkTokens(text: string, subject: string): string {
       copied = index;
     }
   }
+  if (parts > MAX_PARTS)
+    throw new Problem('bad-request', `${subject} has too many arrays, objects and members.`);
   return copied === 0 ? text : [...kept, text.slice(copied)].join('null');
 }
 

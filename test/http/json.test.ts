@@ -2,7 +2,7 @@
 // random texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_NESTING_LEVELS, parseJson } from '../../src/http/json.ts';
+import { MAX_NESTING_LEVELS, MAX_PARTS, parseJson } from '../../src/http/json.ts';
 import {
   assertRefused,
   checkBytes,
@@ -42,6 +42,22 @@ test('JSON: an integer written as a float becomes null', () => {
   for (const text of '4 -4 0 -0 4.5 -4.5 4e-1 16.9 1.5e0 5e-324 9007199254740993'.split(' ')) {
     assert.ok(Object.is(parse(text), Number(text)), text);
   }
+});
+
+test('JSON: the number of arrays, objects and members is limited', () => {
+  const member = (index: number) => `"${index}":1`;
+  const members = (count: number) => Array.from({ length: count }, (_, index) => member(index));
+  for (const textOf of [
+    (parts: number) => `[${'[],'.repeat(parts - 1)}0]`,
+    (parts: number) => `[${'{},'.repeat(parts - 1)}0]`,
+    (parts: number) => `{${members(parts - 1).join(',')}}`,
+  ]) {
+    assert.deepEqual(parse(textOf(MAX_PARTS)), JSON.parse(textOf(MAX_PARTS)));
+    const refusal = { message: 'The body has too many arrays, objects and members.' };
+    assert.throws(() => parse(textOf(MAX_PARTS + 1)), refusal);
+  }
+  const text = JSON.stringify(':[{'.repeat(MAX_PARTS));
+  assert.equal(parse(text), JSON.parse(text));
 });
 
 test('JSON: floats inside strings and names stay', () => {
