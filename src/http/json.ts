@@ -17,8 +17,8 @@ const FLOAT = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
  * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
- * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, nested too deeply,
- * or have too many parts.
+ * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, nested too
+ * deeply, or have too many parts.
  */
 export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   if (bytes.length === 0)
