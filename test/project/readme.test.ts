@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { helpText } from '../../src/cli/help.ts';
 import { optionsHelp } from '../../src/cli/options.ts';
+import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { problemTypes } from '../../src/http/problem.ts';
 import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
@@ -231,6 +232,8 @@ test('operation: the limits are those of the code', () => {
     `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may use ` +
       `${repliesBytes / MiB} MiB`,
     `Bodies over ${largeBodyBytes / KiB} KiB may use ${bodiesBytes / MiB} MiB`,
+    `nested ${MAX_NESTING_LEVELS.toLocaleString('en')} levels deep and have ` +
+      `${MAX_PARTS.toLocaleString('en')} arrays, objects and members`,
     `(${closeMs / s} seconds at most)`,
     `At most ${streams.toLocaleString('en')} streams of changes may be open`,
     `longer than about ${waitMs} ms`,
