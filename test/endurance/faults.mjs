@@ -143,7 +143,7 @@ const FAULTS = [
     tests: /storage.table/, from: 'KEPT_MS = 86_400_000', to: 'KEPT_MS = 864_000_000' },
   { name: 'storage: the cluster gets other rows of a patch', file: 'src/storage/record-writes.ts',
     tests: /foretold/, from: 'recordSql(resource, columnSql)',
-    to: 'recordSql(resource, (name) => columnSql(name) && `${table}.${name}`)' },
+    to: 'recordSql(resource, (name) => columnSql(name) && table + "." + name)' },
   { name: 'storage: a known page is read', file: 'src/storage/list-sql.ts', tests: /storage.table/,
     from: '}, NULL, ', to: '} AND FALSE, NULL, ' },
   { name: 'lists: a deep page without counts begins at a block', file: 'src/storage/list-sql.ts',
