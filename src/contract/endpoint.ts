@@ -75,8 +75,8 @@ function readContent(body: Body, { format, body: value }: Call): unknown {
 }
 
 /**
- * Returns an object with the members that the contract has, and with its defaults. All later steps
- * would take long for an object with many others. Returns any other value as it is.
+ * Returns the members of an object that the contract names, and its defaults, so that many others
+ * cost no further time. Returns any other value as it is.
  */
 function readMembers({ members, defaults }: Body, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

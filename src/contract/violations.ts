@@ -19,8 +19,6 @@ export function describeViolations(violations: readonly Violation[]): string {
 
 /** Returns the violations of `value`, which `body.validate` has just refused. */
 export function findViolations(body: BodyValidators, value: unknown): Violation[] {
-  const [first] = body.validate.errors ?? [];
-  if (first?.keyword === 'type' && first.instancePath === '') return [toViolation(first)];
   const errors = body.validateFully(shorten(value)) ? [] : body.validateFully.errors;
   // The violation may be in the part that was cut off.
   return onePerFault((errors?.length ? errors : (body.validate.errors ?? [])).map(toViolation));

@@ -12,7 +12,7 @@ export const MAX_PARTS = 100_000;
 /** Some editors write it at the start of a file; JSON does not allow it (section 8.1). */
 const BYTE_ORDER_MARK = '\ufeff';
 
-const FLOAT = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
@@ -70,9 +70,9 @@ function checkTokens(text: string, subject: string): string {
     } else if (character === '-' || isDigit(character)) {
       while (isDigit(text[index])) index += 1;
       if (!isFloatPart(text[index])) continue;
-      FLOAT.lastIndex = start;
-      if (!FLOAT.test(text)) continue;
-      index = FLOAT.lastIndex;
+      NUMBER.lastIndex = start;
+      if (!NUMBER.test(text)) continue;
+      index = NUMBER.lastIndex;
       if (!isForbiddenFloat(text.slice(start, index))) continue;
       kept.push(text.slice(copied, start));
       copied = index;

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
+import { STREAM_TIMES } from '../../src/routes/changes.ts';
 import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
 import { startCommand, stop } from '../support/command.ts';
 import { openDatabase, openOther, withNumbers } from '../support/databases.ts';
@@ -10,6 +12,7 @@ import { temporaryFolder } from '../support/engine.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { request, send } from '../support/http.ts';
 import { startProcesses } from '../support/processes.ts';
+import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { CANNOT_LOOK, residentMegabytesOf } from '../support/threads.ts';
 import { until } from '../support/until.ts';
@@ -60,6 +63,21 @@ test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (
   await until(() => resumed.every(({ events }) => events.length >= 40));
   for (const [index, stream] of resumed.entries()) assertComplete([streams[index], stream], 140);
   assert.equal((await stop(second)).status, 0);
+});
+
+test('streams: comments keep one open that has nothing to send', async (t) => {
+  const { stalledMs } = HTTP_LIMITS;
+  const { commentMs } = STREAM_TIMES;
+  t.after(() => Object.assign(HTTP_LIMITS, { stalledMs }));
+  t.after(() => Object.assign(STREAM_TIMES, { commentMs }));
+  HTTP_LIMITS.stalledMs = stalledMs / 150;
+  STREAM_TIMES.commentMs = commentMs / 150;
+  const service = await startService(t);
+  const stream = await openStream(t, service.url);
+  // Without comments, Node would close the connection after two intervals.
+  await until(() => stream.comments.length >= 12);
+  await service.request('POST', '/notes', NOTE);
+  await stream.changes(1);
 });
 
 test('streams: a commit arrives soon, whoever makes it', async (t) => {

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../../src/http/limits.ts';
-import { STREAM_TIMES } from '../../../src/routes/changes.ts';
+import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
@@ -33,21 +32,6 @@ test('streams: at most so many', async (t) => {
   const third = await openStream(t, service.url);
   await service.request('POST', '/notes', NOTE);
   await Promise.all([third.changes(1), streams[1]?.changes(2)]);
-});
-
-test('streams: comments keep one open that has nothing to send', async (t) => {
-  const { stalledMs } = HTTP_LIMITS;
-  const { commentMs } = STREAM_TIMES;
-  t.after(() => Object.assign(HTTP_LIMITS, { stalledMs }));
-  t.after(() => Object.assign(STREAM_TIMES, { commentMs }));
-  HTTP_LIMITS.stalledMs = stalledMs / 150;
-  STREAM_TIMES.commentMs = commentMs / 150;
-  const service = await startService(t);
-  const stream = await openStream(t, service.url);
-  // Without comments, Node would close the connection after two intervals.
-  await until(() => stream.comments.length >= 12);
-  await service.request('POST', '/notes', NOTE);
-  await stream.changes(1);
 });
 
 test('streams: a line in the log at the beginning and at the end', async (t) => {

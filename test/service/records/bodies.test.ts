@@ -1,6 +1,7 @@
 // What the service reads as a body: media types, JSON, and JSON values without conversions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MAX_PARTS } from '../../../src/http/json.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { JSON_TEXTS, nested } from '../../support/json-texts.ts';
@@ -126,6 +127,15 @@ test('bodies', async (t) => {
       assert.match(json.detail, /nested too deeply/);
     }
     assert.equal((await post(`{"title":"a","body":"b","x":${nested(999)}}`)).status, 201);
+  });
+
+  await t.test('JSON: too many parts are 400, in unknown members too', async () => {
+    const bodyOf = (parts: number) => `{"title":"a","body":"b","x":[${'[],'.repeat(parts)}0]}`;
+    // The others are the object, its three members and the outer array.
+    assert.equal((await post(bodyOf(MAX_PARTS - 5))).status, 201);
+    const { status, json } = await post(bodyOf(MAX_PARTS - 4));
+    assert.equal(status, 400);
+    assert.equal(json.detail, 'The body has too many arrays, objects and members.');
   });
 
   await t.test('JSON: a byte order mark is 400, with its name', async () => {

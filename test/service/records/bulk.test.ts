@@ -117,6 +117,7 @@ for (const collection of COLLECTIONS) {
         [Buffer.from([0xed, 0xa0, 0x80]), /is not valid UTF-8/],
         [`{"x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`, /nested too deeply/],
         [`${'['.repeat(100_000)}`, /nested too deeply/],
+        [`{"x":[${'{},'.repeat(100_000)}0]}`, /has too many arrays, objects and members/],
       ] as const) {
         for (const [position, lines] of [
           [0, [bad]],
