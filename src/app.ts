@@ -99,7 +99,10 @@ export class App {
     const keySource = keySourceOf(options);
     this.#keys = keySource && (await loadKeys(keySource));
     const needsLease = options.db.kind !== 'cluster';
-    this.#database = await this.#siblings.openDatabase(() => openStorage(options), needsLease);
+    const onForeignLog = (kept: string) =>
+      this.#log.write('warn', 'the log of another file was set aside', { kept });
+    const open = () => openStorage(options, onForeignLog);
+    this.#database = await this.#siblings.openDatabase(open, needsLease);
     try {
       const memory = this.#createMemory(this.#database);
       this.#metrics = options.noMetrics ? undefined : await this.#createMetrics(memory);

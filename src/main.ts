@@ -217,6 +217,7 @@ async function endWith(log: Log, closed: Promise<void> | undefined): Promise<voi
     end(log, 0);
   } catch (error) {
     log.write('error', 'the stop failed', { error });
+    if (error instanceof DatabaseUnusable) process.stderr.write(`notes-server: ${error.message}\n`);
     end(log, EXIT_FAILURE);
   }
 }

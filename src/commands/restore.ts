@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { renewGeneration } from '../storage/change-numbers.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { isAtRest, lockToReplace, openAlone, openToInspect } from '../storage/sqlite/existing.ts';
-import { auxiliaryPaths } from '../storage/sqlite/files.ts';
+import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';
 import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { openComplete, writeSnapshot } from './snapshot.ts';
@@ -76,7 +76,7 @@ async function replaceWith(
   if (!found?.isFile()) throw new DatabaseUnusable(`${target} is not a file`);
   const release = await lockToReplace(target);
   try {
-    const kept = await freePath(target);
+    const kept = freePath(target);
     const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
     await publishWhole(target, { source: backup, like: target }, write, async (unfinished) => {
       // Move the logs first: SQLite would apply them to the new file.
@@ -112,12 +112,4 @@ async function logsOf(path: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of auxiliaryPaths(path)) if (await isPresent(name)) found.push(name);
   return found;
-}
-
-/** Resolves with a free path for the old file. */
-async function freePath(path: string): Promise<string> {
-  for (let number = 1; ; number += 1) {
-    const name = `${path}.replaced-${number}`;
-    if (!(await isPresent(name))) return name;
-  }
 }

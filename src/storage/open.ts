@@ -21,10 +21,18 @@ export interface StorageOptions {
 
 type Closable = Pick<Database, 'close'>;
 
-/** Opens the database and migrates it. Rejects with {@link DatabaseUnusable}. */
-export async function openStorage(options: StorageOptions): Promise<Database> {
+/**
+ * Opens the database and migrates it. Rejects with {@link DatabaseUnusable}. `onForeignLog` is as
+ * in {@link openSqlite}.
+ */
+export async function openStorage(
+  options: StorageOptions,
+  onForeignLog?: (kept: string) => void,
+): Promise<Database> {
   const { db } = options;
-  const database = await (db.kind === 'cluster' ? openCluster(db, options) : openSqlite(db.name));
+  const database = await (db.kind === 'cluster'
+    ? openCluster(db, options)
+    : openSqlite(db.name, { onForeignLog }));
   return prepare(database, options, [createTables, refuseUnfinished]);
 }
 

@@ -226,7 +226,12 @@ test('sqlite: a closed database is one file', async (t) => {
   const path = newFile(t);
   const database = await openDatabase(t, path);
   await change(database, ADD);
-  assert.deepEqual(readdirSync(dirname(path)).sort(), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
+  assert.deepEqual(readdirSync(dirname(path)).sort(), [
+    'notes.db',
+    'notes.db-origin',
+    'notes.db-shm',
+    'notes.db-wal',
+  ]);
   await database.close();
   assert.deepEqual(readdirSync(dirname(path)), ['notes.db']);
 

@@ -4,7 +4,9 @@ import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { createIdentityCheck } from './files.ts';
+import { companionsOf } from './files.ts';
+import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';
+import { OpenFiles } from './open-files.ts';
 import {
   BUSY_PRAGMA,
   KEEP_LOCKS,
@@ -33,22 +35,38 @@ const MIN_SQLITE = '3.51.3';
 /** Tells programs such as file(1) whose database a file is: "ntsv" in ASCII. */
 const APPLICATION_ID = 0x6e747376;
 
+/** Connections that stay open until the process ends: garbage collection would close them. */
+const leftOpen: Connection[] = [];
+
 /** Reads a page of the file; `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
+/** How to open a file. */
+export interface SqliteOptions {
+  /** Whether nobody else can use the file until it is closed. */
+  readonly alone?: boolean;
+  /** When slow reads end. */
+  readonly slowMs?: number;
+  /** Called with the new path of a log of another file. Without it, such a log is refused. */
+  readonly onForeignLog?: ((kept: string) => void) | undefined;
+}
+
 /**
  * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
- * (`:memory:`). With `alone`, nobody else can use the file until it is closed. Slow reads end after
- * `slowMs`. Rejects with {@link DatabaseUnusable}, without changing the data, if SQLite is too old,
- * or if the file cannot be opened, is locked, is read-only, is not a SQLite database, or was made
- * by another program or by a newer version of this one.
+ * (`:memory:`). Rejects with {@link DatabaseUnusable}, without changing the data, if SQLite is too
+ * old, or if the file cannot be opened, is locked, is read-only, is not a SQLite database, or was
+ * made by another program or by a newer version of this one. `close` rejects in the same way if the
+ * file was replaced or overwritten meanwhile.
  */
 export async function openSqlite(
   path: string,
-  { alone = false, slowMs }: { readonly alone?: boolean; readonly slowMs?: number } = {},
+  { alone = false, slowMs, onForeignLog }: SqliteOptions = {},
 ): Promise<Database> {
   const connections: Connection[] = [];
   try {
+    if (path !== MEMORY && onForeignLog && hasForeignLog(path))
+      onForeignLog(setAside(companionsOf(path)[0]));
+    if (path !== MEMORY) refuseForeignLog(path);
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
     if (alone) await writer.execute(KEEP_LOCKS);
@@ -62,7 +80,8 @@ export async function openSqlite(
     }
     const maxMs = slowMs ?? (isSingle ? SLOW_ALONE_MS : SLOW_MS);
     const walIndex = isSingle ? undefined : openWalIndex(path);
-    return databaseOf(writer, connections.slice(1), createIdentityCheck(path), maxMs, walIndex);
+    const files = path === MEMORY ? undefined : new OpenFiles(path, walIndex);
+    return databaseOf(writer, connections.slice(1), files, maxMs, walIndex);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
@@ -90,6 +109,8 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   await writer.execute(WRITER_PRAGMAS);
   // Finds a read-only or locked file now instead of at the first write.
   await writer.execute(TAKE_WRITE_LOCK);
+  // After a crash, the index of the log does not tell how much of it is in the file.
+  await writer.execute('PRAGMA wal_checkpoint').catch(() => {});
   if (id === 0) await writer.execute(`PRAGMA application_id = ${APPLICATION_ID}`);
 }
 
@@ -105,7 +126,7 @@ async function useWriteAheadLog(writer: Connection): Promise<void> {
 function databaseOf(
   writer: Connection,
   readers: readonly Connection[],
-  checkIdentity: () => void,
+  files: OpenFiles | undefined,
   slowMs: number,
   walIndex: WalIndex | undefined,
 ): Database {
@@ -126,9 +147,10 @@ function databaseOf(
 
     transact(_batchId, statements) {
       return writer.exclusively(async () => {
-        checkIdentity();
+        files?.check();
         return transactions.run(statements).finally(() => {
           revision += 1;
+          files?.compareContent();
         });
       });
     },
@@ -143,7 +165,7 @@ function databaseOf(
         : walIndex,
 
     async ping() {
-      checkIdentity();
+      files?.check();
       // Without the slow one, which may be busy.
       const pinged = [...new Set([first, ...quick, writer])];
       await Promise.all(pinged.map((each) => each.exclusively(() => each.run(PING))));
@@ -151,9 +173,13 @@ function databaseOf(
 
     async close() {
       if (slow !== writer) slow.interrupt();
+      const isOverwritten = files?.isOverwritten ?? false;
+      // Closing the last connection would write the log into a file that it does not belong to.
+      if (isOverwritten) leftOpen.push(...all.splice(0, 1));
       // Close the writer last: only a connection that may write can checkpoint the log.
       for (const connection of all) await connection.close();
-      walIndex?.close();
+      if (!isOverwritten) walIndex?.close();
+      files?.release();
     },
   };
 }

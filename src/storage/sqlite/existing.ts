@@ -7,6 +7,7 @@ import { DatabaseUnusable } from '../database.ts';
 import { storedSchema } from '../migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
+import { refuseForeignLog } from './foreign-log.ts';
 import { CACHE_PRAGMA, KEEP_LOCKS, READER_PRAGMAS, TAKE_WRITE_LOCK } from './pragmas.ts';
 import { codeOf, unusable } from './unusable.ts';
 
@@ -98,7 +99,7 @@ export function openAlone(path: string): Promise<Connection> {
  * SQLite finds to be damaged or no database.
  */
 export async function lockToReplace(path: string): Promise<() => Promise<void>> {
-  const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch((error) => {
+  const connection = await openOwn(path).catch((error) => {
     throw unusable(path, error);
   });
   const identity = identityOf(path);
@@ -125,6 +126,11 @@ export async function lockToReplace(path: string): Promise<() => Promise<void>> 
   return release;
 }
 
+async function openOwn(path: string): Promise<Connection> {
+  refuseForeignLog(path);
+  return openConnection(path, sqlite3.OPEN_READWRITE);
+}
+
 async function journalMode(connection: Connection): Promise<string> {
   const [row] = await connection.run({ sql: 'PRAGMA journal_mode' });
   return String(row?.journal_mode);
@@ -142,6 +148,7 @@ async function openExisting(
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) throw new DatabaseUnusable('there is no such file');
     if (!found.isFile()) throw new DatabaseUnusable('it is not a file');
+    refuseForeignLog(path);
     const opened = await openConnection(address, mode, verify);
     connection = opened;
     await opened.execute(pragmas);

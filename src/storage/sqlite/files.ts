@@ -1,23 +1,6 @@
 // The files of a database: the main file, its write-ahead log and the index of the log.
-import { realpathSync, statSync } from 'node:fs';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { DatabaseUnavailable } from '../database.ts';
-
-/**
- * Returns a check that throws {@link DatabaseUnavailable} if `path` or a companion has been moved,
- * deleted or replaced since this call: SQLite would not notice, and lose writes to a deleted file.
- */
-export function createIdentityCheck(path: string): () => void {
-  if (path === ':memory:') return () => {};
-  const opened = [path, ...companionsOf(path)].map((file) => ({
-    file,
-    identity: identityOf(file),
-  }));
-  return () => {
-    const lost = opened.find(({ file, identity }) => identityOf(file) !== identity);
-    if (lost) throw new DatabaseUnavailable(`${lost.file} has been moved, deleted or replaced`);
-  };
-}
 
 /** Returns the paths of the log and its index for the database to which `path` resolves. */
 export function companionsOf(path: string): readonly [log: string, index: string] {
@@ -51,5 +34,14 @@ export function identityOf(path: string): string | undefined {
     return `${dev} ${ino}`;
   } catch {
     return undefined;
+  }
+}
+
+/** Returns a path for a database that another one replaces; nothing is there, nor its log. */
+export function freePath(path: string): string {
+  const isPresent = (name: string) => lstatSync(name, { throwIfNoEntry: false }) !== undefined;
+  for (let number = 1; ; number += 1) {
+    const name = `${path}.replaced-${number}`;
+    if (!isPresent(name) && !isPresent(`${name}-wal`)) return name;
   }
 }

@@ -10,6 +10,14 @@ import { companionsOf } from './files.ts';
 const HEADER_BYTES = 48;
 /** Where the header counts the transactions that have written. */
 const CHANGES_AT = 8;
+/** Where the header has the salts of the log. */
+const SALTS_AT = 32;
+
+/** After both copies of the header: how far the log has been copied into the main file. */
+const COPIED_AT = 96;
+/** How far a checkpoint will copy: written before it begins. */
+const ATTEMPTED_AT = 128;
+const CHECKPOINT_END = 132;
 
 /** Where reading a file and mapping it are known to agree. */
 const PLATFORMS: readonly NodeJS.Platform[] = ['linux', 'darwin'];
@@ -19,6 +27,11 @@ const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x6573
 
 /** The opened wal-index of a database. */
 export interface WalIndex extends Freshness {
+  /**
+   * Returns a text that differs after every checkpoint that has written into the main file;
+   * undefined while one may be writing, and after an interrupted one.
+   */
+  checkpoint(): string | undefined;
   close(): void;
 }
 
@@ -28,7 +41,14 @@ export function openWalIndex(path: string): WalIndex | undefined {
   if (!PLATFORMS.includes(process.platform) || isRemote(index)) return undefined;
   const file = openSync(index, 'r');
   const header = Buffer.alloc(HEADER_BYTES);
+  const start = Buffer.alloc(CHECKPOINT_END);
   return {
+    checkpoint() {
+      readSync(file, start, 0, CHECKPOINT_END, 0);
+      const attempted = start.toString('latin1', ATTEMPTED_AT);
+      if (start.toString('latin1', COPIED_AT, COPIED_AT + 4) !== attempted) return undefined;
+      return start.toString('latin1', SALTS_AT, SALTS_AT + 8) + attempted;
+    },
     revision() {
       try {
         const read = readSync(file, header, 0, HEADER_BYTES, 0);

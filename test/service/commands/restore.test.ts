@@ -112,7 +112,12 @@ test('restore: refused while a service uses the database', async (t) => {
     /another process is using it; stop that process first$/,
   );
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
-  assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
+  assert.deepEqual(readdirSync(dirname(db)), [
+    'notes.db',
+    'notes.db-origin',
+    'notes.db-shm',
+    'notes.db-wal',
+  ]);
   await service.close();
   assert.equal(await notesIn(db), 2);
 });
