@@ -21,6 +21,7 @@ import { type Reply, replyHeaders } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
 import type { RequestListener, Sender } from './route.ts';
 import { createSocket } from './socket-path.ts';
+import { mustEncode } from './target.ts';
 
 /** What the server depends on. */
 export interface HttpServerOptions {
@@ -201,7 +202,12 @@ export class HttpServer {
   }
 }
 
-function problemOf({ code }: NodeJS.ErrnoException): Problem {
+/** An error of Node's parser; `reason` is the message of llhttp. */
+interface ParseError extends NodeJS.ErrnoException {
+  readonly reason?: string;
+}
+
+function problemOf({ code, reason }: ParseError): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW': {
       const detail = 'The request line and headers are too large.';
@@ -214,8 +220,16 @@ function problemOf({ code }: NodeJS.ErrnoException): Problem {
       return new Problem('http-version-not-supported', detail, { cause: code });
     }
     default:
-      return new Problem('bad-request', 'The request is not valid HTTP.', { cause: code });
+      return new Problem('bad-request', describeFault(reason), { cause: code });
   }
+}
+
+function describeFault(reason = ''): string {
+  if (reason.startsWith('Invalid char in'))
+    return mustEncode('A character of the request target that is not printable ASCII');
+  if (reason.startsWith('Expected HTTP/'))
+    return `HTTP/1.1 must follow the request target. ${mustEncode('A space in the target')}`;
+  return 'The request is not valid HTTP.';
 }
 
 /** Returns the text of a whole response, without its body for a HEAD. */

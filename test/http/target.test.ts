@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { Problem } from '../../src/http/problem.ts';
 import { parseTarget, type Target } from '../../src/http/target.ts';
 
@@ -32,7 +33,7 @@ const PARTS: Readonly<Record<string, Record<string, [segments: string[], query: 
     '/%E2%82%AC': [['€'], ''],
     '/%00': [['\u0000'], ''],
     '/a%2525': [['a%25'], ''],
-    '/notes?q=%31%zz': [['notes'], 'q=%31%zz'],
+    '/notes?q=%31%E6%9D%B1+%25': [['notes'], 'q=%31%E6%9D%B1+%25'],
     '/a+b': [['a+b'], ''],
   },
   'dots are ordinary segments': {
@@ -68,7 +69,8 @@ test('targets: others are refused', () => {
     ...['', '*', 'notes', '?limit=5', 'http:/b/notes', 'http://', 'http:///notes', 'ftp://b/notes'],
     ...['b:443', '\\notes', '/notes#top', '/notes?a#b', 'http://user@b/notes', 'http://u:p@b', '#'],
     ...['http://b#/notes', 'http://b/notes#top', '/%', '/%4', '/%zz', '/%e2%82', '/%ff', '/%c0%af'],
-    ...['/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5'],
+    ...['/%ed%a0%80', '/notes/%u0031', '/ok/%zz?limit=5', '/notes?%', '/notes?q=%zz', '/?%ff'],
+    ...['/notes?a=%e6&b=%9d', '/notes?q=%ed%a0%80', '/notes?%c0%af', 'http://b?%4'],
   ]) {
     const isBadRequest = (error: unknown) =>
       error instanceof Problem && error.slug === 'bad-request';
@@ -88,4 +90,28 @@ test('targets: the longest ones are split', () => {
   assert.equal(targetOf('/'.repeat(long)).segments.length, long);
   assert.equal(targetOf(`/${'%41'.repeat(long)}`).segments[0], 'A'.repeat(long));
   assert.throws(() => targetOf(`http://${':'.repeat(long)}#`), Problem);
+});
+
+test('targets: whatever the target, it is parsed or refused', () => {
+  const piece = fc.constantFrom(
+    ...['/', '?', '#', '&', '=', '+', '%', '%2', '%41', '%ff', '%e6%9d%b1', '%u0031', '*', '@'],
+    ...['http://', 'HTTPS://b', '[::1]', ':', '\\', '..', ' ', '\0', '\xe9', 'a'],
+  );
+  const text = fc.oneof(
+    fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join('')),
+    fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+  );
+  const method = fc.constantFrom('GET', 'OPTIONS', undefined);
+  fc.assert(
+    fc.property(method, fc.oneof(text, fc.constant(undefined)), (sent, url) => {
+      try {
+        const { segments, query } = parseTarget({ method: sent, url });
+        assert.ok(segments.every((each) => each.isWellFormed()));
+        assert.doesNotMatch(new URLSearchParams(query).toString(), /%EF%BF%BD/);
+      } catch (error) {
+        assert.ok(error instanceof Problem && error.slug === 'bad-request', String(error));
+      }
+    }),
+    { seed: 1, numRuns: 5_000 },
+  );
 });

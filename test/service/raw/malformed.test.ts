@@ -139,6 +139,27 @@ test('malformed: the preface of HTTP/2 is refused by its name', async () => {
   assert.equal(detail, 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.');
 });
 
+test('malformed: an answer to a target that is not percent-encoded says how curl does it', async () => {
+  const curl = "must be percent-encoded (with curl: --get --data-urlencode 'q=TEXT').";
+  const beyondAscii = `A character of the request target that is not printable ASCII ${curl}`;
+  const space = `HTTP/1.1 must follow the request target. A space in the target ${curl}`;
+  for (const [target, expected] of [
+    ['/notes?q=東', beyondAscii],
+    ['/東', beyondAscii],
+    ['http://localhost/notes?q=東', beyondAscii],
+    ['/notes?q=\x7f', beyondAscii],
+    ['/notes?q=a b', space],
+    ['/notes?q=I see', space],
+    ['/no tes', space],
+    ['/notes?q=a#b', `A # in the request target ${curl}`],
+    ['/notes?q=100%', 'The percent-encoding of the query is not valid; a % itself is %25.'],
+    ['/100%', 'The percent-encoding of the path is not valid; a % itself is %25.'],
+  ] as const) {
+    const answer = await exchange(service, bare(HOST + CLOSE, target));
+    assert.equal(assertProblem(answer, 'bad-request').detail, expected, target);
+  }
+});
+
 test('fault order: each correction reveals the next fault', async (t) => {
   const strict = await startService(t, { bodyLimitBytes: 1_000 });
   const [long, noJson, wrong, right] = [
