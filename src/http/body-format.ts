@@ -4,7 +4,6 @@ import { parseJson } from './json.ts';
 import { JSON_LINES, parseMediaType } from './media-type.ts';
 import { Problem } from './problem.ts';
 
-const JSON_TYPE = 'application/json';
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** The bodies that a route accepts. */
@@ -18,8 +17,8 @@ export interface BodyFormats {
 /** The format of one body. */
 export type BodyFormat = 'json' | 'lines';
 
-/** Returns the value of the header `accept-patch` (RFC 5789, section 3.1) of a route. */
-export function acceptPatch({ types }: BodyFormats): string {
+/** Returns the accepted media types as `accept` and `accept-patch` list them (RFC 5789, 3.1). */
+export function acceptedTypes({ types }: BodyFormats): string {
   return types.join(', ');
 }
 
@@ -48,15 +47,24 @@ function declaredFormat(type: string, { types }: BodyFormats): BodyFormat | unde
 }
 
 function describe({ types }: BodyFormats): string {
-  return types.includes(MERGE_PATCH)
-    ? 'A patch must be a JSON object in UTF-8: send content-type: application/merge-patch+json.'
-    : 'The body must be JSON in UTF-8: send content-type: application/json ' +
-        '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
+  if (types.includes(MERGE_PATCH)) {
+    return (
+      'A patch must be a JSON object in UTF-8: send content-type: application/merge-patch+json ' +
+      'or application/json.'
+    );
+  }
+  const json =
+    'The body must be JSON in UTF-8: send content-type: application/json ' +
+    '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
+  return types.includes(JSON_LINES)
+    ? `${json} Lines of JSON, one record in each, are ${JSON_LINES}.`
+    : json;
 }
 
 function unsupported(detail: string, accepted: BodyFormats): Problem {
-  const headers = ['accept', JSON_TYPE, 'accept-encoding', 'identity'];
-  if (accepted.types.includes(MERGE_PATCH)) headers.push('accept-patch', acceptPatch(accepted));
+  const types = acceptedTypes(accepted);
+  const headers = ['accept', types, 'accept-encoding', 'identity'];
+  if (accepted.types.includes(MERGE_PATCH)) headers.push('accept-patch', types);
   return new Problem('unsupported-media-type', detail, { headers });
 }
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { setImmediate as immediate } from 'node:timers/promises';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
 import {
-  acceptPatch,
+  acceptedTypes,
   type BodyFormat,
   type BodyFormats,
   formatOf,
@@ -341,7 +341,7 @@ function streamOf({ stream }: Reply, { method }: IncomingMessage) {
 
 function optionsReply({ pathItem: { allow, methods } }: Match<Route>): Reply {
   const patches = methods.get('PATCH')?.accepts;
-  const headers = patches ? ['accept-patch', acceptPatch(patches)] : [];
+  const headers = patches ? ['accept-patch', acceptedTypes(patches)] : [];
   return { status: 204, headers: ['allow', allow, ...headers] };
 }
 

@@ -35,6 +35,8 @@ test('body formats: each kind of route accepts its own media types', () => {
     ['application/x-ndjson; charset=utf-16', false, undefined, false],
     ['application/ndjson', false, undefined, false],
     ['application/jsonl', false, undefined, false],
+    ['application/jsonlines', false, undefined, false],
+    ['application/x-jsonlines', false, undefined, false],
     ['application/merge-patch+json', true, 'json', true],
     ['application/merge-patch+json; charset=utf-8', true, 'json', true],
     ['application/merge-patch+json; charset=latin1', false, undefined, false],
@@ -49,17 +51,19 @@ test('body formats: each kind of route accepts its own media types', () => {
   }
 });
 
-test('body formats: only the refusal of a patch says what patches are accepted', () => {
-  const accept = ['accept', 'application/json', 'accept-encoding', 'identity'];
-  const acceptPatch = ['accept-patch', 'application/merge-patch+json, application/json'];
-  for (const [accepted, headers] of [
-    [PLAIN, accept],
-    [LINES, accept],
-    [PATCH, [...accept, ...acceptPatch]],
+test('body formats: a refusal names every media type that the route accepts', () => {
+  const patches = 'application/merge-patch+json, application/json';
+  for (const [accepted, accept, acceptPatch] of [
+    [PLAIN, 'application/json', []],
+    [LINES, 'application/json, application/x-ndjson', []],
+    [PATCH, patches, ['accept-patch', patches]],
   ] as const) {
-    const refusal = judge('text/plain', accepted);
+    const refusal = judge('application/jsonl', accepted);
     assert.ok(refusal instanceof Problem);
-    assert.deepEqual(refusal.headers, headers);
+    const identity = ['accept-encoding', 'identity'];
+    assert.deepEqual(refusal.headers, ['accept', accept, ...identity, ...acceptPatch]);
+    for (const type of accepted.types) assert.ok(refusal.message.includes(` ${type}`), type);
+    assert.equal(refusal.message.includes('ndjson'), accepted === LINES);
   }
 });
 

@@ -179,6 +179,7 @@ const REQUESTS: Record<string, string> = {
   'BadRequestResponse notKey': last('POST /notes', NOTE, 'idempotency-key: a b'),
   'BadRequestResponse notLine': last('POST /notes', `${NOTE}\n{`, LINES),
   'ProblemResponse badRequest': 'nonsense\r\n\r\n',
+  'ProblemResponse notEncoded': last('GET /notes?q=東'),
   'ProblemResponse payloadTooLarge': last('GET /notes', '', 'content-length: 1048577'),
   'ProblemResponse forbidden': last('POST /notes', '{}', 'sec-fetch-site: cross-site'),
   'NotFoundResponse note': last('GET /notes/42'),
@@ -192,7 +193,7 @@ const REQUESTS: Record<string, string> = {
   'NoEntityTagResponse noEntityTag': last('PUT /notes/1/tags/1', '', 'if-match: *'),
   'PayloadTooLargeResponse tooLarge': last('POST /notes', '', 'content-length: 1048577'),
   'UnsupportedMediaTypeResponse form': last(
-    'POST /notes',
+    'PUT /notes/1',
     'a=b',
     'content-type: application/x-www-form-urlencoded',
   ),
@@ -200,6 +201,11 @@ const REQUESTS: Record<string, string> = {
     'PATCH /notes/1',
     '[]',
     'content-type: application/json-patch+json',
+  ),
+  'UnsupportedMediaTypeResponse jsonLines': last(
+    'POST /notes',
+    NOTE,
+    'content-type: application/jsonl',
   ),
   'ProblemResponse expectationFailed': last('GET /notes', '', 'expect: a miracle'),
   'ValidationFailedResponse body': last('POST /notes', '{"title":"a"}'),

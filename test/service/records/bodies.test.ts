@@ -37,7 +37,7 @@ test('bodies', async (t) => {
         answer.json.detail,
         /curl: --json DATA, or -H "content-type: application\/json"/,
       );
-      assert.equal(answer.headers.accept, 'application/json');
+      assert.equal(answer.headers.accept, 'application/json, application/x-ndjson');
     }
     assert.equal(await total(), before);
   });

@@ -188,8 +188,15 @@ for (const collection of COLLECTIONS) {
     await t.test(`bulk: ${name}: media types`, async () => {
       for (const type of ['Application/X-NDJSON', `${TYPE}; charset=utf-8`, `${TYPE};charset=UTF8`])
         assert.equal((await post(line('x'), { 'content-type': type })).status, 201, type);
-      for (const type of [`${TYPE}; charset=latin1`, 'application/ndjson', 'application/jsonl'])
-        assert.equal((await post(line('x'), { 'content-type': type })).status, 415, type);
+      for (const type of [`${TYPE}; charset=latin1`, 'application/ndjson', 'application/jsonl']) {
+        const { status, json, headers } = await post(line('x'), { 'content-type': type });
+        assert.equal(status, 415, type);
+        assert.match(
+          json.detail,
+          /Lines of JSON, one record in each, are application\/x-ndjson\.$/,
+        );
+        assert.equal(headers.accept, `application/json, ${TYPE}`);
+      }
       assert.equal((await post(line('x'), { 'content-encoding': 'gzip' })).status, 415);
       // As JSON, two lines are no JSON text, and an array is no record.
       for (const [body, status] of [
