@@ -5,20 +5,21 @@ import { type Chunk, type Reply, replyHeaders } from './reply.ts';
 /** A client that has left this much unread is disconnected. */
 const MAX_UNREAD_BYTES = 1_048_576;
 
-/** Sends the head of a reply with a stream. */
+/** Sends the head of a reply with a stream, the last one of its connection. */
 export function sendStreamHead(response: ServerResponse, reply: Reply, requestId: string): void {
-  response.writeHead(reply.status, replyHeaders(reply, requestId));
+  response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
   response.flushHeaders();
 }
 
 /**
- * Sends the chunks of a stream, then ends the response. Stops early if the client disconnects or
- * does not read. Rejects if the stream does, after it has ended the response.
+ * Sends the chunks of a stream, then ends the response. Stops early if the client disconnects, does
+ * not read, or sends another request. Rejects if the stream does, after it has ended the response.
  */
 export async function sendChunks(
   response: ServerResponse,
   stream: AsyncIterable<Chunk>,
 ): Promise<void> {
+  endIfPaused(response);
   try {
     for await (const { bytes, hasMore } of stream) {
       if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
@@ -30,6 +31,13 @@ export async function sendChunks(
   } finally {
     response.end();
   }
+}
+
+/** A paused connection, on which a request waits, would hide that the client disconnects. */
+function endIfPaused(response: ServerResponse): void {
+  const { socket } = response;
+  if (socket?.isPaused()) response.destroy();
+  else socket?.once('pause', () => response.destroy());
 }
 
 function drained(response: ServerResponse): Promise<void> {

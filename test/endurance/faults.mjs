@@ -362,6 +362,8 @@ const FAULTS = [
     from: 'if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();', to: '' },
   { name: 'streams: a chunk ends the connection if it is long', file: 'src/http/stream.ts',
     tests: /http.stream/, from: 'if (hasMore || bytes.length > MAX_UNREAD_BYTES)', to: 'if (hasMore)' },
+  { name: 'streams: a request waits behind a stream', file: 'src/http/stream.ts',
+    tests: /http.streams/, from: "socket?.once('pause'", to: "socket?.once('paused'" },
   { name: 'streams: comments come too late', file: 'src/routes/changes.ts',
     tests: /endurance.streams/, from: 'commentMs: 15_000', to: 'commentMs: 150_000' },
   { name: 'changes: the change at the cursor comes again', file: 'src/storage/changes.ts',

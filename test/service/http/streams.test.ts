@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import { request, send } from '../../support/http.ts';
-import { openSocket, readAll } from '../../support/raw.ts';
+import { converse, openSocket, readAll, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -95,6 +95,23 @@ test('streams: opening one counts as one request', async (t) => {
   await openStream(t, service.url);
   const refused = await service.request('GET', '/changes', { headers: EVENTS });
   assert.equal(refused.status, 429);
+});
+
+test('streams: another request on the connection ends both', async (t) => {
+  const service = await startService(t);
+  const stream = requestText('GET /changes', ['accept: text/event-stream']);
+  const post = requestText('POST /notes', [], '{"title":"a","body":"b"}');
+  assert.equal((await openStream(t, service.url)).headers.connection, 'close');
+  const count = (text: string) => service.log.filter(({ message }) => message === text).length;
+  for (const [index, second] of [post, 'nonsense\r\n\r\n'].entries()) {
+    const { socket } = await converse(service, stream);
+    await until(() => count('stream opened') === 2 * index + 2);
+    socket.write(second);
+    await until(() => socket.closed && count('stream ended') === 2 * index + 1);
+    const { socket: other } = await converse(service, stream + second);
+    await until(() => other.closed && count('stream ended') === 2 * index + 2);
+  }
+  assert.equal((await service.request('GET', '/notes')).json.total, 0);
 });
 
 test('streams: pages of other origins may read them', async (t) => {
