@@ -47,8 +47,7 @@ export interface OnceRows extends RowSet {
   readonly once: Once;
 }
 
-/** A key is kept for this time, unless this many others follow. */
-const KEPT_MS = 86_400_000;
+/** A key is kept until this many others follow. No clock counts: it may be corrected. */
 const KEPT_KEYS = 100_000;
 
 /** The SQL of the rows of all writes. */
@@ -61,11 +60,11 @@ export const NOW = 'CAST(substr(?1, 2, 13) AS INTEGER)';
 /** The table of the keys and their answers. */
 export const ANSWERS = 'notes_server_answers';
 
-/** The statement that forgets old keys. */
+/** The statement that forgets old keys; `?1` is there because all statements of a write have it. */
 export const FORGET_KEYS = {
   sql: `
-    DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
-      OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`,
+    DELETE FROM ${ANSWERS}
+    WHERE position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS} AND ?1 IS NOT NULL`,
 };
 
 /** The SQL of the position of the current row. */
@@ -206,11 +205,13 @@ export function changeStatement(
   const set = [...newValues].map(([column, value]) => `${column} = ${value}`);
   const { number, tag } = newRecord(resource, POSITION);
   const columnSql = (column: string) => newValues.get(column) ?? `${table}.${column}`;
+  // The clock may have been corrected since the record was created.
+  const updatedAt = `max(coalesce(${table}.created_at, 0), ${NOW})`;
   const written = isPatch ? recordSql(resource) : undefined;
   const foretold = isPatch ? recordSql(resource, columnSql) : undefined;
   return {
     sql: `
-      UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${NOW}
+      UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${updatedAt}
       FROM ${ROWS} WHERE ${target}
       RETURNING ${writtenSql(`${table}.id`, tagSql(`${table}.number`), written)} AS written`,
     rows: `

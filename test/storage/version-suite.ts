@@ -119,6 +119,21 @@ export function testVersions(engine: Engine): void {
     await change(database, 'UPDATE notes SET updated_at = 5');
     await notes.patch(1, ['e', null]);
     assert.ok((await times())[1] >= begun);
+    await change(database, 'UPDATE notes SET created_at = NULL, updated_at = NULL');
+    await notes.patch(1, ['f', null]);
+    assert.ok((await times())[1] >= begun);
+  });
+
+  test('tags: a clock that is set back never puts a change before the creation', async (t) => {
+    const { notes, database } = await openTables(t, engine);
+    await createOne(notes, ['a', 'b']);
+    const later = Date.now() + 86_400_000;
+    await change(database, `UPDATE notes SET created_at = ${later}, updated_at = ${later + 5}`);
+    const updated = async () => (await rows(database, 'SELECT updated_at FROM notes'))[0];
+    for (const write of [() => notes.replace(1, ['c', 'd']), () => notes.patch(1, ['e', null])]) {
+      await write();
+      assert.deepEqual(await updated(), { updated_at: later });
+    }
   });
 
   test('conditions: only, except and never, for each kind of write', async (t) => {
