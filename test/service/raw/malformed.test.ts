@@ -139,7 +139,7 @@ test('malformed: the preface of HTTP/2 is refused by its name', async () => {
   assert.equal(detail, 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.');
 });
 
-test('malformed: an answer to a target that is not percent-encoded says how curl does it', async () => {
+test('malformed: a target that is not percent-encoded is told how curl does it', async () => {
   const curl = "must be percent-encoded (with curl: --get --data-urlencode 'q=TEXT').";
   const beyondAscii = `A character of the request target that is not printable ASCII ${curl}`;
   const space = `HTTP/1.1 must follow the request target. A space in the target ${curl}`;
