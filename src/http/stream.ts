@@ -33,7 +33,10 @@ export async function sendChunks(
   }
 }
 
-/** A paused connection, on which a request waits, would hide that the client disconnects. */
+/**
+ * A connection is paused while a request, or a large body that nobody reads, waits. Then it would
+ * hide that the client disconnects.
+ */
 function endIfPaused(response: ServerResponse): void {
   const { socket } = response;
   if (socket?.isPaused()) response.destroy();
