@@ -1,11 +1,11 @@
 // Writes of records together with their links, such as notes with their tags.
 import type { Link, Resource } from '../resources/resource.ts';
+import { ANSWERS, FORGET_KEYS, NOW } from './answered-keys.ts';
 import { lastIdSql, tagSql } from './change-numbers.ts';
 import type { Condition } from './condition.ts';
 import type { Row } from './database.ts';
 import { ownerExistsSql, recordSql } from './record-text.ts';
 import {
-  ANSWERS,
   answerIn,
   type Created,
   type CreatedOnce,
@@ -13,10 +13,8 @@ import {
   createdBy,
   createStatement,
   creationOf as creationChange,
-  FORGET_KEYS,
   isTarget,
   member,
-  NOW,
   type Once,
   ROWS,
   readStatement,

@@ -2,6 +2,7 @@
 // checks its condition in its own statement, so that no other write comes in between.
 import { columnsOf, type Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
+import { ANSWERS, FORGET_KEYS, NOW } from './answered-keys.ts';
 import { LAST_NUMBER, lastIdSql, tagSql } from './change-numbers.ts';
 import { satisfiesSql } from './condition.ts';
 import type { Row } from './database.ts';
@@ -47,25 +48,10 @@ export interface OnceRows extends RowSet {
   readonly once: Once;
 }
 
-/** A key is kept until this many others follow. No clock counts: it may be corrected. */
-const KEPT_KEYS = 100_000;
-
 /** The SQL of the rows of all writes. */
 export const ROWS = `json_each(?1, '$[1]') AS sent`;
 /** The SQL of the keys as {@link keysOf} returns them. */
 const KEYS = `json_each(?1, '$[2]') AS sent`;
-/** The 13 digits of the time. JSON functions would parse all rows. */
-export const NOW = 'CAST(substr(?1, 2, 13) AS INTEGER)';
-
-/** The table of the keys and their answers. */
-export const ANSWERS = 'notes_server_answers';
-
-/** The statement that forgets old keys; `?1` is there because all statements of a write have it. */
-export const FORGET_KEYS = {
-  sql: `
-    DELETE FROM ${ANSWERS}
-    WHERE position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS} AND ?1 IS NOT NULL`,
-};
 
 /** The SQL of the position of the current row. */
 const POSITION = 'sent.key';

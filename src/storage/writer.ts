@@ -2,6 +2,7 @@
 // writes of one kind, which its statements carry out as a set. Writes keep their order.
 import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../resources/resource.ts';
+import { KeyClock } from './answered-keys.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row, Statement } from './database.ts';
 import { type Change, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
@@ -71,8 +72,9 @@ export interface WriterOptions {
 
 /** Returns the writer of `database`, which rejects as the batcher does. */
 export function createWriter(database: Database, options: WriterOptions = {}): Write {
+  const clock = new KeyClock();
   const batcher = new Batcher<Item, unknown>({
-    run: (items) => commit(database, items, options),
+    run: (items) => commit(database, items, clock, options),
     ready: database.writable,
     meter: options.meter,
     size: ({ write: { rows, links } }) =>
@@ -91,13 +93,17 @@ function sizeOf(row: Values): number {
 async function commit(
   database: Database,
   items: readonly Item[],
+  clock: KeyClock,
   { memory = NO_MEMORY, onWritten }: WriterOptions,
 ): Promise<unknown[]> {
   const now = Date.now();
   const runs = inRuns(items);
-  const statements = runs.flatMap((run) => statementsOf(run, now));
+  const corrections = clock.corrections();
+  const statements = [...corrections, ...runs.flatMap((run) => statementsOf(run, now))];
   const transact = async () => {
-    const results = [...(await database.transact(randomUUID(), statements))];
+    const all = await database.transact(randomUUID(), statements);
+    clock.accept();
+    const results = all.slice(corrections.length);
     return runs.flatMap(({ kind, writes }) =>
       kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
     );
