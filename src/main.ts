@@ -13,6 +13,7 @@ import { copy } from './commands/copy.ts';
 import { exportLines } from './commands/export.ts';
 import { importLines } from './commands/import.ts';
 import type { Screen } from './commands/progress.ts';
+import { repairFile } from './commands/repair.ts';
 import { restore } from './commands/restore.ts';
 import { freeSocketPath, socketRemover } from './http/socket-path.ts';
 import { LineLog, type Log } from './log/log.ts';
@@ -74,7 +75,7 @@ async function run(command: Command): Promise<void> {
     case 'version':
       return print(`${readVersion()}\n`);
     case 'check':
-      return check(command.file);
+      return check(command.file, command.repair);
     case 'copy':
       return printLine(await copy(command.from, command.to, screen()));
     case 'backup':
@@ -112,10 +113,12 @@ function writeOutput(text: string): Promise<void> {
   });
 }
 
-async function check(file: string): Promise<void> {
+async function check(file: string, repair: boolean): Promise<void> {
+  const report = (lines: readonly string[]) =>
+    print(lines.map((line) => `${file}: ${line}\n`).join(''));
+  if (repair) report(await repairFile(file));
   const faults = await checkFile(file);
-  const lines = faults.length === 0 ? ['ok'] : faults;
-  print(lines.map((line) => `${file}: ${line}\n`).join(''));
+  report(faults.length === 0 ? ['ok'] : faults);
   if (faults.length > 0) process.exitCode = EXIT_FAILURE;
 }
 

@@ -22,7 +22,7 @@ interface Files {
 /** A parsed command line. */
 export type Command =
   | { readonly kind: 'serve'; readonly options: Options }
-  | { readonly kind: 'check'; readonly file: string }
+  | { readonly kind: 'check'; readonly file: string; readonly repair: boolean }
   | { readonly kind: 'copy'; readonly from: StorageOptions; readonly to: StorageOptions }
   | ({ readonly kind: 'backup' } & Files)
   | ({ readonly kind: 'restore'; readonly force: boolean } & Files)
@@ -63,8 +63,13 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   {
     name: 'check',
     argument: 'FILE',
-    flags: [],
-    help: 'check a database for damage without changing it; a service may be using it',
+    flags: [
+      {
+        flag: 'repair',
+        help: 'first rebuild counts and search index, while no service is running',
+      },
+    ],
+    help: 'check a database for damage; a service may be using it',
     example: 'check notes.db',
     parse: parseCheck,
   },
@@ -175,10 +180,10 @@ function parseCompletion({ words }: Arguments): Command {
   return { kind: 'completion', shell };
 }
 
-function parseCheck({ words }: Arguments): Command {
+function parseCheck({ flags, words }: Arguments): Command {
   const [file, ...others] = words;
   if (!file || others.length > 0) throw new UsageError('check takes one FILE and nothing else');
-  return { kind: 'check', file };
+  return { kind: 'check', file, repair: flags.repair === true };
 }
 
 function parseBackup(

@@ -16,6 +16,7 @@ import { isSearchable } from '../storage/search-index-steps.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
 import { BLOCK_BITS } from '../storage/steps.ts';
+import { describeUnfinished, unfinishedIn } from '../storage/unfinished.ts';
 import { findWordFaults } from './check-words.ts';
 import { storedContent } from './walk.ts';
 
@@ -129,10 +130,13 @@ async function inspect(path: string, atRest: boolean, hasTime: boolean): Promise
     const content = await storedContent(source);
     const schema = await storedSchema(source.read);
     const missing = namesMissingIn(schema);
+    const unfinished = await unfinishedIn(source);
     const faults = missing.map((name) => `the schema has no ${name}`);
+    if (unfinished) faults.unshift(describeUnfinished(unfinished));
+    const known = faults.length;
     faults.push(...(await findFaults(connection, 'PRAGMA integrity_check(1)')));
     // Start with a limit of 1: above it, SQLite may fail on unreadable data and report no fault.
-    const further = faults.length > missing.length ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
+    const further = faults.length > known ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
     for (const sql of [...further, ...soundnessQueries(content.relations, content.hasChanges)])
       faults.push(...(await findFaults(connection, sql)));
     if (hasTime && further.length === 0 && schema.version === SCHEMA_VERSION)
@@ -157,7 +161,8 @@ async function findIndexFaults(connection: Connection, source: Source): Promise<
   return faults;
 }
 
-async function findFaults(connection: Connection, sql: string): Promise<string[]> {
+/** Resolves with the lines that a check of SQLite or of this program reports. */
+export async function findFaults(connection: Connection, sql: string): Promise<string[]> {
   try {
     const rows = await connection.run({ sql });
     const lines = rows.flatMap((row) => Object.values(row).join().split('\n'));

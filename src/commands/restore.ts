@@ -48,7 +48,7 @@ async function refuseDamaged(backup: string): Promise<void> {
   if (fault === undefined) return;
   const more =
     others.length > 0 ? `, and ${others.length} more fault${others.length === 1 ? '' : 's'}` : '';
-  throw new DatabaseUnusable(`${backup} is damaged: ${fault}${more}`);
+  throw new DatabaseUnusable(`cannot restore ${backup}: ${fault}${more}`);
 }
 
 /** Restores to a path without a file. */

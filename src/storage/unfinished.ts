@@ -18,11 +18,15 @@ export async function unfinishedIn({ read }: Source): Promise<BulkLoad | undefin
   return BULK_LOADS.find((load) => tableOf(load) === row?.name);
 }
 
+/** Returns what is wrong with a database in which a bulk load is unfinished. */
+export function describeUnfinished(load: BulkLoad): string {
+  return `it holds an unfinished ${load}: run the ${load} again`;
+}
+
 /** Rejects if a bulk load other than `allowed` is unfinished. */
 export async function refuseUnfinished(database: Source, allowed?: BulkLoad): Promise<void> {
   const found = await unfinishedIn(database);
-  if (found && found !== allowed)
-    throw new Error(`it holds an unfinished ${found}: run the ${found} again`);
+  if (found && found !== allowed) throw new Error(describeUnfinished(found));
 }
 
 /** Returns the statement that marks the database; it has no effect if this mark exists. */

@@ -47,6 +47,12 @@ export type Write = <Content extends RowSet, Outcome>(
   write: Content,
 ) => Promise<Outcome>;
 
+/** Writes that the same statements carry out. */
+interface WritesOf<Content extends RowSet> {
+  readonly kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>;
+  readonly writes: readonly Content[];
+}
+
 interface Item {
   readonly kind: WriteKind<RowSet, unknown>;
   readonly key: number | string | undefined;
@@ -140,7 +146,11 @@ function inRuns(items: readonly Item[]): Run[] {
   return runs;
 }
 
-function statementsOf({ kind, writes }: Run, now: number): Statement[] {
+/** Returns the statements that carry out `writes` at the time `now` (ms since 1970). */
+export function statementsOf<Content extends RowSet>(
+  { kind, writes }: WritesOf<Content>,
+  now: number,
+): Statement[] {
   const extra = kind.extra?.(writes) ?? [];
   const parameter = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
   return kind.statements.map((statement) => ({ ...statement, parameter }));

@@ -15,7 +15,8 @@ export function codeOf(error: unknown): string {
   return (((error as Error).cause ?? error) as { code?: string }).code ?? '';
 }
 
-function reasonOf(path: string, error: unknown): string {
+/** Returns why the database at `path` cannot be used, given the error of an attempt. */
+export function reasonOf(path: string, error: unknown): string {
   const { message } = ((error as Error).cause ?? error) as { message?: string };
   switch (codeOf(error)) {
     case 'SQLITE_NOTADB':

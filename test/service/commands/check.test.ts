@@ -69,6 +69,14 @@ test('check: one line for each fault, status 1', async (t) => {
   });
 });
 
+test('check: an unfinished import is named, status 1', async (t) => {
+  const path = await writeGoodFile(t);
+  await writeForeignFile(path, 'CREATE TABLE notes_server_import (begun INTEGER) STRICT');
+  const stdout = `${path}: it holds an unfinished import: run the import again\n`;
+  const ending = await runCommand(t, ['check', path]);
+  assert.deepEqual(ending, { status: 1, signal: null, stdout, stderr: '' });
+});
+
 test('check: a missing file is one line on standard error, status 1', async (t) => {
   assertRefused(
     await runCommand(t, ['check', newFile(t)]),

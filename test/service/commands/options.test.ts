@@ -416,8 +416,17 @@ test('options: --help and --version come before wrong values', () => {
 });
 
 test('options: check takes one file and no environment', () => {
-  const command = parseCommand(['check', 'a b.db'], { NOTES_PORT: 'x' });
-  assert.deepEqual(command, { kind: 'check', file: 'a b.db' });
+  const file = 'a b.db';
+  const environment = { NOTES_PORT: 'x' };
+  for (const [flags, repair] of [
+    [[], false],
+    [['--repair'], true],
+  ] as const)
+    assert.deepEqual(parseCommand(['check', file, ...flags], environment), {
+      kind: 'check',
+      file,
+      repair,
+    });
 });
 
 for (const kind of ['backup', 'restore', 'export', 'import']) {

@@ -1,0 +1,194 @@
+// `notes-server check --repair FILE`: rebuilds the counts and the search index, changes nothing
+// else, and refuses what it cannot mend.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { checkFile } from '../../../src/commands/check.ts';
+import { repairFile } from '../../../src/commands/repair.ts';
+import { RELATIONS } from '../../../src/resources/resources.ts';
+import { assertRefused, runCommand } from '../../support/command.ts';
+import {
+  change,
+  contentsOf,
+  holdLock,
+  newFile,
+  openDatabase,
+  rows,
+  writeForeignFile,
+} from '../../support/databases.ts';
+import { filledFile } from '../../support/filled.ts';
+import { assertIndexed, bringUpToDate, isIndexed } from '../../support/search-index.ts';
+import { type Service, startService } from '../../support/service.ts';
+
+const COUNTERS = RELATIONS.map(({ blocks }) => blocks);
+
+/** Returns a file with 306 notes, whose index is up to date. */
+async function indexedFile(t: TestContext): Promise<string> {
+  const path = await filledFile(t, 300);
+  const database = await openDatabase(t, path);
+  await bringUpToDate(database);
+  await database.close();
+  return path;
+}
+
+/** Returns the rows of all tables, but for counters and indexes. */
+async function restOf(t: TestContext, path: string): Promise<unknown> {
+  const database = await openDatabase(t, path);
+  const tables = await rows(
+    database,
+    `SELECT name, sql FROM sqlite_schema
+     WHERE type = 'table' AND name NOT GLOB 'note_words*' ORDER BY name`,
+  );
+  const kept = tables.filter(({ name }) => !COUNTERS.includes(String(name)));
+  const content = kept.map(async ({ name }) => rows(database, `SELECT * FROM ${name}`));
+  const all = [kept, await Promise.all(content)];
+  await database.close();
+  return all;
+}
+
+const DAMAGES: Record<string, string> = {
+  ...Object.fromEntries(
+    COUNTERS.map((table) => [`wrong ${table}`, `UPDATE ${table} SET count = 9`]),
+  ),
+  'counts of no records': 'INSERT INTO comment_blocks VALUES (7, 3, 1), (8, 0, -1)',
+  'no counts': COUNTERS.map((table) => `DELETE FROM ${table}`).join('; '),
+  'an index that lacks notes': 'DELETE FROM note_words WHERE rowid > 3',
+  'an index without content': 'DELETE FROM note_words_data',
+  'an index without a position': 'DELETE FROM note_words_position',
+};
+
+for (const [what, sql] of Object.entries(DAMAGES)) {
+  test(`repair: mends ${what}, and changes nothing else`, async (t) => {
+    const path = await indexedFile(t);
+    await writeForeignFile(path, sql);
+    assert.notDeepEqual(await checkFile(path), []);
+    const before = await restOf(t, path);
+    await repairFile(path);
+    assert.deepEqual(await checkFile(path), []);
+    assert.deepEqual(await restOf(t, path), before);
+    const database = await openDatabase(t, path);
+    assert.ok(await isIndexed(database));
+    await assertIndexed(database);
+  });
+}
+
+async function fill({ request }: Service): Promise<void> {
+  for (const title of ['milk', 'bread', '東京']) {
+    assert.equal((await request('POST', '/notes', { json: { title, body: 'b' } })).status, 201);
+  }
+  for (const body of ['one', 'two'])
+    assert.equal((await request('POST', '/notes/1/comments', { json: { body } })).status, 201);
+}
+
+test('repair: after another program has moved comments and damaged the index', async (t) => {
+  const first = await startService(t);
+  await fill(first);
+  await first.close();
+  const path = first.file;
+  await writeForeignFile(
+    path,
+    `UPDATE comments SET note_id = 2; DELETE FROM note_blocks;
+     INSERT INTO note_words (rowid, title, body) VALUES (9, 'milk', 'cheese')`,
+  );
+  assert.equal((await runCommand(t, ['check', path])).status, 1);
+  const lines = ['rebuilt the search index', 'rebuilt the counts', 'ok'];
+  const stdout = lines.map((line) => `${path}: ${line}\n`).join('');
+  const ending = await runCommand(t, ['check', '--repair', path], { coverage: true });
+  assert.deepEqual(ending, { status: 0, signal: null, stdout, stderr: '' });
+  assert.equal((await runCommand(t, ['check', path])).status, 0);
+
+  const { request } = await startService(t, { db: path });
+  const idsAt = async (target: string) => {
+    const { items, total } = (await request('GET', target)).json;
+    return [total, items.map(({ id }: { id: number }) => id)];
+  };
+  assert.deepEqual(await idsAt('/notes'), [3, [1, 2, 3]]);
+  assert.deepEqual(await idsAt('/notes?offset=2'), [3, [3]]);
+  assert.deepEqual(await idsAt('/notes/1/comments'), [0, []]);
+  assert.deepEqual(await idsAt('/notes/2/comments?offset=1'), [2, [2]]);
+  for (const [word, ids] of Object.entries({ milk: [1], bread: [2], 東京: [3], cheese: [] }))
+    assert.deepEqual(await idsAt(`/notes?q=${encodeURIComponent(word)}`), [ids.length, ids], word);
+});
+
+test('repair: of a sound or empty database', async (t) => {
+  for (const path of [await indexedFile(t), newFile(t)]) {
+    await (await openDatabase(t, path)).close();
+    await repairFile(path);
+    assert.deepEqual(await checkFile(path), []);
+  }
+});
+
+test('repair: what it cannot mend is reported afterwards, status 1', async (t) => {
+  const path = await filledFile(t, 1);
+  await writeForeignFile(
+    path,
+    'PRAGMA foreign_keys = OFF; DELETE FROM tags WHERE id = 2; UPDATE note_blocks SET count = 9',
+  );
+  const { status, stdout } = await runCommand(t, ['check', path, '--repair']);
+  assert.equal(status, 1);
+  assert.match(stdout, /: rebuilt the counts\n.*: note_tags: record 1, 2 has no parent in tags\n$/);
+});
+
+/** What is not repaired, and the reason; a function damages a sound file. */
+const REFUSED: Record<string, [damage: (path: string, t: TestContext) => unknown, RegExp]> = {
+  'a file in use': [
+    (path, t) => holdLock(t, path, 'SELECT count(*) FROM notes'),
+    /cannot open .*: another process is using it; stop that process first$/m,
+  ],
+  'damaged pages': [
+    (path) => writeFileSync(path, readFileSync(path).fill(0xff, 204_800, 245_760)),
+    /cannot repair \S+: it is damaged/,
+  ],
+  'an index of SQLite that lacks a row': [
+    (path) =>
+      writeForeignFile(
+        path,
+        `PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';
+         PRAGMA writable_schema = RESET;
+         INSERT INTO comments (note_id, body, number) VALUES (1, 'not indexed', 4_000);
+         PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '')
+           WHERE name = 'comments_of_note'`,
+      ),
+    /it is damaged \(.* index comments_of_note\); restore a backup$/m,
+  ],
+  'an unfinished import': [
+    (path) => writeForeignFile(path, 'CREATE TABLE notes_server_import (begun INTEGER) STRICT'),
+    /cannot repair \S+: it holds an unfinished import: run the import again$/m,
+  ],
+  'a missing trigger': [
+    (path) => writeForeignFile(path, 'DROP TRIGGER note_added'),
+    /the schema has no note_added; export the records and import them elsewhere$/m,
+  ],
+  'a version of other tables': [
+    (path) => writeForeignFile(path, 'DELETE FROM notes_server_versions WHERE version > 1'),
+    /it has version 1; start the service on it to migrate it$/m,
+  ],
+};
+
+for (const [what, [damage, reason]] of Object.entries(REFUSED)) {
+  test(`repair: ${what} is refused in one line, and nothing changes`, async (t) => {
+    const path = await indexedFile(t);
+    await damage(path, t);
+    const contents = () => ({ ...contentsOf(dirname(path)), 'notes.db-shm': undefined });
+    const before = contents();
+    assertRefused(await runCommand(t, ['check', '--repair', path]), 1, reason);
+    assert.deepEqual(contents(), before);
+  });
+}
+
+test('repair: a failure half-way leaves the index as it was', async (t) => {
+  const path = await indexedFile(t);
+  await writeForeignFile(
+    path,
+    `CREATE TRIGGER fails BEFORE UPDATE ON note_words_position BEGIN
+       SELECT raise(ABORT, 'no room'); END`,
+  );
+  await assert.rejects(repairFile(path), /cannot repair \S+: .*no room$/);
+  assert.deepEqual(await checkFile(path), []);
+  const database = await openDatabase(t, path);
+  await assertIndexed(database);
+  await change(database, 'DROP TRIGGER fails');
+});
