@@ -2,6 +2,7 @@
 // ids; the last line proves that the export is complete. Each other line is a link, or a record as
 // the service returns it, with its type, the number of its last change, and its times.
 import { recordCheck } from '../contract/record.ts';
+import { parseJson } from '../http/json.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/change-numbers.ts';
@@ -44,7 +45,6 @@ const END = 'end';
 /** The latest time that a record may have, which shows the format in messages. */
 const MAX_TIME = '9999-12-31T23:59:59.999Z';
 
-const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const TABLES = RELATIONS.map(({ table }) => table);
 const SEQUENCES = [...RESOURCES.map(({ table }) => table), CHANGES];
 const READERS = new Map(RELATIONS.map((each) => [typeOf(each), readerOf(each)]));
@@ -59,9 +59,9 @@ export function endLine(records: number): string {
   return `${JSON.stringify({ type: END, records })}\n`;
 }
 
-/** Parses a line. Throws if it is not a JSON object. */
+/** Parses a line as the body of a request. Throws if it is not a JSON object. */
 export function readLine(line: Buffer): LineValue {
-  const value = parse(line);
+  const value = parseJson(line, 'it');
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('it is not a JSON object');
   return value as LineValue;
@@ -161,13 +161,4 @@ function numbersByName(
     throw new Error(`${member} must map ${all} to whole numbers from 0 to ${MAX_IMPORTED_ID}`);
   }
   return { ...value };
-}
-
-function parse(line: Buffer): unknown {
-  try {
-    return JSON.parse(UTF_8.decode(line));
-  } catch (cause) {
-    // The parser's message quotes the line, which may be long.
-    throw new Error('it is not JSON in UTF-8', { cause });
-  }
 }

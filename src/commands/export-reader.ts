@@ -1,4 +1,6 @@
 // Reads an export page by page and validates each line.
+
+import { skipSpace } from '../http/body-format.ts';
 import { keysOf, type Relation } from '../resources/resource.ts';
 import { CHANGES } from '../storage/change-numbers.ts';
 import {
@@ -104,8 +106,9 @@ export class ExportReader {
     }
   }
 
-  /** Validates any line but the first; returns its record, or undefined for the last line. */
+  /** Validates any line but the first; returns its record, or undefined if it has none. */
   #parse(line: Buffer): RecordLine | undefined {
+    if (skipSpace(line, 0) === line.length) return undefined;
     if (this.#hasEnded) throw new Error('nothing may follow the last line of an export');
     const value = readLine(line);
     this.#hasEnded = isEnd(value, this.#recordCount, this.head);

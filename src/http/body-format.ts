@@ -96,7 +96,7 @@ export async function parseLines(
 }
 
 /** Returns the position of the first byte from `start` on that is not JSON's white space. */
-function skipSpace(bytes: Buffer, start: number): number {
+export function skipSpace(bytes: Buffer, start: number): number {
   let position = start;
   while (isSpace(bytes[position])) position += 1;
   return position;

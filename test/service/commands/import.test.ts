@@ -80,6 +80,11 @@ function fileWith(t: TestContext, text: string): string {
 /** Input that is wrong, and the reason. */
 const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'an empty input': ['', /it is empty$/],
+  'a byte order mark': [
+    `\ufeff${WHOLE}`,
+    /line 1: it is not valid JSON; remove the byte order mark at its start\.$/,
+  ],
+  'a blank line at the start': [`\n${WHOLE}`, /line 1: it is empty; a JSON text is expected\.$/],
   'another file': ['{"a":1}\n', /line 1: it is not an export of notes-server$/],
   'a newer version': [
     WHOLE.replace('"version":2', '"version":3'),
@@ -90,7 +95,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
     new RegExp(`line 1: counts must map ${TABLES} to whole numbers from 0 to \\d+`),
   ],
   'a missing last line': [HEAD + NOTES, /the last line is missing: the export ends after line 3$/],
-  'half a line': [WHOLE.slice(0, -40), /line 4: it is not JSON in UTF-8$/],
+  'half a line': [WHOLE.slice(0, -40), /line 4: it is not valid JSON\.$/],
   'a missing line': [
     HEAD + COMMENT.replace('3', '1') + END,
     /line 3: the first line states 3 records, the last line 3, but there are 1$/,
@@ -102,7 +107,7 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   'a list': [`${HEAD}[]\n`, /line 2: it is not a JSON object$/],
   'bytes that are no UTF-8': [
     Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'),
-    /line 2: it is not JSON in UTF-8$/,
+    /line 2: it is not valid UTF-8\.$/,
   ],
   'an unknown type': [
     `${HEAD}{"type":"user"}\n`,
@@ -115,6 +120,18 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'half a character': [WHOLE.replace('"d"', '"\\ud800"'), /line 3: body must be valid Unicode/],
   'no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1 to \d+$/],
+  'an id that is a float': [
+    WHOLE.replace('"id":3', '"id":3.0'),
+    /line 3: id must be a whole number from 1 to \d+$/,
+  ],
+  'a number that is a float': [
+    WHOLE.replace('"number":29', '"number":29e0'),
+    /line 3: number must be a whole number from 1 to 40, as the first line states$/,
+  ],
+  'a record after blank lines that is wrong': [
+    WHOLE.replace(COMMENT, `\n \t\r\n${COMMENT.replace('"e"', '" "')}`),
+    /line 6: body must not be blank\.$/,
+  ],
   'an id of zero': [
     WHOLE.replace('"id":1,', '"id":0,'),
     /line 2: id must be a whole number from 1 to \d+$/,
@@ -197,6 +214,16 @@ test('import: a wrong line on standard input, status 1', async (t) => {
     /\nnotes-server: cannot import the input: the last line is missing: [^\n]+\n$/,
   );
   assert.deepEqual([status, stdout], [1, '']);
+});
+
+test('import: blank lines are skipped, but count as lines', async (t) => {
+  const [db, other] = [newFile(t), newFile(t)];
+  const spaced = WHOLE.replaceAll('\n', '\r\n\r\n \t\n');
+  await imported(db, spaced);
+  await imported(other, WHOLE);
+  assert.equal(await exported(db), await exported(other));
+  const changed = imported(db, spaced.replace('"d"', '"x"'));
+  await assert.rejects(changed, /line 7: another note already has the id 3$/);
 });
 
 test('import: another record with the same id stays', async (t) => {
