@@ -29,6 +29,12 @@ const EXIT_USAGE = 2;
 /** The commands that read no variables, or whose log warns of unknown ones. */
 const QUIET: ReadonlySet<string> = new Set(['check', 'completion', 'help', 'serve', 'version']);
 
+/** Incomplete installations and too many open files, which may keep this module from loading. */
+const LAUNCHER_EXPLAINS: ReadonlySet<string | undefined> = new Set([
+  'ERR_MODULE_NOT_FOUND',
+  'EMFILE',
+]);
+
 /** The reader of standard output has closed it: the command fails without a message. */
 class ReaderGone extends Error {}
 
@@ -39,8 +45,7 @@ export async function main(): Promise<void> {
   try {
     await run(readCommand());
   } catch (error) {
-    // The launcher explains incomplete installations.
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error;
+    if (LAUNCHER_EXPLAINS.has((error as NodeJS.ErrnoException).code)) throw error;
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     if (error instanceof ReaderGone) return;

@@ -173,10 +173,8 @@ function parseHelp({ words }: Arguments): Command {
 function parseCompletion({ words }: Arguments): Command {
   const [name, ...others] = words;
   const shell = SHELLS.find((each) => each === name);
-  if (!shell || others.length > 0) {
-    const hint = shell ? '' : suggestion(name ?? '', SHELLS);
-    throw new UsageError(`completion takes one of ${SHELLS.join(', ')}${hint}`);
-  }
+  if (!shell || others.length > 0)
+    throw new UsageError(`completion takes one of ${SHELLS.join(', ')}`);
   return { kind: 'completion', shell };
 }
 

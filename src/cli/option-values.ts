@@ -57,11 +57,9 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): Parser
   };
 }
 
-/** Parses a switch: true, false, 1 or 0. */
+/** Parses a switch. */
 export function parseSwitch(text: string, name: string): boolean {
-  return (
-    oneOf(['true', 'false'])(text.replace(/^1$/, 'true').replace(/^0$/, 'false'), name) === 'true'
-  );
+  return ['true', '1'].includes(oneOf(['true', 'false', '1', '0'])(text, name));
 }
 
 /** Parses an http or https URL; returns it without a slash at its end. */

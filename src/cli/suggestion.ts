@@ -2,6 +2,9 @@
 
 const MAX_MISTAKES = 2;
 
+/** A short name with many mistakes is another name. */
+const LETTERS_PER_MISTAKE = 3;
+
 /**
  * Returns `; did you mean NAME?` with the most similar of `names`, or an empty text if none is
  * similar. A name with a word that begins with `typed` is similar. `prefix` is written in front of
@@ -22,26 +25,29 @@ function wordsOf(name: string): string {
 
 function nearest(typed: string, names: readonly string[]): string | undefined {
   let found: string | undefined;
-  let fewest = MAX_MISTAKES + 1;
+  let fewest = Math.min(MAX_MISTAKES, Math.floor(typed.length / LETTERS_PER_MISTAKE)) + 1;
   for (const name of names) {
     if (Math.abs(name.length - typed.length) > MAX_MISTAKES) continue;
     const mistakes = countMistakes(typed, name.toLowerCase());
-    if (mistakes >= Math.min(fewest, typed.length)) continue;
+    if (mistakes >= fewest) continue;
     [found, fewest] = [name, mistakes];
   }
   return found;
 }
 
-/** Counts the characters to insert, delete or replace (the Levenshtein distance). */
+/** Counts the characters to insert, delete, replace or swap (the Damerau-Levenshtein distance). */
 function countMistakes(from: string, to: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, character] of [...from].entries()) {
+  for (let index = 0; index < from.length; index += 1) {
     const next = [index + 1];
     for (let column = 0; column < to.length; column += 1) {
-      const replaced = (row[column] ?? 0) + (character === to[column] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+      const replaced = (row[column] ?? 0) + (from[index] === to[column] ? 0 : 1);
+      const isSwap = from[index] === to[column - 1] && from[index - 1] === to[column];
+      const changed = isSwap ? Math.min(replaced, (before[column - 1] ?? 0) + 1) : replaced;
+      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row.at(-1) ?? 0;
 }

@@ -7,7 +7,7 @@ import { endLine, headLine } from './export-format.ts';
 import { createProgress, type Screen } from './progress.ts';
 import { recordLines } from './records.ts';
 import { countsOf, formatCounts, lastIdsOf, storedContent, totalOf } from './walk.ts';
-import { writeWhole } from './whole-file.ts';
+import { isPresent, writeWhole } from './whole-file.ts';
 
 /** Writes a text; resolves when the next one can be written. */
 export type WriteText = (text: string) => Promise<unknown>;
@@ -29,6 +29,10 @@ export async function exportLines(
   if (file === undefined) {
     await writeLines(source, output, screen);
     return undefined;
+  }
+  if (await isPresent(file).catch(() => false)) {
+    const remedy = 'leave FILE out to write to standard output';
+    throw new DatabaseUnusable(`${file} already exists; ${remedy}`);
   }
   let written = '';
   await writeWhole(file, from.db.kind === 'file' ? from.db.name : undefined, async (handle) => {

@@ -1,7 +1,9 @@
 // Explains in one line why a database cannot be opened.
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { DatabaseUnusable } from '../database.ts';
+
+const LOOP = 'its path is a loop of symbolic links';
 
 /** Returns the error for a database at `path` that could not be opened because of `error`. */
 export function unusable(path: string, error: unknown): DatabaseUnusable {
@@ -18,6 +20,7 @@ export function codeOf(error: unknown): string {
 /** Returns why the database at `path` cannot be used, given the error of an attempt. */
 export function reasonOf(path: string, error: unknown): string {
   const { message } = ((error as Error).cause ?? error) as { message?: string };
+  if (isSpecial(path)) return 'it is not a file';
   switch (codeOf(error)) {
     case 'SQLITE_NOTADB':
       return 'it is not a SQLite database';
@@ -32,6 +35,8 @@ export function reasonOf(path: string, error: unknown): string {
       return 'it is damaged';
     case 'EACCES':
       return 'permission denied';
+    case 'ELOOP':
+      return LOOP;
     default:
       return message ?? String(error);
   }
@@ -52,13 +57,31 @@ function reasonAt(path: string): string {
   const isFolder = (name: string) => statSync(name, { throwIfNoEntry: false })?.isDirectory();
   try {
     if (isFolder(path)) return 'it is a folder';
+    if (isDangling(path)) return reasonAt(resolve(folder, readlinkSync(path)));
     if (!isFolder(folder)) return `the folder ${folder} is missing`;
     if (existsSync(path) && !isReadable(path)) return 'permission denied';
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
-    return codeOf(error) === 'ENOTDIR'
+    const code = codeOf(error);
+    if (code === 'ELOOP') return LOOP;
+    return code === 'ENOTDIR'
       ? `${folder} is not a folder`
       : `permission denied in the folder ${folder}`;
   }
-  return 'it is not a file that can be opened';
+  return 'it cannot be opened';
+}
+
+function isDangling(path: string): boolean {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isLink === true && !existsSync(path);
+}
+
+/** Whether there is a device, a pipe or a socket at `path`, which SQLite may open. */
+function isSpecial(path: string): boolean {
+  try {
+    const found = statSync(path);
+    return !found.isFile() && !found.isDirectory();
+  } catch {
+    return false;
+  }
 }

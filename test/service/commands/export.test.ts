@@ -165,7 +165,9 @@ test('export: the file appears only when it is complete', async (t) => {
   await exportTo(file, from, { onProgress });
   assert.ok(isHidden);
   assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
-  await assert.rejects(exportTo(file, from), / already exists$/);
+  const refusal = / already exists; leave FILE out to write to standard output$/;
+  for (const present of [file, '/dev/stdout', '/dev/null'])
+    await assert.rejects(exportTo(present, from), refusal);
 });
 
 test('export: nothing is left on a full disk', async (t) => {

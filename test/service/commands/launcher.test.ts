@@ -74,6 +74,16 @@ test('launcher: a missing or damaged binding of sqlite3 is rebuilt', async (t) =
   await assertRemedy(t, tree, remedy);
 });
 
+test('launcher: a low limit on open files is named', async (t) => {
+  for (const limit of ['40', '64']) {
+    const script = `ulimit -n ${limit}; "$0" --port 0 || echo $?`;
+    const parts = { cwd: temporaryFolder(t), timeout: 60_000 };
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script, LAUNCHER], parts);
+    assert.equal(stdout, '1\n', limit);
+    assert.match(stderr, /^notes-server: the limit on open files is too low: raise it [^\n]+\n$/);
+  }
+});
+
 for (const missing of ['dist/src/docs/assets/page.css', 'schemas/openapi.json']) {
   test(`launcher: a missing ${missing} is named`, async (t) => {
     const tree = treeOf(t, 'dist/src', 'schemas');

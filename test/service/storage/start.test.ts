@@ -1,6 +1,7 @@
 // A start on a database that cannot be used: it is refused in one line, the file stays as it was,
 // and the same start works once the cause is gone.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -9,6 +10,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -49,6 +51,21 @@ const UNUSABLE: readonly Unusable[] = [
     make: (path) => rmSync(dirname(path), { recursive: true }),
   },
   { name: 'that is a folder', reason: /: it is a folder$/, make: (path) => mkdirSync(path) },
+  {
+    name: 'that is a pipe',
+    reason: /: it is not a file$/,
+    make: (path) => void spawnSync('mkfifo', [path]),
+  },
+  {
+    name: 'that is a loop of links',
+    reason: /: its path is a loop of symbolic links$/,
+    make: (path) => symlinkSync(path, path),
+  },
+  {
+    name: 'that is a link into a folder that is missing',
+    reason: /: the folder \S+none is missing$/,
+    make: (path) => symlinkSync('none/notes.db', path),
+  },
   {
     name: 'that holds text',
     reason: /not a SQLite database/,
