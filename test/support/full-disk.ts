@@ -38,6 +38,8 @@ export async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void
     assert.equal((await service.request('GET', String(headers.location))).text, text);
   }
   assert.equal((await service.request('GET', '/notes')).json.total, kept.length);
+  // Out of rotation, it could serve no reads.
+  assert.equal((await service.request('GET', '/readyz')).status, 200);
   await assertSound(service.file);
 
   await makeRoom();
