@@ -9,11 +9,18 @@ import {
   formatOf,
   parseLines,
 } from './body-format.ts';
-import { ByteBudget } from './byte-budget.ts';
+import { ByteBudget, Share } from './byte-budget.ts';
 import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply, unavailable } from './problem.ts';
-import { type Chunk, checkHeaders, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
+import {
+  type Chunk,
+  checkHeaders,
+  lengthOf,
+  type Reply,
+  sendReply,
+  sendReplyAndClose,
+} from './reply.ts';
 import { checkMessage } from './request-checks.ts';
 import type { Admission, Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
@@ -49,6 +56,7 @@ class Exchange implements Call {
   bytes: Buffer = NO_BYTES;
   body: unknown;
   readonly #replies: ByteBudget;
+  #share: Share | undefined;
 
   constructor(
     message: IncomingMessage,
@@ -83,9 +91,19 @@ class Exchange implements Call {
     if (charge) this.enter(await charge(requests));
   }
 
+  /** What the reply holds of the memory of all large replies. */
+  get share(): Share {
+    this.#share ??= new Share(this.#replies, this.response);
+    return this.#share;
+  }
+
   ensureSendable(): void {
     if (this.response.destroyed) throw clientGone();
-    this.#replies.ensureRoom();
+    if (!this.#share) this.#replies.ensureRoom();
+  }
+
+  reserveLarge(): Promise<void> {
+    return this.share.reserve(DISPATCH_LIMITS.largePageBytes);
   }
 
   signal(): AbortSignal {
@@ -163,7 +181,7 @@ export class Dispatcher {
     try {
       const responded = this.#respond(exchange);
       const reply = responded instanceof Promise ? await responded : responded;
-      result = { reply: this.#account(reply, response) };
+      result = { reply: this.#account(reply, exchange) };
       isSent = this.#send(exchange, result.reply);
     } catch (error) {
       result = await this.#fail(error, response);
@@ -274,14 +292,11 @@ export class Dispatcher {
   #bodyCounter({ headers }: IncomingMessage, response: ServerResponse): (received: number) => void {
     if (Number(headers['content-length'] ?? 0) >= DISPATCH_LIMITS.largeBodyBytes)
       this.#bodies.ensureRoom();
-    let count: ((bytes: number) => void) | undefined;
-    let counted = 0;
+    const share = new Share(this.#bodies, response);
     return (received) => {
       if (received < DISPATCH_LIMITS.largeBodyBytes) return;
-      count ??= this.#bodies.account(response);
-      this.#bodies.ensureRoom(received - counted);
-      count(received - counted);
-      counted = received;
+      this.#bodies.ensureRoom(received - share.bytes);
+      share.hold(received);
     };
   }
 
@@ -292,13 +307,15 @@ export class Dispatcher {
   }
 
   /** Counts a large reply and encodes it: Node would keep the text in memory beside the bytes. */
-  #account(reply: Reply, response: ServerResponse): Reply {
-    const { body = '' } = reply;
-    if (body.length < DISPATCH_LIMITS.largeReplyCharacters || response.destroyed) return reply;
-    this.#replies.ensureRoom();
-    const bytes = Buffer.from(body);
-    this.#replies.account(response)(bytes.length);
-    return { ...reply, body: bytes };
+  #account(reply: Reply, exchange: Exchange): Reply {
+    const { body = '', large, ...head } = reply;
+    if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return reply;
+    const { message, share } = exchange;
+    // What is written is written, and the size of its body has limited the reply.
+    if (!isWrite(message) && share.bytes === 0) this.#replies.ensureRoom();
+    const counted = large ?? { parts: [typeof body === 'string' ? Buffer.from(body) : body] };
+    share.hold(lengthOf(counted.parts));
+    return { ...head, large: counted };
   }
 
   /**
@@ -311,7 +328,7 @@ export class Dispatcher {
   ): boolean {
     if (reply === undefined || response.destroyed) return false;
     // Once Node has refused a 204 or a 304, it would send no other body either.
-    if (reply.body === undefined) checkHeaders(reply.headers);
+    if (reply.body === undefined && !reply.large) checkHeaders(reply.headers);
     const complete =
       headers.length === 0 ? reply : { ...reply, headers: [...(reply.headers ?? []), ...headers] };
     if (reply.stream && this.#streams >= DISPATCH_LIMITS.streams)
@@ -333,6 +350,10 @@ export class Dispatcher {
     const isBounded = declared !== undefined && Number(declared) <= this.#options.bodyLimitBytes;
     return awaitsContinue || !isBounded;
   }
+}
+
+function isWrite({ method }: IncomingMessage): boolean {
+  return method !== 'GET' && method !== 'HEAD';
 }
 
 function streamOf({ stream }: Reply, { method }: IncomingMessage) {

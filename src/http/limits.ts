@@ -35,6 +35,11 @@ export const DISPATCH_LIMITS = {
   bodiesBytes: 67_108_864,
   /** Replies from this length count towards `repliesBytes`. */
   largeReplyCharacters: 16_384,
-  repliesBytes: 268_435_456,
+  repliesBytes: 201_326_592,
+  /** What the largest page, of 60 MB, takes while it is read: the engine and Node each copy it. */
+  largePageBytes: 125_829_120,
+  /** How long the reader of such a page waits for room, and how many may wait. */
+  replyWaitMs: 5_000,
+  waitingReplies: 100,
   streams: 1_000,
 };

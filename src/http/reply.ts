@@ -13,8 +13,17 @@ export interface Reply {
   readonly status: number;
   readonly headers?: readonly string[];
   readonly body?: string | Buffer;
+  /** Sent instead of `body`. */
+  readonly large?: LargeBody;
   /** Sent instead of `body`, as long as it lasts. */
   readonly stream?: AsyncIterable<Chunk>;
+}
+
+/** A body that is counted, in parts because joining them would take as much memory again. */
+export interface LargeBody {
+  readonly parts: readonly Buffer[];
+  /** Called when the system has taken all parts, so that nobody needs them any more. */
+  readonly onSent?: () => void;
 }
 
 /** A part of a stream. */
@@ -29,8 +38,20 @@ const JSON_LINES_HEADERS = ['content-type', JSON_LINES];
 const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
 
 /** Returns a reply whose body is `json`, a JSON text. */
-export function jsonReply(status: number, json: string, headers?: readonly string[]): Reply {
-  return { status, headers: headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS, body: json };
+export function jsonReply(
+  status: number,
+  json: string | LargeBody,
+  headers?: readonly string[],
+): Reply {
+  const all = headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS;
+  return typeof json === 'string'
+    ? { status, headers: all, body: json }
+    : { status, headers: all, large: json };
+}
+
+/** Returns the length of all pieces together. */
+export function lengthOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Returns a reply whose body has each of `lines`, JSON texts, as a line. */
@@ -64,21 +85,22 @@ export function checkHeaders(headers: readonly string[] = []): void {
 
 /** Returns the headers of a reply with those that every reply has. */
 export function replyHeaders(
-  { status, headers = [], body = '', stream }: Reply,
+  { status, headers = [], body = '', large, stream }: Reply,
   requestId: string,
 ): string[] {
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
   if (status !== 204 && status !== 304 && !stream)
-    all.push('content-length', String(Buffer.byteLength(body)));
+    all.push('content-length', String(large ? lengthOf(large.parts) : Buffer.byteLength(body)));
   return all;
 }
 
 /** Sends `reply` and ends the response. Node omits the body of a reply to HEAD. */
 export function sendReply(response: ServerResponse, reply: Reply, requestId: string): void {
-  const { body } = reply;
+  const { body, large } = reply;
   response.writeHead(reply.status, replyHeaders(reply, requestId));
   if (body === undefined) {
-    response.end();
+    for (const part of large?.parts ?? []) response.write(part);
+    response.end(large?.onSent);
     return;
   }
   // Node writes Latin-1 faster than UTF-8, and ASCII is the same in both.
@@ -97,6 +119,8 @@ export function sendReplyAndClose(
   response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
   // Otherwise Node would delay the reply to a HEAD until `end`.
   response.flushHeaders();
-  if (reply.body !== undefined) response.write(reply.body);
+  const { body, large } = reply;
+  for (const part of large?.parts ?? []) response.write(part);
+  if (body !== undefined) response.write(body);
   drain(message, () => response.end());
 }

@@ -25,6 +25,11 @@ export interface Call {
    * service-unavailable if there is no memory for it.
    */
   ensureSendable(): void;
+  /**
+   * Resolves when there is memory to make the largest reply, which counts as taken from then on.
+   * Rejects as `ensureSendable` does.
+   */
+  reserveLarge(): Promise<void>;
   /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */
   signal(): AbortSignal;
 }

@@ -61,7 +61,7 @@ export async function addSnippets(
     records.push(`${line.slice(0, -1)},"snippet":${JSON.stringify(snippet)}}`);
     if (line.length > LONG_CHARACTERS) await immediate();
   }
-  return `[${records.join(',')}]`;
+  return records.join(',');
 }
 
 /** Throws 422 for parameters that exclude or need each other; `sent` are those of the request. */

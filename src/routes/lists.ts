@@ -2,7 +2,8 @@
 // that are linked to a record.
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { parsePathInteger } from '../contract/parameters.ts';
-import { jsonReply, type Reply } from '../http/reply.ts';
+import { discard } from '../http/discard.ts';
+import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { whenReady } from '../http/when-ready.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -50,8 +51,10 @@ interface Scope extends Pick<PageRequest, 'owner' | 'linkedTo' | 'isOfLinked'> {
 /** A list as it is sent. */
 interface ListText {
   readonly tag: string;
-  /** Undefined if the client knows the state with this tag. */
+  /** Undefined if the page is large, or if the client knows the state with this tag. */
   readonly text: string | undefined;
+  /** A large page, which would displace too much in memory. */
+  readonly large?: LargeBody;
   readonly link: readonly string[];
 }
 
@@ -91,8 +94,8 @@ class Lists {
     const list = this.#memory.recall(`${path}?${call.query}`, load);
     return whenReady(
       list,
-      ({ tag, text = '', link }) =>
-        checkRead(headers, tag) ?? jsonReply(200, text, [...stateHeaders(tag), ...link]),
+      ({ tag, text, large = '', link }) =>
+        checkRead(headers, tag) ?? jsonReply(200, text ?? large, [...stateHeaders(tag), ...link]),
     );
   }
 
@@ -119,17 +122,20 @@ class Lists {
       asLines: hasSnippets,
       known: knownCondition(headers),
       check: () => call.ensureSendable(),
+      reserve: () => call.reserveLarge(),
     });
     if (!page) throw notFound(label, call.pathValues[0]);
     const { total, tag, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
     const records =
-      search && hasSnippets ? await addSnippets(items, search, this.#resource) : items;
+      search && hasSnippets ? await addSnippets(String(items), search, this.#resource) : items;
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
-    const text = `{"items":${records},"limit":${limit},${position}"total":${total}}`;
+    const end = `],"limit":${limit},${position}"total":${total}}`;
     const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
-    return { tag, text, link };
+    if (typeof records === 'string') return { tag, text: `{"items":[${records}${end}`, link };
+    const parts = [Buffer.from('{"items":['), records, Buffer.from(end)];
+    return { tag, text: undefined, large: { parts, onSent: () => discard(records) }, link };
   }
 
   /** Returns the links that the query requires of records, and whether they must have none. */

@@ -149,7 +149,7 @@ class Records {
   async #findWith(include: readonly string[], ids: Ids): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
     const page = await this.#table.page({ limit: 1, id, owner, include, asLines: true });
-    return page?.items ? { text: page.items, tag: page.tag } : undefined;
+    return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 
   async replace(input: Input<Ids, Members>): Promise<Reply> {

@@ -1,8 +1,8 @@
 // The interface between the service and its storage engine: small enough for a local file and for
 // a cluster.
 
-/** A row as the engine returns it: column name to value. */
-export type Row = Readonly<Record<string, string | number | null>>;
+/** A row as the engine returns it: column name to value; a BLOB is a buffer. */
+export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 
 /**
  * One SQL statement and its only parameter, if any: a JSON text, bound as `?1` and unpacked in SQL
@@ -19,6 +19,8 @@ export interface Statement {
   readonly rows?: string;
   /** Whether a read may take long, so that it must not delay others. */
   readonly isSlow?: boolean;
+  /** A read rejects with {@link AnswerTooLarge} beyond this, where the engine can tell in time. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** Tells without a read whether somebody has changed the database. */
@@ -73,6 +75,11 @@ export class DatabaseUncertain extends DatabaseUnavailable {
 /** A slow read was ended. This says nothing about the health of the database. */
 export class ReadTooSlow extends Error {
   override readonly name = 'ReadTooSlow';
+}
+
+/** A read was ended because its answer would take too much memory. */
+export class AnswerTooLarge extends Error {
+  override readonly name = 'AnswerTooLarge';
 }
 
 /** Some stored data cannot be read. The call changed nothing; other calls may succeed. */

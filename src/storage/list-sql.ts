@@ -4,11 +4,8 @@ import { LAST_NUMBER, listTagSql } from './change-numbers.ts';
 import { satisfiesSql } from './condition.ts';
 import { listColumns, listRecord, searchOf } from './list-members.ts';
 import { ListSource, totalSql, type Value } from './list-source.ts';
-import type { Shape } from './lists.ts';
+import { MAX_KEY, type Shape } from './lists.ts';
 import { BLOCK_BITS } from './steps.ts';
-
-/** The largest key, whose successor is an exact integer in JSON as well. */
-const MAX_KEY = Number.MAX_SAFE_INTEGER - 1;
 
 /**
  * Returns the SQL of `count` pages. Its parameter is a JSON array of the values of the requests.
@@ -88,7 +85,7 @@ class PageSql {
 
   /** Returns the query for the row of the page. */
   select(): string {
-    const { position, order, isOne, asLines, include } = this.#shape;
+    const { position, order, isOne, asLines, isLarge, include } = this.#shape;
     const value = this.#value;
     const known = satisfiesSql(value('known'), '(SELECT tag FROM state)');
     const unlessKnown = (sql: string) =>
@@ -99,9 +96,10 @@ class PageSql {
     // The aggregates keep the order of the subquery; an ORDER BY argument would sort again.
     const sorted =
       position === 'before' ? ` ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
-    const items = asLines
-      ? `coalesce(group_concat(${record}, char(10)${sorted}), '')`
-      : `json_group_array(${record}${sorted})`;
+    // Unlike json_group_array, this ends as soon as the text exceeds the limit of the statement.
+    const texts = `coalesce(group_concat(${record}, ${asLines ? 'char(10)' : "','"}${sorted}), '')`;
+    // The bytes need neither a string nor an encoding on their way to the socket.
+    const items = isLarge ? `CAST(${texts} AS BLOB)` : texts;
     const page = `
       SELECT ${this.#index} AS request, (SELECT tag FROM state) AS tag,
         (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,

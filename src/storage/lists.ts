@@ -31,13 +31,21 @@ export interface PageRequest {
   readonly match?: string | undefined;
   /** The members that the records have besides their fields. */
   readonly include?: readonly string[];
-  /** Whether `items` has a line for each record, instead of a JSON array. */
+  /** Whether `items` has a line for each record, instead of commas between them. */
   readonly asLines?: boolean;
   /** The tags that the client knows. */
   readonly known?: Condition;
   /** Called right before the page is read; if it throws, the call rejects. */
   readonly check?: (() => void) | undefined;
+  /** Resolves when a page larger than {@link MAX_PAGE_BYTES} may be read. */
+  readonly reserve?: (() => Promise<void>) | undefined;
 }
+
+/** The largest page that is read as a text, together with others. */
+export const MAX_PAGE_BYTES = 2_097_152;
+
+/** The greatest key, as in the contract; its successor is an exact integer in JSON as well. */
+export const MAX_KEY = Number.MAX_SAFE_INTEGER - 1;
 
 /** From this offset on, the block counters find a page faster than skipping records does. */
 export const DEEP_OFFSET = 2_048;
@@ -54,10 +62,12 @@ export interface Shape {
   readonly isSearch: boolean;
   readonly include: readonly string[];
   readonly asLines: boolean;
+  /** Whether the page is larger than {@link MAX_PAGE_BYTES}. */
+  readonly isLarge: boolean;
 }
 
 /** Returns the shape of a request. Two requests with the same JSON text of it share statements. */
-export function shapeOf(request: PageRequest): Shape {
+export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
   const { order = 'id', after, before, offset = 0, linkedTo = [], match } = request;
   const isDeep = order.endsWith('id') && offset >= DEEP_OFFSET;
   const byOffset = isDeep ? 'deep' : 'offset';
@@ -74,6 +84,7 @@ export function shapeOf(request: PageRequest): Shape {
     isSearch: match !== undefined,
     include: request.include ?? [],
     asLines: request.asLines ?? false,
+    isLarge,
   };
 }
 

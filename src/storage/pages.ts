@@ -4,16 +4,26 @@ import type { Resource } from '../resources/resource.ts';
 import { BATCH_LIMITS } from './backlog-limit.ts';
 import { Batcher, type BatchMeter } from './batcher.ts';
 import { NEVER } from './condition.ts';
-import type { Database, Row } from './database.ts';
+import { AnswerTooLarge, type Database, type Row } from './database.ts';
 import { listSql } from './list-sql.ts';
-import { isSlow, type PageRequest, type Shape, shapeOf, valuesIn } from './lists.ts';
+import {
+  isSlow,
+  MAX_PAGE_BYTES,
+  type PageRequest,
+  type Shape,
+  shapeOf,
+  valuesIn,
+} from './lists.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
   /** The entity tag of every list: it changes with every change in the database. */
   readonly tag: string;
-  /** The records as `asLines` asks for; undefined if the tag was among the known ones. */
-  readonly items: string | undefined;
+  /**
+   * The records, separated as `asLines` asks for; the bytes of a page larger than
+   * {@link MAX_PAGE_BYTES}; undefined if the tag was among the known ones.
+   */
+  readonly items: string | Buffer | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
   /** The least and the greatest key, where lists are read by keys. */
@@ -74,11 +84,28 @@ export function createPages(resource: Resource, database: Database, meter?: Batc
     run: (items) => reader.read(items),
     limits: { ...BATCH_LIMITS, batchItems: 1 },
   });
-  return (request) => {
-    const shape = shapeOf(request);
-    const item = { request, shape, name: JSON.stringify(shape) };
-    return (isSlow(shape) ? slow : quick).submit(item);
+  // One at a time, so that the other connection is left to small pages.
+  const large = new Batcher<Item, Page | undefined>({
+    ...common,
+    run: (items) => reader.read(items),
+    limits: { ...BATCH_LIMITS, batchItems: 1 },
+  });
+  return async (request) => {
+    try {
+      const item = itemOf(request, false);
+      return await (isSlow(item.shape) ? slow : quick).submit(item);
+    } catch (error) {
+      if (!(error instanceof AnswerTooLarge)) throw error;
+      await request.reserve?.();
+      const item = itemOf(request, true);
+      return (isSlow(item.shape) ? slow : large).submit(item);
+    }
   };
+}
+
+function itemOf(request: PageRequest, isLarge: boolean): Item {
+  const shape = shapeOf(request, isLarge);
+  return { request, shape, name: JSON.stringify(shape) };
 }
 
 /** Reads batches of pages of one resource. */
@@ -120,6 +147,7 @@ class PageReader {
       sql: this.#statement(first, size, isConditional),
       parameter: JSON.stringify(padded.map(valuesIn)),
       isSlow: isSlow(first.shape),
+      maxBytes: first.shape.isLarge ? undefined : MAX_PAGE_BYTES,
     });
     for (const row of rows) {
       const item = items[Number(row.request)];
@@ -145,7 +173,7 @@ function pageOf(row: Row): Page {
     isThere ? Number(key) : undefined;
   return {
     tag: String(tag),
-    items: items === null || items === undefined ? undefined : String(items),
+    items: isText(items) ? items : undefined,
     total: Number(total),
     ...(has_lower === undefined
       ? {}
@@ -156,5 +184,9 @@ function pageOf(row: Row): Page {
 
 /** Returns the average length of the records of a page, 0 if it has none. */
 function recordLength({ items, count }: Row): number {
-  return count ? String(items).length / Number(count) : 0;
+  return isText(items) && count ? items.length / Number(count) : 0;
+}
+
+function isText(items: Row[string] | undefined): items is string | Buffer {
+  return typeof items === 'string' || Buffer.isBuffer(items);
 }

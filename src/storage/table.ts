@@ -6,7 +6,7 @@ import { tagSql } from './change-numbers.ts';
 import type { Condition } from './condition.ts';
 import type { Database } from './database.ts';
 import { detached, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
-import type { PageRequest } from './lists.ts';
+import { MAX_PAGE_BYTES, type PageRequest } from './lists.ts';
 import { createPages, type Page } from './pages.ts';
 import { recordSql } from './record-text.ts';
 import {
@@ -142,7 +142,9 @@ function createReads(
     meter,
     async run(keys) {
       const revision = memory.check();
-      const [row] = await database.read({ sql, parameter: JSON.stringify(keys.map(keyOf)) });
+      const parameter = JSON.stringify(keys.map(keyOf));
+      // Records that are too large together are read one by one.
+      const [row] = await database.read({ sql, parameter, maxBytes: MAX_PAGE_BYTES });
       if (typeof row?.lines !== 'string') throw new Error('the engine returned no records');
       // JSON text contains no raw line feed.
       const lines = row.lines.split('\n');

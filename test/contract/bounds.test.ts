@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { operations } from '../../src/contract/generated.js';
+import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
+import { MAX_KEY } from '../../src/storage/lists.ts';
 import { at, contract, resolve } from '../support/contract.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -18,7 +20,7 @@ const NOTE = {
   tag_ids: { maxItems: 100, uniqueItems: true },
   'tag_ids/items': { format: 'int64', minimum: 1, maximum: LARGEST },
 };
-const KEY = { format: 'int64', minimum: 0, maximum: LARGEST - 1 };
+const KEY = { format: 'int64', minimum: 0, maximum: MAX_KEY };
 const ORDERS = ['id', '-id', 'updated', '-updated'];
 const LIST = { limit: LIMIT, offset: OFFSET, after: KEY, before: KEY };
 const ORDERED_LIST = { ...LIST, order: { enum: ORDERS, default: 'id' } };
@@ -225,4 +227,13 @@ test('bounds: null is refused in every member of every body', () => {
       assert.ok(refused, `${id} ${place}`);
     }
   }
+});
+
+test('bounds: the largest page fits the memory that is reserved for it', () => {
+  const { title, body } = NOTE;
+  // Six bytes for a control character, and the rest of a note.
+  const noteBytes = 6 * (title.maxLength + body.maxLength) + 4_096;
+  // Two copies are in memory at a time.
+  assert.ok(2 * LIMIT.maximum * noteBytes < DISPATCH_LIMITS.largePageBytes);
+  assert.ok(DISPATCH_LIMITS.largePageBytes < DISPATCH_LIMITS.repliesBytes);
 });

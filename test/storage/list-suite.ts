@@ -42,7 +42,7 @@ async function startLists(test: Ends, engine: Engine) {
   const idsOf = async (request: PageRequest) => {
     const page = await notesTable.page(request);
     assert.ok(page);
-    const ids: number[] = JSON.parse(page.items ?? '').map(({ id }: { id: number }) => id);
+    const ids: number[] = JSON.parse(`[${page.items}]`).map(({ id }: { id: number }) => id);
     return { ids, total: page.total };
   };
   const all = await database.read({ sql: 'SELECT id, number FROM notes' });

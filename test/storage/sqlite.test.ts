@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
 import {
+  AnswerTooLarge,
   type Database,
   DatabaseUnavailable,
   ReadTooSlow,
@@ -280,4 +281,21 @@ test('sqlite: a statement that failed to prepare is prepared again', async (t) =
   await assert.rejects(rows(database, read), /no such table/);
   await other.execute('CREATE TABLE later (a); INSERT INTO later VALUES (7)');
   assert.deepEqual(await bothReaders(database, read), [[{ a: 7 }], [{ a: 7 }]]);
+});
+
+test('sqlite: a read with a limit rejects a longer value', async (t) => {
+  const database = await openDatabase(t, newFile(t));
+  const read = (count: number, maxBytes?: number) =>
+    database.read({
+      sql: 'SELECT group_concat(value, ?1) AS text FROM json_each(?1)',
+      parameter: JSON.stringify(Array.from({ length: count }, () => 'aaaa')),
+      maxBytes,
+    });
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      await assert.rejects(read(100, 10_000), AnswerTooLarge);
+      assert.equal((await read(10, 10_000)).length, 1);
+      assert.equal((await read(100)).length, 1);
+    }),
+  );
 });

@@ -33,6 +33,7 @@ export const EMPTY_CALL: Call = {
   client: undefined,
   charge: () => Promise.resolve(),
   ensureSendable: () => {},
+  reserveLarge: () => Promise.resolve(),
   signal: () => new AbortController().signal,
 };
 

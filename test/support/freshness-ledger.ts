@@ -121,9 +121,9 @@ async function readOne(table: Table, ledger: ReadonlyMap<number, number>): Promi
 
 async function readPage(table: Table, memory: FreshMemory): Promise<Version[]> {
   const { text } = await memory.recall('page', async () => ({
-    text: (await table.page({ limit: 100 }))?.items,
+    text: `[${(await table.page({ limit: 100 }))?.items ?? ''}]`,
   }));
-  return JSON.parse(text ?? '[]');
+  return JSON.parse(text);
 }
 
 /** Writes as the service does; now and then, a write of it has no effect. */

@@ -48,5 +48,5 @@ async function pageOf(
   check: (() => void) | undefined,
 ): Promise<{ items: string; total: number } | undefined> {
   const page = await table.page({ limit, offset, owner, check });
-  return page && { items: page.items ?? '', total: page.total };
+  return page && { items: `[${page.items ?? ''}]`, total: page.total };
 }

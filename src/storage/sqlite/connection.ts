@@ -3,6 +3,7 @@
 // runs in order, and callbacks only settle promises.
 import sqlite3 from 'sqlite3';
 import {
+  AnswerTooLarge,
   DatabaseDamaged,
   DatabaseUnavailable,
   ReadTooSlow,
@@ -12,6 +13,9 @@ import {
 
 /** How many prepared statements a connection keeps. Those of lists take up to 0.5 MB each. */
 const MAX_STATEMENTS = 100;
+
+/** The longest value that SQLite supports by default. */
+const MAX_VALUE_BYTES = 1_000_000_000;
 
 /** The result codes of statements that may succeed when they are run again. */
 const RETRYABLE_CODES: ReadonlySet<string> = new Set([
@@ -51,6 +55,7 @@ export class Connection {
   /** The prepared statements by their SQL, the most recently used last. */
   readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
   #latest: string | undefined;
+  #maxBytes = MAX_VALUE_BYTES;
   #pending = 0;
   #isClosing = false;
   #last: Promise<unknown> = Promise.resolve();
@@ -82,9 +87,10 @@ export class Connection {
    * Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. After
    * `maxMs`, rejects with {@link ReadTooSlow}.
    */
-  async run({ sql, parameter }: Statement, maxMs?: number): Promise<readonly Row[]> {
+  async run({ sql, parameter, maxBytes }: Statement, maxMs?: number): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
     if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
+    this.#limitValues(maxBytes);
     const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
     const rows = await new Promise<readonly Row[]>((resolve, reject) => {
       statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
@@ -96,6 +102,12 @@ export class Connection {
     });
     this.#verify?.();
     return rows;
+  }
+
+  #limitValues(maxBytes = MAX_VALUE_BYTES): void {
+    if (maxBytes === this.#maxBytes) return;
+    this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
+    this.#maxBytes = maxBytes;
   }
 
   /** Ends the statement that is running. */
@@ -175,6 +187,7 @@ export class Connection {
 }
 
 function translate(error: Error & { code?: string }): Error {
+  if (error.code === 'SQLITE_TOOBIG') return new AnswerTooLarge(error.message, { cause: error });
   if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
   return RETRYABLE_CODES.has(error.code ?? '')
     ? new DatabaseUnavailable(error.message, { cause: error })

@@ -1,0 +1,17 @@
+// Gives the memory of large buffers back at once: nothing would make Node collect them soon.
+import { MessageChannel } from 'node:worker_threads';
+
+const { port1: closedPort } = new MessageChannel();
+closedPort.close();
+
+/**
+ * Frees the memory of a buffer that shares it with nobody; does nothing for a text. The buffer is
+ * empty afterwards, and so is every part of it.
+ */
+export function discard(value: Buffer | string): void {
+  if (typeof value === 'string') return;
+  const { buffer, length } = value;
+  if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
+  // What is transferred to nobody is freed.
+  closedPort.postMessage(undefined, [buffer]);
+}
