@@ -1,6 +1,5 @@
 // Answers well-formed requests. `#respond` has all steps, in the order in which it reports faults.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
 import {
   acceptedTypes,
@@ -26,6 +25,7 @@ import type { Admission, Call, Guard, Outcome, Route } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { sendChunks, sendStreamHead } from './stream.ts';
 import { parseTarget, type Target } from './target.ts';
+import { Turns } from './turns.ts';
 import { whenReady } from './when-ready.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
@@ -142,13 +142,13 @@ export class Dispatcher {
   );
   readonly #replies = new ByteBudget(
     DISPATCH_LIMITS.repliesBytes,
-    'Too many large answers wait for clients that read slowly.',
+    'Too many large answers are being read, or wait for clients that read slowly.',
   );
   #streams = 0;
   /** The requests that have arrived in this iteration of the event loop. */
   #arrived: Exchange[] = [];
-  /** Resolves when the large body that arrived last may be parsed. */
-  #lastParse: Promise<void> = Promise.resolve();
+  /** Each iteration of the event loop parses only one part of a large body. */
+  readonly #parsing = new Turns();
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -276,7 +276,7 @@ export class Dispatcher {
 
   #parse({ format, bytes }: Exchange, accepts: BodyFormats): unknown {
     const { largeBodyBytes } = DISPATCH_LIMITS;
-    const pause = () => this.#queueParse();
+    const pause = () => this.#parsing.next();
     const parse = () =>
       format === 'json' ? parseJson(bytes) : parseLines(bytes, accepts, largeBodyBytes, pause);
     return bytes.length < largeBodyBytes ? parse() : pause().then(parse);
@@ -298,12 +298,6 @@ export class Dispatcher {
       this.#bodies.ensureRoom(received - share.bytes);
       share.hold(received);
     };
-  }
-
-  /** Resolves in an iteration of the event loop that parses no other part of a large body. */
-  #queueParse(): Promise<void> {
-    this.#lastParse = this.#lastParse.then(() => immediate());
-    return this.#lastParse;
   }
 
   /** Counts a large reply and encodes it: Node would keep the text in memory beside the bytes. */

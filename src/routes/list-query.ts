@@ -1,12 +1,8 @@
 // The query of a list: the rules that concern several of its parameters, and the links from one
 // page to others (RFC 8288).
-import { setImmediate as immediate } from 'node:timers/promises';
 import { validationFailed } from '../contract/endpoint.ts';
-import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
-import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { parseQuery, type Query } from '../search/query.ts';
-import { snippetOf } from '../search/snippet.ts';
 import type { Order } from '../storage/lists.ts';
 import type { Page } from '../storage/pages.ts';
 
@@ -20,9 +16,6 @@ export interface ListQuery {
   readonly q?: string;
   readonly include?: readonly string[];
 }
-
-/** From this length on, other requests may run before the snippet of the next record is made. */
-const LONG_CHARACTERS = 10_000;
 
 /** The most characters of several links: many clients and proxies refuse longer headers. */
 const MAX_LINKS_LENGTH = 8_192;
@@ -41,27 +34,6 @@ export function queryOf({ q }: ListQuery): Query | undefined {
   const query = parseQuery(q);
   if (!('fault' in query)) return query;
   throw validationFailed([{ field: 'q', in: 'query', code: 'words', detail: query.fault }]);
-}
-
-/**
- * Adds a snippet to each record of a page, given a line for each; resolves with their JSON array.
- * Lets other requests run in between, because the texts may be long.
- */
-export async function addSnippets(
-  lines: string,
-  query: Query,
-  resource: Resource,
-): Promise<string> {
-  const fields = textFieldsOf(resource);
-  const records: string[] = [];
-  for (const line of lines === '' ? [] : lines.split('\n')) {
-    const record = JSON.parse(line) as Record<string, string>;
-    const [title = '', body = ''] = fields.map((name) => record[name]);
-    const snippet = snippetOf(title, body, query, MAX_SNIPPET_LENGTH);
-    records.push(`${line.slice(0, -1)},"snippet":${JSON.stringify(snippet)}}`);
-    if (line.length > LONG_CHARACTERS) await immediate();
-  }
-  return records.join(',');
 }
 
 /** Throws 422 for parameters that exclude or need each other; `sent` are those of the request. */

@@ -6,22 +6,16 @@ import { discard } from '../http/discard.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { whenReady } from '../http/when-ready.ts';
-import type { Resource } from '../resources/resource.ts';
+import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { linkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/fresh-memory.ts';
 import type { PageRequest } from '../storage/lists.ts';
 import type { Table } from '../storage/table.ts';
 import type { Bases } from './docs.ts';
-import {
-  addSnippets,
-  checkListQuery,
-  type ListQuery,
-  linkHeader,
-  orderOf,
-  queryOf,
-} from './list-query.ts';
+import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { fillTemplate, type Ids, notFound } from './record-paths.ts';
+import { Snippets } from './snippets.ts';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
@@ -64,8 +58,10 @@ class Lists {
   readonly #table: Table;
   readonly #memory: FreshMemory;
   readonly #baseUrl: string;
+  readonly #snippets: Snippets;
 
   constructor(resource: Resource, table: Table, memory: FreshMemory, baseUrl: string) {
+    this.#snippets = new Snippets(textFieldsOf(resource));
     this.#resource = resource;
     this.#table = table;
     this.#memory = memory;
@@ -128,14 +124,17 @@ class Lists {
     const { total, tag, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
     const records =
-      search && hasSnippets ? await addSnippets(String(items), search, this.#resource) : items;
+      search && hasSnippets
+        ? await this.#snippets.add(items, search, () => call.ensureSendable())
+        : items;
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
     const end = `],"limit":${limit},${position}"total":${total}}`;
     const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
     if (typeof records === 'string') return { tag, text: `{"items":[${records}${end}`, link };
-    const parts = [Buffer.from('{"items":['), records, Buffer.from(end)];
-    return { tag, text: undefined, large: { parts, onSent: () => discard(records) }, link };
+    const body = Buffer.isBuffer(records) ? [records] : records;
+    const parts = [Buffer.from('{"items":['), ...body, Buffer.from(end)];
+    return { tag, text: undefined, large: { parts, onSent: () => discard(items) }, link };
   }
 
   /** Returns the links that the query requires of records, and whether they must have none. */

@@ -12,31 +12,61 @@ const SPARE = 32;
  * script without spaces is one word here, and so is each emoji.
  */
 export class FoldedText {
-  readonly text: string;
-  readonly #original: string;
   #units: Uint16Array;
   /** For each folded code unit, the position of its origin in the original, in UTF-16 units. */
   #starts: Uint32Array;
   #length = 0;
   #kind: number = Kind.separator;
+  /** The length of the original so far. */
+  #originalLength = 0;
+  #isWhole = false;
 
-  constructor(original: string) {
-    this.#original = original;
-    this.#units = new Uint16Array(original.length + SPARE);
-    this.#starts = new Uint32Array(original.length + SPARE);
+  /** Folds all of `original`; without one, {@link append} folds the pieces of a text. */
+  constructor(original?: string) {
+    const length = original === undefined ? 0 : original.length;
+    this.#units = new Uint16Array(length + SPARE);
+    this.#starts = new Uint32Array(length + SPARE);
     this.#append(SPACE, 0);
-    for (let at = 0; at < original.length; at += 1) {
-      const point = original.codePointAt(at) ?? 0;
-      this.#add(point, at);
+    if (original === undefined) return;
+    this.append(original);
+    this.finish();
+  }
+
+  /** Folds the next piece, which must not begin or end within a code point. */
+  append(piece: string): void {
+    for (let at = 0; at < piece.length; at += 1) {
+      const point = piece.codePointAt(at) ?? 0;
+      this.#add(point, this.#originalLength + at);
       if (point > 0xffff) at += 1;
     }
-    if (this.#kind !== Kind.separator) this.#append(SPACE, original.length);
-    this.text = this.#decoded();
+    this.#originalLength += piece.length;
+  }
+
+  /** Must be called after the last piece. */
+  finish(): void {
+    if (this.#kind !== Kind.separator) this.#append(SPACE, this.#originalLength);
+    this.#isWhole = true;
+  }
+
+  /** The number of folded units so far; before the end without the last, which may change. */
+  get length(): number {
+    return this.#isWhole ? this.#length : this.#length - 1;
+  }
+
+  /** Returns the folded text from a position on, as far as it is known. */
+  textFrom(position: number): string {
+    const { length } = this;
+    let text = '';
+    for (let from = position; from < length; from += PIECE) {
+      const units = this.#units.subarray(from, Math.min(from + PIECE, length));
+      text += Reflect.apply(String.fromCharCode, undefined, units);
+    }
+    return text;
   }
 
   /** Returns where in the original the folded code unit at `position` begins, in UTF-16 units. */
   startOf(position: number): number {
-    return this.#starts[position] ?? this.#original.length;
+    return position < this.#length ? (this.#starts[position] ?? 0) : this.#originalLength;
   }
 
   /** Returns where in the original the folded code unit before `position` ends. */
@@ -44,7 +74,7 @@ export class FoldedText {
     const start = this.startOf(position - 1);
     let next = position;
     while (next < this.#length && this.startOf(next) === start) next += 1;
-    return next < this.#length ? this.startOf(next) : this.#original.length;
+    return this.startOf(next);
   }
 
   #add(point: number, start: number): void {
@@ -105,14 +135,5 @@ export class FoldedText {
     starts.set(this.#starts);
     this.#units = units;
     this.#starts = starts;
-  }
-
-  #decoded(): string {
-    let text = '';
-    for (let from = 0; from < this.#length; from += PIECE) {
-      const piece = this.#units.subarray(from, Math.min(from + PIECE, this.#length));
-      text += String.fromCharCode(...piece);
-    }
-    return text;
   }
 }

@@ -8,6 +8,18 @@ export interface Snippet {
   readonly ranges: readonly (readonly [number, number])[];
 }
 
+/** A text in pieces of whole code points; each but the only one has some. */
+export interface Pieces {
+  /** Whether the last piece has been taken. */
+  readonly isEnd: boolean;
+  next(): string;
+}
+
+/** How much more may be searched: the code units of texts, and those that they are folded to. */
+export interface Effort {
+  units: number;
+}
+
 /** A part of a text, in UTF-16 units. */
 interface Span {
   readonly start: number;
@@ -16,82 +28,123 @@ interface Span {
 
 /** How much text a snippet shows before its first match, in UTF-16 units. */
 const LEAD = 48;
-/** The code units from which a snippet is taken: more than the lead and the longest snippet. */
-const WINDOW = 512;
-/** The code units that are folded first; most texts match there. */
-const HEAD = 4_096;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * Returns the part around the first match in the body, or else in the title, of at most `maxLength`
- * code points.
+ * code points; the beginning of the body if there is none as far as `effort` reaches, which always
+ * suffices for a piece of each. Yields before each piece.
  */
-export function snippetOf(
-  title: string,
-  body: string,
+export function* snippetOf(
+  title: Pieces,
+  body: Pieces,
   { needles }: Query,
   maxLength: number,
-): Snippet {
-  return (
-    snippetIn(body, HEAD, needles, maxLength) ??
-    snippetIn(body, body.length, needles, maxLength) ??
-    snippetIn(title, title.length, needles, maxLength) ??
-    cutOut(body || title, spanAround(body || title, 0, maxLength), [])
-  );
+  effort: Effort,
+): Generator<undefined, Snippet> {
+  const texts = [new SearchedText(body, effort), new SearchedText(title, effort)];
+  for (const text of texts) {
+    const snippet = yield* snippetIn(text, needles, maxLength);
+    if (snippet) return snippet;
+  }
+  const { text } = texts.find((each) => each.text !== '') ?? { text: '' };
+  return cutOut(text, spanAround(text, 0, maxLength), []);
 }
 
-/**
- * Returns the part around the first match in the first `length` code units, where the words around
- * it are known to be whole.
- */
-function snippetIn(
-  text: string,
-  length: number,
+/** The beginning of a text, which grows as the search needs it. */
+class SearchedText {
+  readonly folded = new FoldedText();
+  text = '';
+  readonly #pieces: Pieces;
+  readonly #effort: Effort;
+
+  constructor(pieces: Pieces, effort: Effort) {
+    this.#pieces = pieces;
+    this.#effort = effort;
+  }
+
+  /** Reads until `isEnough`, the end of the text or that of the effort. */
+  *readUntil(isEnough: () => boolean): Generator<undefined, void> {
+    while (!isEnough() && !this.#pieces.isEnd && (this.#effort.units > 0 || this.text === '')) {
+      yield;
+      const piece = this.#pieces.next();
+      const { length } = this.folded;
+      this.folded.append(piece);
+      this.text += piece;
+      if (this.#pieces.isEnd) this.folded.finish();
+      this.#effort.units -= piece.length + this.folded.length - length;
+    }
+  }
+}
+
+/** Returns the part around the first match, if there is one. */
+function* snippetIn(
+  searched: SearchedText,
   needles: readonly Needle[],
   maxLength: number,
-): Snippet | undefined {
-  const folded = new FoldedText(text.slice(0, length));
-  const firsts = needles.flatMap((needle) => matchFrom(folded, needle, 0) ?? []);
-  const start = Math.min(...firsts.map((match) => match.start));
-  const known = length < text.length ? length - 2 * WINDOW : length;
-  if (firsts.length === 0 || start > known) return undefined;
-  const span = spanAround(text, start, maxLength);
-  const matches = needles.flatMap((needle) => matchesUntil(folded, needle, span.end));
-  return cutOut(text, span, matches);
+): Generator<undefined, Snippet | undefined> {
+  const { folded } = searched;
+  const longest = Math.max(...needles.map(({ text }) => text.length));
+  let first = Number.POSITIVE_INFINITY;
+  let known = 0;
+  yield* searched.readUntil(() => {
+    first = Math.min(first, firstMatch(folded, needles, Math.max(0, known - longest)));
+    known = folded.length;
+    // Until then, another needle may have begun earlier.
+    return known >= first + longest;
+  });
+  if (first === Number.POSITIVE_INFINITY) return undefined;
+  const start = folded.startOf(first);
+  yield* searched.readUntil(() => searched.text.length >= start + windowFor(maxLength));
+  const span = spanAround(searched.text, start, maxLength);
+  yield* searched.readUntil(() => folded.startOf(folded.length - longest) >= span.end);
+  // A needle begins with the space before its word.
+  const matches = matchesBetween(folded, needles, Math.max(0, first - 1), span.end);
+  return cutOut(searched.text, span, matches);
 }
 
-/** A match, with the position in the folded text where it was found. */
-interface Match extends Span {
-  readonly position: number;
+/** Returns the position of the first character that matches; Infinity if there is none. */
+function firstMatch(folded: FoldedText, needles: readonly Needle[], from: number): number {
+  const text = folded.textFrom(from);
+  const positions = needles.map((needle) => {
+    const position = text.indexOf(needle.text);
+    return position === -1 ? Number.POSITIVE_INFINITY : from + position + leadOf(needle);
+  });
+  return Math.min(...positions);
 }
 
-function matchesUntil(folded: FoldedText, needle: Needle, end: number): Match[] {
-  const matches: Match[] = [];
-  let match = matchFrom(folded, needle, 0);
-  while (match && match.start < end) {
-    matches.push(match);
-    match = matchFrom(folded, needle, match.position + 1);
+/** Returns the matches from a position on that begin before `end` in the original. */
+function matchesBetween(
+  folded: FoldedText,
+  needles: readonly Needle[],
+  from: number,
+  end: number,
+): Span[] {
+  const text = folded.textFrom(from);
+  const matches: Span[] = [];
+  for (const needle of needles) {
+    let position = text.indexOf(needle.text);
+    while (position !== -1) {
+      const start = folded.startOf(from + position + leadOf(needle));
+      if (start >= end) break;
+      const wordEnd = position + needle.text.trimEnd().length;
+      const space = needle.isPrefix ? text.indexOf(' ', wordEnd) : wordEnd;
+      matches.push({ start, end: folded.endOf(from + (space === -1 ? text.length : space)) });
+      position = text.indexOf(needle.text, position + 1);
+    }
   }
   return matches;
 }
 
-function matchFrom(
-  folded: FoldedText,
-  { text, isPrefix }: Needle,
-  from: number,
-): Match | undefined {
-  const position = folded.text.indexOf(text, from);
-  if (position === -1) return undefined;
-  const wordEnd = position + text.trimEnd().length;
-  const end = isPrefix ? folded.text.indexOf(' ', wordEnd) : wordEnd;
-  const first = text.startsWith(' ') ? position + 1 : position;
-  return { position, start: folded.startOf(first), end: folded.endOf(end) };
+/** Returns the number of spaces before the word of a needle. */
+function leadOf({ text }: Needle): number {
+  return text.startsWith(' ') ? 1 : 0;
 }
 
 /** Returns the span of a text, with the matches that begin in it; joins those that overlap. */
-function cutOut(text: string, { start, end }: Span, matches: Match[]): Snippet {
-  const joined: Match[] = [];
+function cutOut(text: string, { start, end }: Span, matches: Span[]): Snippet {
+  const joined: Span[] = [];
   for (const match of matches.sort((one, other) => one.start - other.start)) {
     const last = joined.at(-1);
     if (last === undefined || match.start >= last.end) joined.push(match);
@@ -110,7 +163,7 @@ function cutOut(text: string, { start, end }: Span, matches: Match[]): Snippet {
  */
 function spanAround(text: string, first: number, maxLength: number): Span {
   const from = Math.max(0, Math.min(first - LEAD, text.length - maxLength));
-  const window = text.slice(from, from + WINDOW);
+  const window = text.slice(from, from + windowFor(maxLength));
   const segments = graphemes.segment(window);
   let start = from;
   if (from > 0) {
@@ -124,6 +177,11 @@ function spanAround(text: string, first: number, maxLength: number): Span {
   const last = segments.containing(start + length - from);
   const end = last && from + last.index > first ? from + last.index : start + length;
   return { start, end };
+}
+
+/** Returns the room for the lead, a snippet and the code point after it, in UTF-16 units. */
+function windowFor(maxLength: number): number {
+  return LEAD + 2 * (maxLength + 1);
 }
 
 /** Returns the number of code points. */

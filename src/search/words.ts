@@ -15,7 +15,7 @@ export function indexedText(text: string): string {
 
 /** Returns the folded words, where a run of a script without spaces is one word. */
 export function elementsOf(folded: FoldedText): string[] {
-  return folded.text.split(' ').slice(1, -1);
+  return folded.textFrom(0).split(' ').slice(1, -1);
 }
 
 /**

@@ -10,7 +10,9 @@ import { optionsHelp } from '../../src/cli/options.ts';
 import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { problemTypes } from '../../src/http/problem.ts';
+import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
 import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
+import { MAX_PAGE_BYTES } from '../../src/storage/lists.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, perform } from '../support/perform.ts';
@@ -218,6 +220,7 @@ test('operation: the limits are those of the code', () => {
   const { connections, closeMs, stalledMs } = HTTP_LIMITS;
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
     DISPATCH_LIMITS;
+  const { largePageBytes, replyWaitMs, waitingReplies } = DISPATCH_LIMITS;
   const { waitMs, guaranteedItems, burstItems, burstItemMs } = BATCH_LIMITS;
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
@@ -229,8 +232,9 @@ test('operation: the limits are those of the code', () => {
     `Idle connections are closed after ${keepAliveTimeoutMs / s} seconds (or \`--idle-timeout\`)`,
     `makes no progress after ${stalledMs / s}`,
     `every ${stalledMs / s} seconds, so closing it may take ${(2 * stalledMs) / s}.`,
-    `Answers over ${largeReplyCharacters / KiB} KiB that wait for slow readers may use ` +
-      `${repliesBytes / MiB} MiB`,
+    `Answers over ${largeReplyCharacters / KiB} KiB may use ${repliesBytes / MiB} MiB`,
+    `A page over ${MAX_PAGE_BYTES / MiB} MiB is read only when ${largePageBytes / MiB} MiB`,
+    `It waits for up to ${replyWaitMs / s} seconds, then it is 503; at most ${waitingReplies} wait`,
     `Bodies over ${largeBodyBytes / KiB} KiB may use ${bodiesBytes / MiB} MiB`,
     `nested ${MAX_NESTING_LEVELS.toLocaleString('en')} levels deep and have ` +
       `${MAX_PARTS.toLocaleString('en')} arrays, objects and members`,
@@ -244,6 +248,12 @@ test('operation: the limits are those of the code', () => {
     assert.ok(prose.includes(phrase), phrase);
   }
   assert.equal(DISPATCH_LIMITS.heldBackMs, 1_000, 'half a second to one and a half');
+});
+
+test('finding notes: as much text is searched for snippets as the code says', () => {
+  // Each character counts twice, before and after it is folded.
+  assert.equal(SNIPPET_LIMITS.effortUnits, 2 * 2_000_000);
+  assert.ok(proseOf(guide('finding-notes')).includes('up to two million characters of a page'));
 });
 
 test('documents: their npm scripts exist', () => {

@@ -3,17 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseQuery } from '../../src/search/query.ts';
-import { type Snippet, snippetOf } from '../../src/search/snippet.ts';
+import type { Snippet } from '../../src/search/snippet.ts';
 import { partsOf, queryFor, scan } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
-
-/** The length of the snippets of these tests. */
-const LENGTH = 160;
+import { inPieces, LENGTH, searchSnippet } from '../support/snippets.ts';
 
 function snippetFor(query: string, body: string, title = ''): Snippet {
-  const parsed = parseQuery(query);
-  assert.ok('match' in parsed, query);
-  return snippetOf(title, body, parsed, LENGTH);
+  return searchSnippet(query, inPieces(body), inPieces(title)).snippet;
 }
 
 /** Returns the parts of a snippet that it marks. */
@@ -101,13 +97,62 @@ test('search: snippet: a character of 300 code points is cut', () => {
   assert.equal(ranges.length, 1);
 });
 
+test('search: snippet: pieces of any length give that of the whole text', () => {
+  const terms = fc.array(aTerm, { minLength: 1, maxLength: 4 });
+  const lead = fc.tuple(fc.constantFrom('x ', 'あ', '\u0301', '. ', '\ufdfa'), fc.nat(600));
+  const length = fc.integer({ min: 1, max: 40 });
+  fc.assert(
+    fc.property(
+      lead,
+      textOf(40),
+      textOf(200),
+      terms,
+      length,
+      (before, text, rest, wanted, size) => {
+        const query = queryFor(wanted);
+        if ('fault' in parseQuery(query)) return;
+        const body = before[0].repeat(before[1]) + text + before[0].repeat(before[1]) + rest;
+        const { snippet } = searchSnippet(query, inPieces(body, size));
+        assert.deepEqual(snippet, snippetFor(query, body));
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('search: snippet: a long phrase that begins before another match is the first one', () => {
+  const phrase = 'a '.repeat(100);
+  const body = `${phrase}milk ${'a '.repeat(200)}`;
+  const { snippet } = searchSnippet(`"${phrase}milk" milk`, inPieces(body, 5));
+  assert.deepEqual(snippet.ranges, [[0, LENGTH]]);
+});
+
+test('search: snippet: the search ends at the first match, or where the effort is spent', () => {
+  const body = `${'x '.repeat(1_000)}milk ${'x '.repeat(10_000)}`;
+  const found = searchSnippet('milk', inPieces(body, 100));
+  assert.equal(found.pauses, 24);
+  assert.equal(found.snippet.ranges.length, 1);
+  // A code unit counts twice: before and after it is folded.
+  const spent = searchSnippet('milk', inPieces(body, 100), inPieces(''), 2_000);
+  assert.deepEqual(spent, { snippet: { text: body.slice(0, LENGTH), ranges: [] }, pauses: 11 });
+});
+
+test('search: snippet: the first piece of a body and of a title is always searched', () => {
+  const body = inPieces('x '.repeat(10_000), 200);
+  const title = searchSnippet('milk', body, inPieces('Some milk'), 0);
+  assert.deepEqual(title, { snippet: { text: 'Some milk', ranges: [[5, 9]] }, pauses: 2 });
+  assert.deepEqual(marked(searchSnippet('milk', inPieces('milk', 9), inPieces(''), 0).snippet), [
+    'milk',
+  ]);
+});
+
 test('search: snippet: marks what the query finds, and nothing else', () => {
   const terms = fc.array(aTerm, { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(textOf(4), textOf(200), terms, (title, body, wanted) => {
-      const query = parseQuery(queryFor(wanted));
-      if (!('match' in query)) return;
-      const snippet = snippetOf(title, body, query, LENGTH);
+      const query = queryFor(wanted);
+      if ('fault' in parseQuery(query)) return;
+      const snippet = snippetFor(query, body, title);
       const isMatch = (text: string) =>
         wanted.some(
           (term) =>

@@ -47,8 +47,9 @@ test('search: words: places are those in the original text', () => {
   const text = '㍿ ﾃﾞｽ cre\u0300me, 👍🏽x';
   const folded = new FoldedText(text);
   const places = Array.from(
-    { length: folded.text.length },
-    (_, at) => folded.text[at] !== ' ' && text.slice(folded.startOf(at), folded.endOf(at + 1)),
+    { length: folded.textFrom(0).length },
+    (_, at) =>
+      folded.textFrom(0)[at] !== ' ' && text.slice(folded.startOf(at), folded.endOf(at + 1)),
   ).filter((place) => place !== false);
   const squares = Array.from({ length: 4 }, () => '㍿');
   const letters = ['c', 'r', 'e\u0300', 'm', 'e'];

@@ -1,0 +1,13 @@
+// Divides long work on the main thread, so that requests in between are answered.
+import { setImmediate as immediate } from 'node:timers/promises';
+
+/** Gives everybody who has a part of some long work to do a turn, one after another. */
+export class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves in an iteration of the event loop that belongs to nobody else. */
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => immediate());
+    return this.#last;
+  }
+}
