@@ -120,11 +120,16 @@ test('search: snippet: pieces of any length give that of the whole text', () => 
   );
 });
 
-test('search: snippet: a long phrase that begins before another match is the first one', () => {
-  const phrase = 'a '.repeat(100);
-  const body = `${phrase}milk ${'a '.repeat(200)}`;
-  const { snippet } = searchSnippet(`"${phrase}milk" milk`, inPieces(body, 5));
-  assert.deepEqual(snippet.ranges, [[0, LENGTH]]);
+test('search: snippet: a long phrase counts, though it ends after another match', () => {
+  const phrase = 'y '.repeat(50);
+  const before = searchSnippet(`milk "x milk ${phrase}"`, inPieces(`x milk ${phrase}z`, 5));
+  assert.deepEqual(before.snippet.ranges, [[0, 106]]);
+  const long = 'y '.repeat(240);
+  const after = searchSnippet(`milk "${long}"`, inPieces(`milk x ${long}z`, 5));
+  assert.deepEqual(after.snippet.ranges, [
+    [0, 4],
+    [7, LENGTH],
+  ]);
 });
 
 test('search: snippet: the search ends at the first match, or where the effort is spent', () => {
