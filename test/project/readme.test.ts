@@ -225,21 +225,19 @@ test('operation: the limits are those of the code', () => {
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
   for (const phrase of [
-    `at most ${headerCount} headers. Request line and headers may take ${headerBytes / KiB} KiB ` +
-      `and must arrive within ${headersTimeoutMs / s} seconds`,
-    `the whole request within ${requestTimeoutMs / s}. ` +
-      `At most ${connections.toLocaleString('en')} connections`,
-    `Idle connections are closed after ${keepAliveTimeoutMs / s} seconds (or \`--idle-timeout\`)`,
-    `makes no progress after ${stalledMs / s}`,
-    `every ${stalledMs / s} seconds, so closing it may take ${(2 * stalledMs) / s}.`,
-    `Answers over ${largeReplyCharacters / KiB} KiB may use ${repliesBytes / MiB} MiB`,
-    `A page over ${MAX_PAGE_BYTES / MiB} MiB is read only when ${largePageBytes / MiB} MiB`,
-    `It waits for up to ${replyWaitMs / s} seconds, then it is 503; at most ${waitingReplies} wait`,
-    `Bodies over ${largeBodyBytes / KiB} KiB may use ${bodiesBytes / MiB} MiB`,
-    `nested ${MAX_NESTING_LEVELS.toLocaleString('en')} levels deep and have ` +
+    `request line and headers: ${headerBytes / KiB} KiB, ${headerCount} headers`,
+    `headers within ${headersTimeoutMs / s} s, the whole request within ${requestTimeoutMs / s} s`,
+    `${connections.toLocaleString('en')} open connections`,
+    `an idle connection: ${keepAliveTimeoutMs / s} s (\`--idle-timeout\`)`,
+    `no progress: ${stalledMs / s} s, noticed after ${(2 * stalledMs) / s} s at the latest`,
+    `${MAX_NESTING_LEVELS.toLocaleString('en')} levels; ` +
       `${MAX_PARTS.toLocaleString('en')} arrays, objects and members`,
+    `with a body over ${largeBodyBytes / KiB} KiB | ${bodiesBytes / MiB} MiB for all such bodies`,
+    `a list over ${MAX_PAGE_BYTES / MiB} MiB | ${largePageBytes / MiB} MiB of the memory for ` +
+      `answers, for which ${waitingReplies} lists may wait ${replyWaitMs / s} s`,
+    `an answer over ${largeReplyCharacters / KiB} KiB | ${repliesBytes / MiB} MiB for all`,
+    `${streams.toLocaleString('en')} streams (\`notes_streams_open\``,
     `(${closeMs / s} seconds at most)`,
-    `At most ${streams.toLocaleString('en')} streams of changes may be open`,
     `longer than about ${waitMs} ms`,
     `Fewer than ${guaranteedItems} waiting requests are never refused`,
     `${burstItems.toLocaleString('en')} more requests that arrive at one time are all answered, ` +
