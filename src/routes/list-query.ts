@@ -2,7 +2,7 @@
 // page to others (RFC 8288).
 import { setImmediate as immediate } from 'node:timers/promises';
 import { validationFailed } from '../contract/endpoint.ts';
-import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
+import { MAX_SNIPPET_LENGTH, QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { parseQuery, type Query } from '../search/query.ts';
@@ -38,7 +38,7 @@ export function orderOf({ order, q }: ListQuery): Order {
 /** Returns what the parameter `q` asks for, if there is one. Throws 422. */
 export function queryOf({ q }: ListQuery): Query | undefined {
   if (q === undefined) return undefined;
-  const query = parseQuery(q);
+  const query = parseQuery(q, QUERY_BOUNDS);
   if (!('fault' in query)) return query;
   throw validationFailed([{ field: 'q', in: 'query', code: 'words', detail: query.fault }]);
 }

@@ -119,6 +119,7 @@ class Lists {
       asLines: hasSnippets,
       known: knownCondition(headers),
       check: () => call.ensureSendable(),
+      requester: call,
     });
     if (!page) throw notFound(label, call.pathValues[0]);
     const { total, tag, items } = page;

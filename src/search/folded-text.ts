@@ -1,9 +1,8 @@
 // A text in the form in which the search compares texts.
 import { Kind, kindOf, replacementOf } from './characters.ts';
 
-const SPACE = 0x20;
-/** How many code units become a string at once; each is an argument of a call. */
-const PIECE = 8_192;
+/** Separates folded words. */
+export const SPACE = 0x20;
 /** The room at first for code units beyond those of the original. */
 const SPARE = 32;
 
@@ -12,26 +11,55 @@ const SPARE = 32;
  * script without spaces is one word here, and so is each emoji.
  */
 export class FoldedText {
-  readonly text: string;
   readonly #original: string;
+  #text: string | undefined;
+  /** Where in the original folding continues. */
+  #at = 0;
   #units: Uint16Array;
   /** For each folded code unit, the position of its origin in the original, in UTF-16 units. */
   #starts: Uint32Array;
   #length = 0;
   #kind: number = Kind.separator;
+  #characters = 0;
 
   constructor(original: string) {
     this.#original = original;
     this.#units = new Uint16Array(original.length + SPARE);
     this.#starts = new Uint32Array(original.length + SPARE);
     this.#append(SPACE, 0);
-    for (let at = 0; at < original.length; at += 1) {
+  }
+
+  /** The whole text, folded. */
+  get text(): string {
+    this.fold(Number.POSITIVE_INFINITY);
+    this.#text ??= decode(this.units);
+    return this.#text;
+  }
+
+  /** The code units that have been folded so far. */
+  get units(): Uint16Array {
+    return this.#units.subarray(0, this.#length);
+  }
+
+  /** How many characters have been folded so far, without separators. */
+  get characters(): number {
+    return this.#characters;
+  }
+
+  /** Continues to fold, up to `end` in the original; returns whether it has reached the end. */
+  fold(end: number): boolean {
+    const original = this.#original;
+    const until = Math.min(end, original.length);
+    for (; this.#at < until; this.#at += 1) {
+      const at = this.#at;
       const point = original.codePointAt(at) ?? 0;
       this.#add(point, at);
-      if (point > 0xffff) at += 1;
+      if (point > 0xffff) this.#at += 1;
     }
+    if (this.#at < original.length) return false;
     if (this.#kind !== Kind.separator) this.#append(SPACE, original.length);
-    this.text = this.#decoded();
+    this.#kind = Kind.separator;
+    return true;
   }
 
   /** Returns where in the original the folded code unit at `position` begins, in UTF-16 units. */
@@ -72,6 +100,7 @@ export class FoldedText {
     const wordKind = kind === Kind.joining ? Kind.spaceless : kind;
     const isNewWord = wordKind !== this.#kind || wordKind === Kind.emoji;
     if (isNewWord && this.#kind !== Kind.separator) this.#append(SPACE, start);
+    this.#characters += 1;
     this.#kind = wordKind;
     if (point <= 0xffff) {
       this.#append(point, start);
@@ -106,13 +135,10 @@ export class FoldedText {
     this.#units = units;
     this.#starts = starts;
   }
+}
 
-  #decoded(): string {
-    let text = '';
-    for (let from = 0; from < this.#length; from += PIECE) {
-      const piece = this.#units.subarray(from, Math.min(from + PIECE, this.#length));
-      text += String.fromCharCode(...piece);
-    }
-    return text;
-  }
+/** Returns the text of UTF-16 code units. */
+export function decode(units: Uint16Array): string {
+  // Several times as fast as String.fromCharCode.
+  return Buffer.from(units.buffer, units.byteOffset, units.byteLength).toString('utf16le');
 }

@@ -1,5 +1,6 @@
 // What can be asked of a list: which records it contains, in which order, and which page of it.
 import { type Condition, NEVER } from './condition.ts';
+import type { Requester } from './slow-lane.ts';
 
 /** The orders of lists; `updated` is the order of the last changes, `rank` that of a search. */
 export type Order = 'id' | '-id' | 'updated' | '-updated' | 'rank';
@@ -37,6 +38,9 @@ export interface PageRequest {
   readonly known?: Condition;
   /** Called right before the page is read; if it throws, the call rejects. */
   readonly check?: (() => void) | undefined;
+  /** Who asks for the page, and until when (of `performance.now`) it may wait, if it is slow. */
+  readonly requester?: Requester;
+  readonly deadlineMs?: number;
 }
 
 /** From this offset on, the block counters find a page faster than skipping records does. */

@@ -7,6 +7,7 @@ import { NEVER } from './condition.ts';
 import type { Database, Row } from './database.ts';
 import { listSql } from './list-sql.ts';
 import { isSlow, type PageRequest, type Shape, shapeOf, valuesIn } from './lists.ts';
+import { SlowLane } from './slow-lane.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
@@ -52,9 +53,14 @@ interface Item {
 
 /**
  * Returns a function that reads pages of `resource` from `database`; `meter` observes the batches.
- * Pages whose time grows with the data have a queue of their own.
+ * Pages whose time grows with the data run in `lane`.
  */
-export function createPages(resource: Resource, database: Database, meter?: BatchMeter): ReadPage {
+export function createPages(
+  resource: Resource,
+  database: Database,
+  meter?: BatchMeter,
+  lane = new SlowLane(meter),
+): ReadPage {
   const reader = new PageReader(resource, database);
   // Until the size of the records is known, each page is read alone.
   const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
@@ -69,15 +75,16 @@ export function createPages(resource: Resource, database: Database, meter?: Batc
     concurrency: CONCURRENT_BATCHES,
     limits,
   });
-  const slow = new Batcher<Item, Page | undefined>({
-    ...common,
-    run: (items) => reader.read(items),
-    limits: { ...BATCH_LIMITS, batchItems: 1 },
-  });
+  const readSlowly = async (item: Item) => {
+    common.check(item);
+    const [page] = await reader.read([item]);
+    return page;
+  };
   return (request) => {
     const shape = shapeOf(request);
     const item = { request, shape, name: JSON.stringify(shape) };
-    return (isSlow(shape) ? slow : quick).submit(item);
+    if (!isSlow(shape)) return quick.submit(item);
+    return lane.run(() => readSlowly(item), request.requester, request.deadlineMs);
   };
 }
 

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { indexedText } from '../search/words.ts';
+import { indexedSlices } from '../search/words.ts';
 import { Batcher } from './batcher.ts';
 import type { Database } from './database.ts';
 import {
@@ -22,10 +22,17 @@ import { createWriter, type Values, type Write, type WriterOptions } from './wri
 /** The search index is so far behind that a search would wait too long. */
 export class IndexBehind extends Error {
   override readonly name = 'IndexBehind';
+  /** In how many seconds the index will probably have caught up. */
+  readonly retryAfterS: number;
+
+  constructor(ms: number) {
+    super('the search index is catching up');
+    this.retryAfterS = Math.max(1, Math.min(Math.ceil(ms / 1_000), MAX_RETRY_S));
+  }
 }
 
-/** A shared instance, because stack traces are expensive. */
-const BEHIND = new IndexBehind('the search index is catching up');
+/** Estimates of longer times are too rough. */
+const MAX_RETRY_S = 60;
 
 /** The times of an index; tests change them. */
 export const INDEX_TIMES = {
@@ -41,10 +48,10 @@ export const INDEX_TIMES = {
   pauseFactor: 49,
 };
 
-/** The time for one record, until it has been measured. */
-const ASSUMED_MS_PER_RECORD = 0.3;
-/** The measured time counts as much as that of this many records. */
-const REMEMBERED_RECORDS = 8;
+/** The time for a byte of a step's size, until it has been measured. */
+const ASSUMED_MS_PER_BYTE = 0.000_2;
+/** The measured time counts as much as that of so many bytes. */
+const REMEMBERED_BYTES = 262_144;
 
 interface Waiting {
   readonly number: number;
@@ -97,7 +104,9 @@ export class SearchIndex {
   /** Whether a search has been rejected because of the backlog. */
   #isWanted = false;
   #writes = 0;
-  #msPerRecord = ASSUMED_MS_PER_RECORD;
+  #msPerByte = ASSUMED_MS_PER_BYTE;
+  /** How much must still be indexed, as far as is known. */
+  #backlog = 0;
   #timer: NodeJS.Timeout | undefined;
   #endPause = () => {};
 
@@ -126,10 +135,11 @@ export class SearchIndex {
   async catchUp(): Promise<void> {
     const state = await this.#states.submit(undefined);
     if (isCurrent(state)) return;
-    if (state.backlog * this.#msPerRecord > INDEX_TIMES.maxWaitMs) {
+    this.#backlog = state.backlog;
+    if (this.#backlogMs > INDEX_TIMES.maxWaitMs) {
       this.#isWanted = true;
       this.#start();
-      throw BEHIND;
+      throw new IndexBehind(this.#backlogMs);
     }
     await new Promise<void>((resolve, reject) => {
       this.#waiting.push({ number: state.last, since: performance.now(), resolve, reject });
@@ -166,6 +176,10 @@ export class SearchIndex {
     else if (this.#isUrgent) this.#endPause();
   }
 
+  get #backlogMs(): number {
+    return this.#backlog * this.#msPerByte;
+  }
+
   get #isUrgent(): boolean {
     return this.#isWanted || this.#waiting.length > 0;
   }
@@ -199,7 +213,7 @@ export class SearchIndex {
       this.#rejectAll(error);
       retryMs = INDEX_TIMES.retryMs;
     }
-    if (this.#isClosing) this.#rejectAll(BEHIND);
+    if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
     this.#isWorking = false;
     if (retryMs !== undefined) this.#schedule(retryMs);
   }
@@ -218,14 +232,15 @@ export class SearchIndex {
       const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
-    const { records, count, next, isFull } = workOf(row);
+    const { records, size, next, isFull } = workOf(row);
     const step = { rows: await this.#analyse(records), from: state, to: next };
     if (!(await this.#write(this.#kinds.step, 0, step))) return 'lost';
-    const msPerRecord = (performance.now() - started) / count;
-    // Small steps take longer for each record, so they can only lower the estimate.
-    const weight = count / (count + REMEMBERED_RECORDS);
-    if (isFull) this.#msPerRecord += (msPerRecord - this.#msPerRecord) * weight;
-    else if (msPerRecord < this.#msPerRecord) this.#msPerRecord = msPerRecord;
+    this.#backlog = Math.max(0, this.#backlog - size);
+    const msPerByte = (performance.now() - started) / size;
+    // Small steps take longer for each byte, so they can only lower the estimate.
+    const weight = size / (size + REMEMBERED_BYTES);
+    if (isFull) this.#msPerByte += (msPerByte - this.#msPerByte) * weight;
+    else if (msPerByte < this.#msPerByte) this.#msPerByte = msPerByte;
     if (next.id === null) this.#settleUpTo(next.number);
     return 'moved';
   }
@@ -234,10 +249,18 @@ export class SearchIndex {
     const rows: Values[] = [];
     let sliceStarted = performance.now();
     for (const [id, texts] of records) {
-      rows.push([id, ...texts.map((text) => (text === null ? null : indexedText(text)))]);
-      if (performance.now() - sliceStarted < INDEX_TIMES.sliceMs) continue;
-      await nextTurn();
-      sliceStarted = performance.now();
+      const row: (string | number | null)[] = [id];
+      for (const text of texts) {
+        const slices = indexedSlices(text ?? '');
+        let slice = slices.next();
+        for (; !slice.done; slice = slices.next()) {
+          if (performance.now() - sliceStarted < INDEX_TIMES.sliceMs) continue;
+          await nextTurn();
+          sliceStarted = performance.now();
+        }
+        row.push(text === null ? null : slice.value);
+      }
+      rows.push(row);
     }
     return rows;
   }
@@ -262,7 +285,7 @@ export class SearchIndex {
     const latest = performance.now() - INDEX_TIMES.maxWaitMs;
     for (const { reject } of this.#takeWaiting(({ since }) => since < latest)) {
       this.#isWanted = true;
-      reject(BEHIND);
+      reject(new IndexBehind(this.#backlogMs));
     }
   }
 

@@ -4,14 +4,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseQuery } from '../../src/search/query.ts';
 import { type Snippet, snippetOf } from '../../src/search/snippet.ts';
-import { partsOf, queryFor, scan } from '../support/search.ts';
+import { partsOf, queryFor, scan, UNBOUNDED } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
 
 /** The length of the snippets of these tests. */
 const LENGTH = 160;
 
 function snippetFor(query: string, body: string, title = ''): Snippet {
-  const parsed = parseQuery(query);
+  const parsed = parseQuery(query, UNBOUNDED);
   assert.ok('match' in parsed, query);
   return snippetOf(title, body, parsed, LENGTH);
 }
@@ -105,7 +105,7 @@ test('search: snippet: marks what the query finds, and nothing else', () => {
   const terms = fc.array(aTerm, { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(textOf(4), textOf(200), terms, (title, body, wanted) => {
-      const query = parseQuery(queryFor(wanted));
+      const query = parseQuery(queryFor(wanted), UNBOUNDED);
       if (!('match' in query)) return;
       const snippet = snippetOf(title, body, query, LENGTH);
       const isMatch = (text: string) =>

@@ -23,9 +23,7 @@ const MEMORY = ':memory:';
 const READERS = 3;
 
 /** The longest time of a slow read, because a hostile search could take minutes. */
-const SLOW_MS = 5_000;
-/** The same without a connection of its own, where everything else waits for it. */
-const SLOW_ALONE_MS = 1_000;
+const SLOW_MS = 1_000;
 
 /** Earlier versions can lose a committed transaction when the log is reset (release notes). */
 const MIN_SQLITE = '3.51.3';
@@ -45,7 +43,7 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
  */
 export async function openSqlite(
   path: string,
-  { alone = false, slowMs }: { readonly alone?: boolean; readonly slowMs?: number } = {},
+  { alone = false, slowMs = SLOW_MS }: { readonly alone?: boolean; readonly slowMs?: number } = {},
 ): Promise<Database> {
   const connections: Connection[] = [];
   try {
@@ -60,9 +58,8 @@ export async function openSqlite(
       connections.push(reader);
       await reader.execute(READER_PRAGMAS);
     }
-    const maxMs = slowMs ?? (isSingle ? SLOW_ALONE_MS : SLOW_MS);
     const walIndex = isSingle ? undefined : openWalIndex(path);
-    return databaseOf(writer, connections.slice(1), createIdentityCheck(path), maxMs, walIndex);
+    return databaseOf(writer, connections.slice(1), createIdentityCheck(path), slowMs, walIndex);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
