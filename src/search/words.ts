@@ -13,7 +13,7 @@ const MAX_WORD_LENGTH = 512;
 const MAX_CHARACTERS = 125_000;
 
 /** How many code units of a text are folded at a time. */
-const SLICE = 4_096;
+const SLICE = 1_024;
 
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {

@@ -18,7 +18,7 @@ export function isSearchable(resource: Resource): resource is Searchable {
 }
 
 /** The limits of a step; its first record may exceed `bytes`. */
-export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };
+export const STEP_LIMITS = { records: 256, bytes: 524_288, changes: 4_096 };
 
 /** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
 const RECORD_BYTES = 512;
@@ -61,11 +61,11 @@ export interface IndexStep extends RowSet {
   readonly to: IndexPosition;
 }
 
-/** The first table of every query. */
-const placeSql = ({ position }: SearchTables) => `
+/** The first table of every query; `from` is the SQL of the position. */
+const placeSql = ({ position }: SearchTables, from: string) => `
   place AS MATERIALIZED (
     SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
-    FROM (SELECT number, id, ${LAST_NUMBER} AS last,
+    FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
             coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
           FROM ${position}))`;
 
@@ -73,12 +73,12 @@ const placeSql = ({ position }: SearchTables) => `
 export const isOfTextsSql = (resource: Resource) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
 
-/** The tables of both queries: which records come next, at most this many, and their sizes. */
-function nextSql(resource: Searchable, maxRecords: number): string {
+/** The tables of both queries: which records follow `from`, at most this many, and their sizes. */
+function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
   const { table, search } = resource;
   const size = textFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
   return `
-    ${placeSql(search)},
+    ${placeSql(search, from)},
     logged AS MATERIALIZED (
       SELECT number, type, id FROM ${CHANGES}
       WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
@@ -110,14 +110,16 @@ export function stateSql(resource: Searchable): string {
 }
 
 /**
- * Returns the SQL of the state with the next work. One statement, so that the texts are not older
- * than the changes.
+ * Returns the SQL of the state with the work that follows the position in the parameter or, if that
+ * is empty, the stored one. One statement, so that the texts are not older than the changes.
  */
 export function workSql(resource: Searchable): string {
   const { table } = resource;
   const texts = textFieldsOf(resource).map((name) => `${table}.${name}`);
+  const from = `
+    coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
   return `
-    WITH ${nextSql(resource, STEP_LIMITS.records)},
+    WITH ${nextSql(resource, STEP_LIMITS.records, from)},
     sized AS (
       SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
     SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due,
@@ -136,6 +138,11 @@ export function stateOf(row: Row): IndexState {
 
 function positionOf({ number, id = null }: Row): IndexPosition {
   return { number: Number(number), id: id === null ? null : Number(id) };
+}
+
+/** Whether nothing is left to index. */
+export function isCurrent({ number, id, last }: IndexState): boolean {
+  return number === last && id === null;
 }
 
 /** Returns the work in a row of {@link workSql}. */

@@ -1,23 +1,20 @@
 // The search index of a resource, which follows the log of changes: before a search is answered,
 // and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { indexedSlices } from '../search/words.ts';
 import { Batcher } from './batcher.ts';
 import type { Database } from './database.ts';
+import { type PreparedStep, StepReader } from './search-index-reader.ts';
 import {
   createIndexKinds,
   type IndexState,
-  type IndexWork,
+  isCurrent,
   isSearchable,
   type Searchable,
   stateOf,
   stateSql,
-  workOf,
-  workSql,
 } from './search-index-steps.ts';
-import { createWriter, type Values, type Write, type WriterOptions } from './writer.ts';
+import { createWriter, type Write, type WriterOptions } from './writer.ts';
 
 /** The search index is so far behind that a search would wait too long. */
 export class IndexBehind extends Error {
@@ -42,8 +39,6 @@ export const INDEX_TIMES = {
   delayMs: 1_000,
   /** How long after an error the background tries again. */
   retryMs: 5_000,
-  /** How long to analyse texts before other events are handled. */
-  sliceMs: 8,
   /** While others write, the background pauses this many times as long as it has worked. */
   pauseFactor: 49,
 };
@@ -91,14 +86,15 @@ export class SearchIndexes {
 
 /** The index of one resource. */
 export class SearchIndex {
-  readonly #database: Database;
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof createIndexKinds>;
-  readonly #workSql: string;
+  readonly #reader: StepReader;
   /** Reads the state once for all searches that arrive while it is being read. */
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   #waiting: Waiting[] = [];
   #work: Promise<void> = Promise.resolve();
+  /** The step after the one that is being written. */
+  #ahead: Promise<PreparedStep | undefined> | undefined;
   #isWorking = false;
   #isClosing = false;
   /** Whether a search has been rejected because of the backlog. */
@@ -112,10 +108,9 @@ export class SearchIndex {
 
   /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
   constructor(resource: Searchable, database: Database, write: Write) {
-    this.#database = database;
     this.#write = write;
     this.#kinds = createIndexKinds(resource);
-    this.#workSql = workSql(resource);
+    this.#reader = new StepReader(resource, database);
     const sql = stateSql(resource);
     this.#states = new Batcher({
       async run(calls) {
@@ -161,6 +156,7 @@ export class SearchIndex {
     clearTimeout(this.#timer);
     this.#endPause();
     await this.#work;
+    await this.#ahead;
   }
 
   #schedule(ms: number): void {
@@ -221,48 +217,35 @@ export class SearchIndex {
   /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
   async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
     const started = performance.now();
-    const [row] = await this.#database.read({ sql: this.#workSql });
-    if (!row) throw new Error('the search index has no position');
-    const state = stateOf(row);
+    const ahead = await this.#ahead;
+    this.#ahead = undefined;
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#reader.prepare();
     if (isCurrent(state)) {
       this.#settleUpTo(state.number);
       return 'done';
     }
-    if (!state.reaches) {
+    if (!step) {
       const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
-    const { records, size, next, isFull } = workOf(row);
-    const step = { rows: await this.#analyse(records), from: state, to: next };
-    if (!(await this.#write(this.#kinds.step, 0, step))) return 'lost';
-    this.#backlog = Math.max(0, this.#backlog - size);
-    const msPerByte = (performance.now() - started) / size;
-    // Small steps take longer for each byte, so they can only lower the estimate.
-    const weight = size / (size + REMEMBERED_BYTES);
-    if (isFull) this.#msPerByte += (msPerByte - this.#msPerByte) * weight;
-    else if (msPerByte < this.#msPerByte) this.#msPerByte = msPerByte;
-    if (next.id === null) this.#settleUpTo(next.number);
+    const writing = this.#write(this.#kinds.step, 0, step);
+    // While searches wait, the next step is prepared during the write. It has no effect if this one
+    // has none.
+    if (isFull && this.#isUrgent)
+      this.#ahead = this.#reader.prepare(step.to).catch(() => undefined);
+    if (!(await writing)) return 'lost';
+    this.#learn(size, isFull, performance.now() - started);
+    if (step.to.id === null) this.#settleUpTo(step.to.number);
     return 'moved';
   }
 
-  async #analyse(records: IndexWork['records']): Promise<Values[]> {
-    const rows: Values[] = [];
-    let sliceStarted = performance.now();
-    for (const [id, texts] of records) {
-      const row: (string | number | null)[] = [id];
-      for (const text of texts) {
-        const slices = indexedSlices(text ?? '');
-        let slice = slices.next();
-        for (; !slice.done; slice = slices.next()) {
-          if (performance.now() - sliceStarted < INDEX_TIMES.sliceMs) continue;
-          await nextTurn();
-          sliceStarted = performance.now();
-        }
-        row.push(text === null ? null : slice.value);
-      }
-      rows.push(row);
-    }
-    return rows;
+  #learn(size: number, isFull: boolean, ms: number): void {
+    this.#backlog = Math.max(0, this.#backlog - size);
+    // Small steps take longer for each byte, so they can only lower the estimate.
+    const weight = size / (size + REMEMBERED_BYTES);
+    const difference = ms / size - this.#msPerByte;
+    if (isFull) this.#msPerByte += difference * weight;
+    else if (difference < 0) this.#msPerByte += difference;
   }
 
   /** Resolves after this time, or as soon as a search waits. */
@@ -299,8 +282,4 @@ export class SearchIndex {
   #rejectAll(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
-}
-
-function isCurrent({ number, id, last }: IndexState): boolean {
-  return number === last && id === null;
 }
