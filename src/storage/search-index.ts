@@ -217,7 +217,7 @@ export class SearchIndex {
   /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
   async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
     const started = performance.now();
-    const ahead = await this.#ahead;
+    const ahead = this.#ahead && (await this.#ahead);
     this.#ahead = undefined;
     const { state, step, size, isFull } = ahead?.step ? ahead : await this.#reader.prepare();
     if (isCurrent(state)) {
