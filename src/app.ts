@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { isLocal, keySourceOf, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
-import { addressOf } from './guards/client-address.ts';
+import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
@@ -46,6 +46,7 @@ import { createLinkedTable } from './storage/linked-writes.ts';
 import { createLinks } from './storage/links.ts';
 import { openStorage } from './storage/open.ts';
 import { IndexBehind, SearchIndexes } from './storage/search-index.ts';
+import { SlowLane, WaitedTooLong } from './storage/slow-lane.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 import { createTable } from './storage/table.ts';
 
@@ -169,6 +170,7 @@ export class App {
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase,
       onOutcome: (outcome, message) => this.#observe(outcome, message),
+      networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,
     });
   }
@@ -226,6 +228,7 @@ export class App {
       onWritten: () => feed.noticeWrites(),
     });
     const { write } = this.#indexes;
+    const lane = new SlowLane(meters?.page);
     const tables = new Map(
       RESOURCES.map((resource) => [
         resource,
@@ -233,6 +236,7 @@ export class App {
           meters,
           index: this.#indexes?.of(resource),
           memory,
+          lane,
         }),
       ]),
     );
@@ -263,14 +267,15 @@ export class App {
 
 /** Shared instances: stack traces are too expensive for an overloaded service. */
 const OVERLOADED = unavailable('Too many requests are waiting.', { heldBack: true });
-const CATCHING_UP = unavailable('The search index is catching up.');
-
+const LATE = unavailable('Other searches have taken too long. Try again later.');
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
 
 /** Translates errors from storage and concurrency; returns undefined for any other error. */
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
-  if (error instanceof IndexBehind) return CATCHING_UP;
+  if (error instanceof IndexBehind)
+    return unavailable('The search index is catching up.', { retryAfterS: error.retryAfterS });
+  if (error instanceof WaitedTooLong) return LATE;
   if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) {

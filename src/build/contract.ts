@@ -20,7 +20,7 @@ const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'pa
 
 /**
  * Compiles the contract at `contract` into a module at `output` that exports its operations with
- * their validators, and the bound of snippets. Rejects if a schema is not strictly valid.
+ * their validators, and the bounds of snippets and searches. Rejects if a schema is not strictly valid.
  */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
@@ -102,6 +102,7 @@ function writeModule(document: JsonObject): string {
       writeOperation(document, validators, template, method),
     ),
   );
+  const search = find(document, '/components/parameters/SearchText');
   const snippet = find(document, '/components/schemas/Snippet/properties/text');
   return [
     `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
@@ -109,6 +110,7 @@ function writeModule(document: JsonObject): string {
     validators.declaration('all'),
     `export const operations = [\n${operations.join(',\n')}\n];`,
     `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
+    `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
   ].join('\n');
 }
 

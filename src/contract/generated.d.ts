@@ -72,3 +72,10 @@ export const operations: readonly Operation[];
 
 /** The greatest length of a snippet, in code points. */
 export const MAX_SNIPPET_LENGTH: number;
+
+/** What the text of a search may contain. */
+export const QUERY_BOUNDS: {
+  readonly words: number;
+  readonly terms: number;
+  readonly prefixes: number;
+};

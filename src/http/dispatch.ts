@@ -21,7 +21,7 @@ import {
   sendReplyAndClose,
 } from './reply.ts';
 import { checkMessage } from './request-checks.ts';
-import type { Admission, Call, Guard, Outcome, Route } from './route.ts';
+import type { Admission, Call, Guard, Outcome, Route, Sender } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { sendChunks, sendStreamHead } from './stream.ts';
 import { parseTarget, type Target } from './target.ts';
@@ -35,6 +35,8 @@ export interface DispatchOptions {
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
   readonly onOutcome: (outcome: Outcome, message: IncomingMessage) => void;
+  /** Identifies a client without a key. */
+  readonly networkOf: (sender: Sender) => string;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
@@ -57,6 +59,7 @@ class Exchange implements Call {
   body: unknown;
   readonly #replies: ByteBudget;
   #share: Share | undefined;
+  readonly #networkOf: DispatchOptions['networkOf'];
 
   constructor(
     message: IncomingMessage,
@@ -64,12 +67,14 @@ class Exchange implements Call {
     requestId: string,
     awaitsContinue: boolean,
     replies: ByteBudget,
+    networkOf: DispatchOptions['networkOf'],
   ) {
     this.message = message;
     this.response = response;
     this.requestId = requestId;
     this.awaitsContinue = awaitsContinue;
     this.#replies = replies;
+    this.#networkOf = networkOf;
   }
 
   get headers(): IncomingHttpHeaders {
@@ -78,6 +83,10 @@ class Exchange implements Call {
 
   get client(): string | undefined {
     return this.admission.client;
+  }
+
+  clientId(): string {
+    return this.admission.client ?? this.#networkOf(this.message);
   }
 
   /** Records what the guard has decided. Throws its refusal. */
@@ -161,7 +170,15 @@ export class Dispatcher {
     requestId: string,
     awaitsContinue: boolean,
   ): void {
-    const exchange = new Exchange(message, response, requestId, awaitsContinue, this.#replies);
+    const { networkOf } = this.#options;
+    const exchange = new Exchange(
+      message,
+      response,
+      requestId,
+      awaitsContinue,
+      this.#replies,
+      networkOf,
+    );
     // Requests that arrive together are answered together: memory is checked once for all reads, a
     // client with many connections is woken up once, and small bodies have arrived.
     if (this.#arrived.push(exchange) === 1) setImmediate(() => this.#answerArrived());

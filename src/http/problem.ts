@@ -193,16 +193,16 @@ export class Problem extends Error {
 
 const PROBLEM_HEADERS = ['content-type', 'application/problem+json', 'cache-control', 'no-store'];
 
-/** The `retry-after` of a 503, in seconds. */
-const RETRY_AFTER_S = 1;
-
-/** Returns a 503 for a request that may succeed soon. */
+/** Returns a 503 for a request that may succeed after `retryAfterS` seconds. */
 export function unavailable(
   detail: string,
-  extras?: Pick<ProblemExtras, 'cause' | 'heldBack'>,
+  {
+    retryAfterS = 1,
+    ...extras
+  }: Pick<ProblemExtras, 'cause' | 'heldBack'> & { readonly retryAfterS?: number } = {},
 ): Problem {
   return new Problem('service-unavailable', detail, {
-    headers: ['retry-after', String(RETRY_AFTER_S)],
+    headers: ['retry-after', String(retryAfterS)],
     ...extras,
   });
 }

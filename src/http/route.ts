@@ -18,6 +18,8 @@ export interface Call {
   readonly headers: IncomingHttpHeaders;
   /** As in {@link Admission}. */
   readonly client: string | undefined;
+  /** Identifies the client, by its key or else by its network. */
+  clientId(): string;
   /** Counts further requests against the client's rate limit; rejects with too-many-requests. */
   charge(requests: number): Promise<void>;
   /**

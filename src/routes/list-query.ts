@@ -1,6 +1,7 @@
 // The query of a list: the rules that concern several of its parameters, and the links from one
 // page to others (RFC 8288).
 import { validationFailed } from '../contract/endpoint.ts';
+import { QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import { parseQuery, type Query } from '../search/query.ts';
 import type { Order } from '../storage/lists.ts';
@@ -31,7 +32,7 @@ export function orderOf({ order, q }: ListQuery): Order {
 /** Returns what the parameter `q` asks for, if there is one. Throws 422. */
 export function queryOf({ q }: ListQuery): Query | undefined {
   if (q === undefined) return undefined;
-  const query = parseQuery(q);
+  const query = parseQuery(q, QUERY_BOUNDS);
   if (!('fault' in query)) return query;
   throw validationFailed([{ field: 'q', in: 'query', code: 'words', detail: query.fault }]);
 }

@@ -119,6 +119,7 @@ class Lists {
       known: knownCondition(headers),
       check: () => call.ensureSendable(),
       reserve: () => call.reserveLarge(),
+      requester: call,
     });
     if (!page) throw notFound(label, call.pathValues[0]);
     const { total, tag, items } = page;

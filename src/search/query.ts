@@ -1,7 +1,7 @@
 // The query language of the search: words, "words in a row", prefixes* and -exclusions. Everything
 // else is plain text, so that no query is a syntax error.
 import { FoldedText } from './folded-text.ts';
-import { elementsOf, isSpaceless, tokensOf } from './words.ts';
+import { elementsOf, indexedText, isSpaceless } from './words.ts';
 
 /** A word or phrase of a query as it occurs in a folded text. */
 export interface Needle {
@@ -18,7 +18,15 @@ export interface Query {
   readonly needles: readonly Needle[];
 }
 
-const MAX_WORDS = 32;
+/** What a query may contain at most, because each part costs time. */
+export interface QueryBounds {
+  /** Words and phrases. */
+  readonly words: number;
+  /** Words in words and phrases; of a run without spaces, the pairs of neighbouring characters. */
+  readonly terms: number;
+  /** Words of which only the beginning is given: prefixes, and single characters. */
+  readonly prefixes: number;
+}
 
 /**
  * A word ends at white space. A phrase may be followed by a star, which makes its last word a
@@ -30,37 +38,54 @@ const WORD = /(-?)(?:"([^"]*)"(\**)|(\P{White_Space}+))/gu;
  * Returns what a text asks for or, if it is no query, its fault, as in `must contain at least one
  * word`. A word consisting of punctuation alone does not count.
  */
-export function parseQuery(text: string): Query | { readonly fault: string } {
-  const needed: string[] = [];
-  const excluded: string[] = [];
+export function parseQuery(text: string, bounds: QueryBounds): Query | { readonly fault: string } {
+  const needed = new Set<string>();
+  const excluded = new Set<string>();
   const needles: Needle[] = [];
+  const counts = { words: 0, terms: 0, prefixes: 0 };
   for (const [, minus, phrase, stars, word] of text.matchAll(WORD)) {
-    const elements = elementsOf(new FoldedText(phrase ?? word ?? ''));
+    const elements = elementsOf(FoldedText.of(phrase ?? word ?? ''));
     if (elements.length === 0) continue;
     const isPrefix = phrase === undefined ? word?.endsWith('*') === true : stars !== '';
-    (minus ? excluded : needed).push(expressionOf(elements, isPrefix));
+    const { tokens, isOpen } = tokensOf(elements, isPrefix);
+    counts.words += 1;
+    counts.terms += tokens.length;
+    if (isOpen) counts.prefixes += 1;
+    // What is repeated is found once.
+    (minus ? excluded : needed).add(`"${tokens.join(' ')}"${isOpen ? ' *' : ''}`);
     if (!minus) needles.push(needleOf(elements, isPrefix));
   }
-  const count = needed.length + excluded.length;
-  if (count === 0) return { fault: 'must contain at least one word' };
-  if (needed.length === 0) return { fault: 'must contain at least one word without "-"' };
-  if (count > MAX_WORDS) return { fault: `must contain at most ${MAX_WORDS} words` };
-  const all = needed.join(' AND ');
-  const match = excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`;
+  const fault = faultOf(counts, bounds, needed.size);
+  if (fault !== undefined) return { fault };
+  const all = [...needed].join(' AND ');
+  const match = excluded.size === 0 ? all : `(${all}) NOT (${[...excluded].join(' OR ')})`;
   return { match, needles };
 }
 
+function faultOf(counts: QueryBounds, bounds: QueryBounds, needed: number): string | undefined {
+  const { words, terms, prefixes } = bounds;
+  if (counts.words === 0) return 'must contain at least one word';
+  if (needed === 0) return 'must contain at least one word without "-"';
+  if (counts.words > words) return `must contain at most ${words} words`;
+  if (counts.terms > terms)
+    return `must contain at most ${terms} words in phrases and pairs of characters`;
+  if (counts.prefixes > prefixes)
+    return `must contain at most ${prefixes} words that end with "*" or are a single character`;
+  return undefined;
+}
+
 /**
- * Returns the words as a phrase of FTS5. If a run of a script without spaces ends the phrase, it
- * may continue in the text, where its last character does not stand alone.
+ * Returns the words of the index that must occur in a row, and whether the last is the beginning of
+ * one. If a run of a script without spaces ends the row, it may continue in the text, where its last
+ * character does not stand alone.
  */
-function expressionOf(elements: readonly string[], isPrefix: boolean): string {
-  const tokens = elements.map(tokensOf).join(' ').split(' ');
+function tokensOf(elements: readonly string[], isPrefix: boolean) {
+  const tokens = indexedText(elements.join(' ')).trim().split(' ');
   const last = tokens.at(-1) ?? '';
-  const isOpen = isSpaceless(last);
-  const endsInPair = isOpen && elements.at(-1) !== last;
+  const isSpacelessEnd = isSpaceless(last);
+  const endsInPair = isSpacelessEnd && elements.at(-1) !== last;
   if (endsInPair) tokens.pop();
-  return `"${tokens.join(' ')}"${!endsInPair && (isOpen || isPrefix) ? ' *' : ''}`;
+  return { tokens, isOpen: !endsInPair && (isSpacelessEnd || isPrefix) };
 }
 
 function needleOf(elements: readonly string[], isPrefix: boolean): Needle {

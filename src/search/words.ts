@@ -1,16 +1,40 @@
 // The words of a text as the search index has them. SQLite's tokenizer only separates them at
 // spaces; everything else is decided here, for the index and for queries alike.
 import { Kind, kindOf } from './characters.ts';
-import { FoldedText } from './folded-text.ts';
+import { decode, FoldedText, SPACE } from './folded-text.ts';
 
 /** Longer words are equal if they begin alike. A query is shorter, so it never meets the bound. */
 const MAX_WORD_LENGTH = 512;
 
+/**
+ * About how many characters of a text are indexed. Only texts full of characters such as ㌖, which
+ * stand for several, have more.
+ */
+const MAX_CHARACTERS = 125_000;
+
+/** How many code units of a text are folded at a time. */
+const SLICE = 1_024;
+
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {
-  let tokens = '';
-  for (const element of elementsOf(new FoldedText(text))) tokens += `${tokensOf(element)} `;
-  return tokens;
+  const slices = indexedSlices(text);
+  let slice = slices.next();
+  while (!slice.done) slice = slices.next();
+  return slice.value;
+}
+
+/** As {@link indexedText}, but yields every few milliseconds. */
+export function* indexedSlices(text: string): Generator<void, string> {
+  const folded = new FoldedText(text.length);
+  for (let start = 0; start < text.length && folded.characters < MAX_CHARACTERS; ) {
+    if (start > 0) yield;
+    const next = start + SLICE;
+    const end = isHighSurrogate(text.charCodeAt(next - 1)) ? next + 1 : next;
+    folded.append(text.slice(start, end));
+    start = end;
+  }
+  folded.finish();
+  return wordsIn(folded.unitsFrom(0));
 }
 
 /** Returns the folded words, where a run of a script without spaces is one word. */
@@ -18,38 +42,60 @@ export function elementsOf(folded: FoldedText): string[] {
   return folded.textFrom(0).split(' ').slice(1, -1);
 }
 
-/**
- * Returns the words of the index for a folded word, separated by spaces. A run of a script without
- * spaces becomes each pair of neighbouring characters, and its last character.
- */
-export function tokensOf(element: string): string {
-  if (!isSpaceless(element)) return cut(element);
-  let pairs = '';
-  for (let at = 0; at < element.length; at = nextPosition(element, at)) {
-    pairs += at === 0 ? pairAt(element, at) : ` ${pairAt(element, at)}`;
-  }
-  return pairs;
-}
-
 /** Tells whether a folded word is a run of a script without spaces. */
 export function isSpaceless(element: string): boolean {
-  const kind = kindOf(element.codePointAt(0) ?? 0);
+  return isSpacelessPoint(element.codePointAt(0) ?? 0);
+}
+
+function isSpacelessPoint(point: number): boolean {
+  const kind = kindOf(point);
   return kind === Kind.spaceless || kind === Kind.joining;
 }
 
-function pairAt(run: string, at: number): string {
-  return run.slice(at, nextPosition(run, nextPosition(run, at)));
+/**
+ * Returns the words of the index for a folded text. A run of a script without spaces becomes each
+ * pair of neighbouring characters, and its last character.
+ */
+function wordsIn(units: Uint16Array): string {
+  // At most two characters and a space for each character.
+  const words = new Uint16Array(3 * units.length);
+  let length = 0;
+  const copy = (from: number, to: number) => {
+    for (let at = from; at < to; at += 1, length += 1) words[length] = units[at] ?? SPACE;
+    words[length] = SPACE;
+    length += 1;
+  };
+  for (let start = 1, end = 0; start < units.length; start = end + 1) {
+    end = units.indexOf(SPACE, start);
+    if (end === -1) end = units.length;
+    if (!isSpacelessPoint(pointAt(units, start))) {
+      copy(start, cut(units, start, end));
+      continue;
+    }
+    let next = nextPosition(units, start);
+    for (let at = start; at < end; at = next, next = nextPosition(units, at))
+      copy(at, Math.min(nextPosition(units, next), end));
+  }
+  return decode(words.subarray(0, length));
 }
 
-function nextPosition(text: string, at: number): number {
-  return at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
+/** Returns where to cut a word: between code points. */
+function cut(units: Uint16Array, start: number, end: number): number {
+  const longest = start + MAX_WORD_LENGTH;
+  if (end <= longest) return end;
+  return isHighSurrogate(units[longest - 1]) ? longest - 1 : longest;
 }
 
-/** Cuts a word between code points. */
-function cut(word: string): string {
-  if (word.length <= MAX_WORD_LENGTH) return word;
-  return word
-    .slice(0, MAX_WORD_LENGTH)
-    .toWellFormed()
-    .replace(/\ufffd$/, '');
+function pointAt(units: Uint16Array, at: number): number {
+  const high = units[at] ?? SPACE;
+  if (!isHighSurrogate(high)) return high;
+  return 0x10000 + ((high & 0x3ff) << 10) + ((units[at + 1] ?? 0) & 0x3ff);
+}
+
+function nextPosition(units: Uint16Array, at: number): number {
+  return at + (isHighSurrogate(units[at]) ? 2 : 1);
+}
+
+function isHighSurrogate(unit = 0): boolean {
+  return (unit & 0xfc00) === 0xd800;
 }

@@ -1,5 +1,6 @@
 // What can be asked of a list: which records it contains, in which order, and which page of it.
 import { type Condition, NEVER } from './condition.ts';
+import type { Requester } from './slow-lane.ts';
 
 /** The orders of lists; `updated` is the order of the last changes, `rank` that of a search. */
 export type Order = 'id' | '-id' | 'updated' | '-updated' | 'rank';
@@ -39,6 +40,9 @@ export interface PageRequest {
   readonly check?: (() => void) | undefined;
   /** Resolves when a page larger than {@link MAX_PAGE_BYTES} may be read. */
   readonly reserve?: (() => Promise<void>) | undefined;
+  /** Who asks for the page, and until when (of `performance.now`) it may wait, if it is slow. */
+  readonly requester?: Requester;
+  readonly deadlineMs?: number;
 }
 
 /** The largest page that is read as a text, together with others. */

@@ -14,6 +14,7 @@ import {
   shapeOf,
   valuesIn,
 } from './lists.ts';
+import { SlowLane } from './slow-lane.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
@@ -62,9 +63,14 @@ interface Item {
 
 /**
  * Returns a function that reads pages of `resource` from `database`; `meter` observes the batches.
- * Pages whose time grows with the data have a queue of their own.
+ * Pages whose time grows with the data run in `lane`.
  */
-export function createPages(resource: Resource, database: Database, meter?: BatchMeter): ReadPage {
+export function createPages(
+  resource: Resource,
+  database: Database,
+  meter?: BatchMeter,
+  lane = new SlowLane(meter),
+): ReadPage {
   const reader = new PageReader(resource, database);
   // Until the size of the records is known, each page is read alone.
   const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
@@ -79,33 +85,33 @@ export function createPages(resource: Resource, database: Database, meter?: Batc
     concurrency: CONCURRENT_BATCHES,
     limits,
   });
-  const slow = new Batcher<Item, Page | undefined>({
-    ...common,
-    run: (items) => reader.read(items),
-    limits: { ...BATCH_LIMITS, batchItems: 1 },
-  });
   // One at a time, so that the other connection is left to small pages.
   const large = new Batcher<Item, Page | undefined>({
     ...common,
     run: (items) => reader.read(items),
     limits: { ...BATCH_LIMITS, batchItems: 1 },
   });
+  const readSlowly = async (item: Item) => {
+    common.check(item);
+    const [page] = await reader.read([item]);
+    return page;
+  };
+  const read = (request: PageRequest, isLarge: boolean) => {
+    const shape = shapeOf(request, isLarge);
+    const item = { request, shape, name: JSON.stringify(shape) };
+    if (isSlow(shape))
+      return lane.run(() => readSlowly(item), request.requester, request.deadlineMs);
+    return (isLarge ? large : quick).submit(item);
+  };
   return async (request) => {
     try {
-      const item = itemOf(request, false);
-      return await (isSlow(item.shape) ? slow : quick).submit(item);
+      return await read(request, false);
     } catch (error) {
       if (!(error instanceof AnswerTooLarge)) throw error;
       await request.reserve?.();
-      const item = itemOf(request, true);
-      return (isSlow(item.shape) ? slow : large).submit(item);
+      return read(request, true);
     }
   };
-}
-
-function itemOf(request: PageRequest, isLarge: boolean): Item {
-  const shape = shapeOf(request, isLarge);
-  return { request, shape, name: JSON.stringify(shape) };
 }
 
 /** Reads batches of pages of one resource. */

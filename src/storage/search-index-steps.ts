@@ -18,7 +18,13 @@ export function isSearchable(resource: Resource): resource is Searchable {
 }
 
 /** The limits of a step; its first record may exceed `bytes`. */
-export const STEP_LIMITS = { records: 256, bytes: 262_144, changes: 4_096 };
+export const STEP_LIMITS = { records: 256, bytes: 524_288, changes: 4_096 };
+
+/** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
+const RECORD_BYTES = 512;
+
+/** How many records are measured to estimate the size of all. */
+const SAMPLED_RECORDS = 1_000;
 
 /** How many changes are examined to count those that must be indexed. */
 const COUNTED_CHANGES = 10_000;
@@ -43,8 +49,8 @@ export interface IndexState extends IndexPosition {
 export interface IndexWork {
   readonly records: ReadonlyMap<number, readonly (string | null)[]>;
   readonly next: IndexPosition;
-  /** How many changes or records the step takes from the backlog. */
-  readonly count: number;
+  /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
+  readonly size: number;
   /** Whether more would have followed without the limits. */
   readonly isFull: boolean;
 }
@@ -55,11 +61,11 @@ export interface IndexStep extends RowSet {
   readonly to: IndexPosition;
 }
 
-/** The first table of every query. */
-const placeSql = ({ position }: SearchTables) => `
+/** The first table of every query; `from` is the SQL of the position. */
+const placeSql = ({ position }: SearchTables, from: string) => `
   place AS MATERIALIZED (
     SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
-    FROM (SELECT number, id, ${LAST_NUMBER} AS last,
+    FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
             coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
           FROM ${position}))`;
 
@@ -67,51 +73,62 @@ const placeSql = ({ position }: SearchTables) => `
 export const isOfTextsSql = (resource: Resource) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
 
-/** Returns the SQL of the state with the backlog: about how many records must be indexed. */
+/** The tables of both queries: which records follow `from`, at most this many, and their sizes. */
+function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
+  const { table, search } = resource;
+  const size = textFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
+  return `
+    ${placeSql(search, from)},
+    logged AS MATERIALIZED (
+      SELECT number, type, id FROM ${CHANGES}
+      WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
+      ORDER BY number LIMIT ${STEP_LIMITS.changes}),
+    due (position, id) AS MATERIALIZED (
+      SELECT * FROM (SELECT number, id FROM logged WHERE ${isOfTextsSql(resource)}
+                     ORDER BY number LIMIT ${maxRecords})
+      UNION ALL
+      SELECT * FROM (SELECT id, id FROM ${table}
+                     WHERE id > (SELECT iif(reaches, id, 0) FROM place)
+                     ORDER BY id LIMIT ${maxRecords})),
+    measured AS (
+      SELECT position, due.id, ${RECORD_BYTES} + coalesce(${size.join(' + ')}, 0) AS size
+      FROM due LEFT JOIN ${table} ON ${table}.id = due.id)`;
+}
+
+/** Returns the SQL of the state with the backlog: about how much must be indexed. */
 export function stateSql(resource: Searchable): string {
   const counted = `
     SELECT type FROM ${CHANGES} WHERE number > (SELECT number FROM place) LIMIT ${COUNTED_CHANGES}`;
   return `
-    WITH ${placeSql(resource.search)}
-    SELECT number, id, last, reaches,
+    WITH ${nextSql(resource, SAMPLED_RECORDS)}
+    SELECT number, id, last, reaches, (SELECT coalesce(avg(size), 0) FROM measured) * (
       (SELECT count(*) FROM (${counted}) WHERE ${isOfTextsSql(resource)})
         + max(last - number - ${COUNTED_CHANGES}, 0)
         + (SELECT coalesce(sum(count), 0) FROM ${resource.blocks}
-           WHERE block >= iif(reaches, id, 0) >> ${BLOCK_BITS}) AS backlog
+           WHERE block >= iif(reaches, id, 0) >> ${BLOCK_BITS})) AS backlog
     FROM place`;
 }
 
 /**
- * Returns the SQL of the state with the next work. One statement, so that the texts are not older
- * than the changes.
+ * Returns the SQL of the state with the work that follows the position in the parameter or, if that
+ * is empty, the stored one. One statement, so that the texts are not older than the changes.
  */
 export function workSql(resource: Searchable): string {
-  const { table, search } = resource;
-  const { records, bytes, changes } = STEP_LIMITS;
+  const { table } = resource;
   const texts = textFieldsOf(resource).map((name) => `${table}.${name}`);
-  const size = texts.map((column) => `octet_length(${column})`).join(' + ');
+  const from = `
+    coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
   return `
-    WITH ${placeSql(search)},
-    logged AS MATERIALIZED (
-      SELECT number, type, id FROM ${CHANGES}
-      WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
-      ORDER BY number LIMIT ${changes}),
-    due (position, id) AS MATERIALIZED (
-      SELECT * FROM (SELECT number, id FROM logged WHERE ${isOfTextsSql(resource)}
-                     ORDER BY number LIMIT ${records})
-      UNION ALL
-      SELECT * FROM (SELECT id, id FROM ${table} WHERE id > (SELECT id FROM place)
-                     ORDER BY id LIMIT ${records})),
+    WITH ${nextSql(resource, STEP_LIMITS.records, from)},
     sized AS (
-      SELECT position, due.id, sum(size) OVER (ORDER BY position) - size AS before
-      FROM (SELECT position, due.id, coalesce(${size}, 0) AS size
-            FROM due LEFT JOIN ${table} ON ${table}.id = due.id) AS due)
+      SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
     SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due,
       (SELECT count(*) FROM logged) AS logged, (SELECT max(number) FROM logged) AS logged_to
     FROM place, (
-      SELECT count(*) AS taken, max(position) AS taken_to,
+      SELECT count(*) AS taken, max(position) AS taken_to, sum(size) AS size,
         json_group_array(json_array(sized.id, ${texts})) AS records
-      FROM sized LEFT JOIN ${table} ON ${table}.id = sized.id WHERE before < ${bytes}) AS taken`;
+      FROM sized LEFT JOIN ${table} ON ${table}.id = sized.id
+      WHERE before < ${STEP_LIMITS.bytes}) AS taken`;
 }
 
 /** Returns the state in a row of either query. */
@@ -123,18 +140,23 @@ function positionOf({ number, id = null }: Row): IndexPosition {
   return { number: Number(number), id: id === null ? null : Number(id) };
 }
 
+/** Whether nothing is left to index. */
+export function isCurrent({ number, id, last }: IndexState): boolean {
+  return number === last && id === null;
+}
+
 /** Returns the work in a row of {@link workSql}. */
 export function workOf(row: Row): IndexWork {
   const { number, id, last } = stateOf(row);
-  const count = Number(row.taken);
-  const isCut = count < Number(row.due);
+  const size = Number(row.size);
+  const isCut = Number(row.taken) < Number(row.due);
   const isFull = isCut || row.due === STEP_LIMITS.records;
   const found: [number, ...(string | null)[]][] = JSON.parse(String(row.records));
   const records = new Map(found.map(([record, ...texts]) => [record, texts]));
   if (id !== null)
-    return { records, count, isFull, next: { number, id: isFull ? Number(row.taken_to) : null } };
+    return { records, size, isFull, next: { number, id: isFull ? Number(row.taken_to) : null } };
   const end = row.logged === STEP_LIMITS.changes ? Number(row.logged_to) : last;
-  return { records, count, isFull, next: { number: isFull ? Number(row.taken_to) : end, id } };
+  return { records, size, isFull, next: { number: isFull ? Number(row.taken_to) : end, id } };
 }
 
 /** The SQL of the member of `from` and `to` at this index. */
@@ -151,24 +173,32 @@ export function createIndexKinds(resource: Searchable) {
   const isAt = `number = ${positionMember(0)} AND id IS ${positionMember(1)}`;
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
   const sent = `json_each(?1, '$[1]') AS sent`;
-  const words = columns.map((_, index) => `sent.value ->> ${index + 1}`);
+  const words = columns.map((_, index) => `?1 ->> ('$[1][' || sent.key || '][${index + 1}]')`);
   const move = {
+    ignoresRows: true,
     sql: `
       UPDATE ${position} SET number = ${positionMember(2)}, id = ${positionMember(3)}
       WHERE ${isAt} RETURNING number`,
     rows: `(SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`,
   };
-  const kindOf = (...statements: { sql: string }[]): WriteKind<IndexStep, boolean> => ({
+  const kindOf = (
+    ...statements: { sql: string; ignoresRows?: boolean }[]
+  ): WriteKind<IndexStep, boolean> => ({
     statements: [...statements, move],
     // All writes have the same key, so there is one in each statement.
-    extra: ([write]) => [write && [write.from, write.to].flatMap(({ number, id }) => [number, id])],
+    extra: ([write]) => [
+      write && [write.from, write.to].flatMap(({ number, id }) => [number, id]),
+      write?.rows.map(([id]) => id),
+    ],
     outcomes: (writes, ...results) => writes.map(() => results.at(-1)?.length === 1),
     changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
   });
   const step = kindOf(
     {
+      ignoresRows: true,
       sql: `
-        DELETE FROM ${table} WHERE rowid IN (SELECT sent.value ->> 0 FROM ${sent}) AND ${ifAt}`,
+        DELETE FROM ${table}
+        WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`,
     },
     {
       sql: `

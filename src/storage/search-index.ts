@@ -1,31 +1,35 @@
 // The search index of a resource, which follows the log of changes: before a search is answered,
 // and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { indexedText } from '../search/words.ts';
 import { Batcher } from './batcher.ts';
 import type { Database } from './database.ts';
+import { type PreparedStep, StepReader } from './search-index-reader.ts';
 import {
   createIndexKinds,
   type IndexState,
-  type IndexWork,
+  isCurrent,
   isSearchable,
   type Searchable,
   stateOf,
   stateSql,
-  workOf,
-  workSql,
 } from './search-index-steps.ts';
-import { createWriter, type Values, type Write, type WriterOptions } from './writer.ts';
+import { createWriter, type Write, type WriterOptions } from './writer.ts';
 
 /** The search index is so far behind that a search would wait too long. */
 export class IndexBehind extends Error {
   override readonly name = 'IndexBehind';
+  /** In how many seconds the index will probably have caught up. */
+  readonly retryAfterS: number;
+
+  constructor(ms: number) {
+    super('the search index is catching up');
+    this.retryAfterS = Math.max(1, Math.min(Math.ceil(ms / 1_000), MAX_RETRY_S));
+  }
 }
 
-/** A shared instance, because stack traces are expensive. */
-const BEHIND = new IndexBehind('the search index is catching up');
+/** Estimates of longer times are too rough. */
+const MAX_RETRY_S = 60;
 
 /** The times of an index; tests change them. */
 export const INDEX_TIMES = {
@@ -35,16 +39,14 @@ export const INDEX_TIMES = {
   delayMs: 1_000,
   /** How long after an error the background tries again. */
   retryMs: 5_000,
-  /** How long to analyse texts before other events are handled. */
-  sliceMs: 8,
   /** While others write, the background pauses this many times as long as it has worked. */
   pauseFactor: 49,
 };
 
-/** The time for one record, until it has been measured. */
-const ASSUMED_MS_PER_RECORD = 0.3;
-/** The measured time counts as much as that of this many records. */
-const REMEMBERED_RECORDS = 8;
+/** The time for a byte of a step's size, until it has been measured. */
+const ASSUMED_MS_PER_BYTE = 0.000_2;
+/** The measured time counts as much as that of so many bytes. */
+const REMEMBERED_BYTES = 262_144;
 
 interface Waiting {
   readonly number: number;
@@ -84,29 +86,31 @@ export class SearchIndexes {
 
 /** The index of one resource. */
 export class SearchIndex {
-  readonly #database: Database;
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof createIndexKinds>;
-  readonly #workSql: string;
+  readonly #reader: StepReader;
   /** Reads the state once for all searches that arrive while it is being read. */
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   #waiting: Waiting[] = [];
   #work: Promise<void> = Promise.resolve();
+  /** The step after the one that is being written. */
+  #ahead: Promise<PreparedStep | undefined> | undefined;
   #isWorking = false;
   #isClosing = false;
   /** Whether a search has been rejected because of the backlog. */
   #isWanted = false;
   #writes = 0;
-  #msPerRecord = ASSUMED_MS_PER_RECORD;
+  #msPerByte = ASSUMED_MS_PER_BYTE;
+  /** How much must still be indexed, as far as is known. */
+  #backlog = 0;
   #timer: NodeJS.Timeout | undefined;
   #endPause = () => {};
 
   /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
   constructor(resource: Searchable, database: Database, write: Write) {
-    this.#database = database;
     this.#write = write;
     this.#kinds = createIndexKinds(resource);
-    this.#workSql = workSql(resource);
+    this.#reader = new StepReader(resource, database);
     const sql = stateSql(resource);
     this.#states = new Batcher({
       async run(calls) {
@@ -126,10 +130,11 @@ export class SearchIndex {
   async catchUp(): Promise<void> {
     const state = await this.#states.submit(undefined);
     if (isCurrent(state)) return;
-    if (state.backlog * this.#msPerRecord > INDEX_TIMES.maxWaitMs) {
+    this.#backlog = state.backlog;
+    if (this.#backlogMs > INDEX_TIMES.maxWaitMs) {
       this.#isWanted = true;
       this.#start();
-      throw BEHIND;
+      throw new IndexBehind(this.#backlogMs);
     }
     await new Promise<void>((resolve, reject) => {
       this.#waiting.push({ number: state.last, since: performance.now(), resolve, reject });
@@ -151,6 +156,7 @@ export class SearchIndex {
     clearTimeout(this.#timer);
     this.#endPause();
     await this.#work;
+    await this.#ahead;
   }
 
   #schedule(ms: number): void {
@@ -164,6 +170,10 @@ export class SearchIndex {
   #start(): void {
     if (!this.#isWorking) this.#work = this.#catchUpInSteps();
     else if (this.#isUrgent) this.#endPause();
+  }
+
+  get #backlogMs(): number {
+    return this.#backlog * this.#msPerByte;
   }
 
   get #isUrgent(): boolean {
@@ -199,7 +209,7 @@ export class SearchIndex {
       this.#rejectAll(error);
       retryMs = INDEX_TIMES.retryMs;
     }
-    if (this.#isClosing) this.#rejectAll(BEHIND);
+    if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
     this.#isWorking = false;
     if (retryMs !== undefined) this.#schedule(retryMs);
   }
@@ -207,39 +217,35 @@ export class SearchIndex {
   /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
   async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
     const started = performance.now();
-    const [row] = await this.#database.read({ sql: this.#workSql });
-    if (!row) throw new Error('the search index has no position');
-    const state = stateOf(row);
+    const ahead = this.#ahead && (await this.#ahead);
+    this.#ahead = undefined;
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#reader.prepare();
     if (isCurrent(state)) {
       this.#settleUpTo(state.number);
       return 'done';
     }
-    if (!state.reaches) {
+    if (!step) {
       const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
-    const { records, count, next, isFull } = workOf(row);
-    const step = { rows: await this.#analyse(records), from: state, to: next };
-    if (!(await this.#write(this.#kinds.step, 0, step))) return 'lost';
-    const msPerRecord = (performance.now() - started) / count;
-    // Small steps take longer for each record, so they can only lower the estimate.
-    const weight = count / (count + REMEMBERED_RECORDS);
-    if (isFull) this.#msPerRecord += (msPerRecord - this.#msPerRecord) * weight;
-    else if (msPerRecord < this.#msPerRecord) this.#msPerRecord = msPerRecord;
-    if (next.id === null) this.#settleUpTo(next.number);
+    const writing = this.#write(this.#kinds.step, 0, step);
+    // While searches wait, the next step is prepared during the write. It has no effect if this one
+    // has none.
+    if (isFull && this.#isUrgent)
+      this.#ahead = this.#reader.prepare(step.to).catch(() => undefined);
+    if (!(await writing)) return 'lost';
+    this.#learn(size, isFull, performance.now() - started);
+    if (step.to.id === null) this.#settleUpTo(step.to.number);
     return 'moved';
   }
 
-  async #analyse(records: IndexWork['records']): Promise<Values[]> {
-    const rows: Values[] = [];
-    let sliceStarted = performance.now();
-    for (const [id, texts] of records) {
-      rows.push([id, ...texts.map((text) => (text === null ? null : indexedText(text)))]);
-      if (performance.now() - sliceStarted < INDEX_TIMES.sliceMs) continue;
-      await nextTurn();
-      sliceStarted = performance.now();
-    }
-    return rows;
+  #learn(size: number, isFull: boolean, ms: number): void {
+    this.#backlog = Math.max(0, this.#backlog - size);
+    // Small steps take longer for each byte, so they can only lower the estimate.
+    const weight = size / (size + REMEMBERED_BYTES);
+    const difference = ms / size - this.#msPerByte;
+    if (isFull) this.#msPerByte += difference * weight;
+    else if (difference < 0) this.#msPerByte += difference;
   }
 
   /** Resolves after this time, or as soon as a search waits. */
@@ -262,7 +268,7 @@ export class SearchIndex {
     const latest = performance.now() - INDEX_TIMES.maxWaitMs;
     for (const { reject } of this.#takeWaiting(({ since }) => since < latest)) {
       this.#isWanted = true;
-      reject(BEHIND);
+      reject(new IndexBehind(this.#backlogMs));
     }
   }
 
@@ -276,8 +282,4 @@ export class SearchIndex {
   #rejectAll(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
-}
-
-function isCurrent({ number, id, last }: IndexState): boolean {
-  return number === last && id === null;
 }

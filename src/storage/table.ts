@@ -17,6 +17,7 @@ import {
   type Stored,
 } from './record-writes.ts';
 import type { SearchIndex } from './search-index.ts';
+import { LANE_LIMITS, type SlowLane } from './slow-lane.ts';
 import type { Values, Write } from './writer.ts';
 
 /**
@@ -59,7 +60,7 @@ type Change<Outcome> = (
   condition?: Condition,
 ) => Promise<Outcome | undefined>;
 
-/** How often a search is repeated if others write meanwhile. */
+/** How often a search is read if others write meanwhile. */
 const MAX_READS = 3;
 
 /** What a table works with besides its database. */
@@ -70,6 +71,8 @@ export interface TableOptions {
   readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
   /** Keeps records; the writer of the table must use the same. */
   readonly memory?: FreshMemory | undefined;
+  /** Runs the slow reads; all tables of a database share one. */
+  readonly lane?: SlowLane;
 }
 
 /** Returns the table of `resource`, whose writes go through `write`. */
@@ -77,12 +80,12 @@ export function createTable(
   resource: Resource,
   database: Database,
   write: Write,
-  { meters, index, memory = NO_MEMORY }: TableOptions = {},
+  { meters, index, memory = NO_MEMORY, lane }: TableOptions = {},
 ): Table {
   const kinds = createKinds(resource, false);
   const conditional = createKinds(resource, true);
   const readRecord = createReads(resource, database, memory, meters?.read);
-  const readPage = createPages(resource, database, meters?.page);
+  const readPage = createPages(resource, database, meters?.page, lane);
   const kindsFor = (condition: Condition) => (condition === null ? kinds : conditional);
   const rowsOf = (records: readonly Values[], owner = 0) => ({
     rows: resource.owner ? records.map((each) => [owner, ...each]) : records,
@@ -103,11 +106,13 @@ export function createTable(
       write(kindsFor(condition).removal, id, rowsOf([[id, condition]], owner)),
     async page(request) {
       if (!index || request.match === undefined) return readPage(request);
+      const deadlineMs = performance.now() + LANE_LIMITS.waitMs;
       for (let reads = 1; ; reads += 1) {
         await index.catchUp();
-        const page = await readPage(request);
+        const page = await readPage({ ...request, deadlineMs });
         // Otherwise, a write has come in between: words and records may differ.
-        if (!page?.isStale || reads === MAX_READS) return page;
+        const isLast = reads === MAX_READS || performance.now() > deadlineMs;
+        if (!page?.isStale || isLast) return page;
       }
     },
   };

@@ -20,12 +20,18 @@ export interface RowSet {
 /** A link of a row: the position of the row, and the id of the record at the other end. */
 export type NewLink = readonly [row: number, end: number];
 
+/** A statement of a kind of write. */
+interface KindStatement extends Pick<Statement, 'sql' | 'rows'> {
+  /** Gives it no rows, because it would take time to unpack them. */
+  readonly ignoresRows?: boolean;
+}
+
 /**
  * A kind of write. Its statements share one parameter, in JSON: [now, rows, ...extra], `now` in ms
  * since 1970. No write can make them fail.
  */
 export interface WriteKind<Content extends RowSet, Outcome> {
-  readonly statements: readonly Pick<Statement, 'sql' | 'rows'>[];
+  readonly statements: readonly KindStatement[];
   /** Returns what the statements need beside the rows of all writes. */
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];
   /** Returns the outcome of each write, given the rows of each statement in any order. */
@@ -152,6 +158,9 @@ export function statementsOf<Content extends RowSet>(
   now: number,
 ): Statement[] {
   const extra = kind.extra?.(writes) ?? [];
-  const parameter = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
-  return kind.statements.map((statement) => ({ ...statement, parameter }));
+  const withRows = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
+  return kind.statements.map(({ ignoresRows, ...statement }) => ({
+    ...statement,
+    parameter: ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows,
+  }));
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseQuery } from '../../src/search/query.ts';
 import { createRandom, type Random } from '../support/mutations.ts';
-import { findIn, type Note } from '../support/search.ts';
+import { findIn, type Note, UNBOUNDED } from '../support/search.ts';
 import { checkFinds } from '../support/search-checks.ts';
 
 interface Language {
@@ -140,7 +140,7 @@ test('search: quality: precision and recall against a plain scan', async (t) => 
   const random = createRandom(15);
   const notes = Array.from({ length: 2_000 }, () => createNote(random));
   const wishes = Array.from({ length: 200 }, (_, number) => createWish(random, number));
-  const parsed = wishes.map(({ query }) => parseQuery(query));
+  const parsed = wishes.map(({ query }) => parseQuery(query, UNBOUNDED));
   const answers = await findIn(
     notes,
     parsed.map((each) => ('match' in each ? each.match : '')),

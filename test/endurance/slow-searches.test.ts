@@ -1,24 +1,35 @@
-// Searches that would take very long: they end after a time, and other requests do not wait for
-// them.
+// Searches that would take very long: they end after a time, other requests do not wait for them,
+// and other searches not long.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
+import { LANE_LIMITS } from '../../src/storage/slow-lane.ts';
 import { maxLengthOf } from '../support/collections.ts';
 import { newFile } from '../support/databases.ts';
 import type { Answer } from '../support/http.ts';
+import { setLimits } from '../support/overload.ts';
+import { converse, requestText } from '../support/raw.ts';
 import { type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** SQLite compares each of these characters with each of the phrase. */
 const LONGEST_BODY = 'あ'.repeat(maxLengthOf(notes, 'body'));
 
-const PHRASE = `"${'あ'.repeat(240)}"`;
-const FINDS_ALL = `${PHRASE} ${PHRASE}`;
+const PHRASE = `"${'あ'.repeat(25)}"`;
+/** What the metrics say while two pages wait. */
+const WAITING = 'notes_batch_waiting{batch="page"} 2\n';
+
+const FINDS_ALL = `${PHRASE} "${'あ'.repeat(26)}"`;
 /** SQLite looks for the first match all the time. */
 const FINDS_NONE = `${PHRASE} -${PHRASE}`;
 
-function search(service: Service, query: string): Promise<Answer> {
-  return service.request('GET', `/notes?q=${encodeURIComponent(query)}&limit=1`);
+function search(service: Service, query: string, client = '192.0.2.1'): Promise<Answer> {
+  const headers = { 'x-forwarded-for': client };
+  return service.request('GET', pathOf(query), { headers });
+}
+
+function pathOf(query: string): string {
+  return `/notes?q=${encodeURIComponent(query)}&limit=1`;
 }
 
 async function isFound(service: Service): Promise<boolean> {
@@ -28,7 +39,7 @@ async function isFound(service: Service): Promise<boolean> {
 
 /** Starts a service with a small note and `longNotes` others, which are indexed. */
 async function startWithLongNotes(t: TestContext, db: string, longNotes: number): Promise<Service> {
-  const service = await startService(t, { db });
+  const service = await startService(t, { db, trustProxy: true });
   await service.request('POST', '/notes', { json: { title: 'small', body: 'b' } });
   for (let count = 0; count < longNotes; count += 1) {
     const json = { title: 'long', body: LONGEST_BODY };
@@ -46,7 +57,7 @@ function assertTooSlow({ status, headers, json }: Answer): void {
 }
 
 test('slow searches: in memory, one ends with 503', async (t) => {
-  const service = await startWithLongNotes(t, ':memory:', 10);
+  const service = await startWithLongNotes(t, ':memory:', 60);
   assertTooSlow(await search(service, FINDS_NONE));
   assert.ok(await isFound(service));
 });
@@ -63,5 +74,36 @@ test('slow searches: in a file, one ends with 503, and only searches wait', asyn
     assert.ok(!isOver, `the search ended before round ${round}`);
   }
   assertTooSlow(await answer);
+  assert.ok(await isFound(service));
+});
+
+test('slow searches: they do not keep another client from searching', async (t) => {
+  const service = await startWithLongNotes(t, newFile(t), 60);
+  let ended = 0;
+  const attacks = Array.from({ length: 8 }, () =>
+    search(service, FINDS_ALL).finally(() => {
+      ended += 1;
+    }),
+  );
+  await until(async () => (await service.request('GET', '/notes/1')).status === 200);
+  const { status } = await search(service, 'small', '192.0.2.2');
+  assert.equal(status, 200);
+  assert.ok(ended <= 2, `${ended} searches ended before`);
+  const details = (await Promise.all(attacks)).map(({ json }) => json.detail);
+  const late = details.filter((detail) => /^Other searches have taken too long/.test(detail));
+  assert.ok(late.length >= 4, details.join(', '));
+  assert.ok(await isFound(service));
+});
+
+test('slow searches: a client that has left does not wait', async (t) => {
+  setLimits(t, LANE_LIMITS, { places: 4, waitMs: 30_000 });
+  const service = await startWithLongNotes(t, newFile(t), 60);
+  const lanes = await Promise.all([1, 2, 3].map(() => converse(service)));
+  for (const { socket } of lanes)
+    socket.write(requestText(`GET ${pathOf(FINDS_ALL)}`, ['x-forwarded-for: 192.0.2.1']));
+  // Two wait: as many as one client may hold.
+  await until(async () => (await service.request('GET', '/metrics')).text.includes(WAITING));
+  assert.equal((await search(service, 'small')).status, 503);
+  for (const { socket } of lanes) socket.destroy();
   assert.ok(await isFound(service));
 });

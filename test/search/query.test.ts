@@ -1,13 +1,14 @@
 // The query language: what each query finds in SQLite, compared with a plain scan over the texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { QUERY_BOUNDS } from '../../src/contract/generated.js';
 import { parseQuery } from '../../src/search/query.ts';
 import { findIn, type Note } from '../support/search.ts';
 import { checkFinds, checkMatches } from '../support/search-checks.ts';
 
 /** Returns the expression of a query that has no fault. */
 function matchOf(query: string): string {
-  const parsed = parseQuery(query);
+  const parsed = parseQuery(query, QUERY_BOUNDS);
   assert.ok('match' in parsed, query);
   return parsed.match;
 }
@@ -77,6 +78,9 @@ test('search: query: words may be in the title and in the body', async () => {
   assert.deepEqual(found, [[0, 1], [0], [0]]);
 });
 
+const TERMS_FAULT = 'must contain at most 50 words in phrases and pairs of characters';
+const PREFIXES_FAULT = 'must contain at most 3 words that end with "*" or are a single character';
+
 const FAULTS: readonly (readonly [string, string])[] = [
   ['', 'must contain at least one word'],
   ['  \u3000\u0085', 'must contain at least one word'],
@@ -84,18 +88,26 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ['-a -"b c"', 'must contain at least one word without "-"'],
   ['a '.repeat(33), 'must contain at most 32 words'],
   [`a ${'-b '.repeat(32)}`, 'must contain at most 32 words'],
+  ['あ'.repeat(52), TERMS_FAULT],
+  [`"${'a '.repeat(49)}" -ああ い`, TERMS_FAULT],
+  ['a* "b c"* -d* -東', PREFIXES_FAULT],
 ];
 
 for (const [query, fault] of FAULTS) {
   test(`search: query: ${JSON.stringify(query.slice(0, 20))} ${fault}`, () => {
-    assert.deepEqual(parseQuery(query), { fault });
+    assert.deepEqual(parseQuery(query, QUERY_BOUNDS), { fault });
   });
 }
 
 test('search: query: punctuation and phrases count as the words that they are', () => {
   assert.ok(
-    'match' in parseQuery(`${'! '.repeat(40)}${'"a b c" '.repeat(16)}${'-d-e '.repeat(16)}`),
+    'match' in
+      parseQuery(`${'! '.repeat(40)}${'"a b" '.repeat(16)}${'-d '.repeat(16)}`, QUERY_BOUNDS),
   );
+});
+
+test('search: query: a repeated word is looked for once', () => {
+  assert.equal(matchOf('a "a" b -c -c A'), '("a" AND "b") NOT ("c")');
 });
 
 test('search: query: separates words at white space of any kind', () => {
@@ -105,10 +117,10 @@ test('search: query: separates words at white space of any kind', () => {
   );
 });
 
-test('search: query: 500 characters of one run', async () => {
+test('search: query: the longest run', async () => {
   const notes: Note[] = [['', 'あ'.repeat(10_000)]];
   assert.deepEqual(
-    await findIn(notes, [matchOf('あ'.repeat(500)), matchOf(`${'あ'.repeat(499)}い`)]),
+    await findIn(notes, [matchOf('あ'.repeat(51)), matchOf(`${'あ'.repeat(50)}い`)]),
     [[0], []],
   );
 });

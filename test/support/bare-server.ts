@@ -32,6 +32,7 @@ export const EMPTY_CALL: Call = {
   headers: {},
   client: undefined,
   charge: () => Promise.resolve(),
+  clientId: () => '',
   ensureSendable: () => {},
   reserveLarge: () => Promise.resolve(),
   signal: () => new AbortController().signal,
@@ -55,6 +56,7 @@ export async function startBareServer(
     bodyLimitBytes: BODY_LIMIT_BYTES,
     problemBase,
     onOutcome: (outcome) => outcomes.push(outcome),
+    networkOf: () => '',
     toProblem: () => undefined,
   });
   const server = new HttpServer({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseQuery } from '../../src/search/query.ts';
-import { findIn, type Note, partsOf, queryFor, scan, type Term } from './search.ts';
+import { findIn, type Note, partsOf, queryFor, scan, type Term, UNBOUNDED } from './search.ts';
 
 const SYNTAX = ['"', '*', '-', ' ', '\u3000', '^', ':', '(', ')', '{', '}', '+', ',', '\0', "'"];
 const WORDS = [
@@ -59,7 +59,7 @@ export async function checkMatches({ numRuns }: { numRuns: number }): Promise<vo
   const notes: Note[] = [['milk 東京都', WORDS.join(' ')]];
   await fc.assert(
     fc.asyncProperty(queries, async (texts) => {
-      const parsed = texts.map(parseQuery);
+      const parsed = texts.map((text) => parseQuery(text, UNBOUNDED));
       const matches = parsed.flatMap((each) => ('match' in each ? [each.match] : []));
       await findIn(notes, matches);
     }),
@@ -107,7 +107,7 @@ async function compare(notes: readonly Note[], queries: readonly Term[][]): Prom
   const valid = queries.filter((terms) =>
     terms.some(({ text, isExcluded }) => !isExcluded && partsOf(text).length > 0),
   );
-  const parsed = valid.map((terms) => parseQuery(queryFor(terms)));
+  const parsed = valid.map((terms) => parseQuery(queryFor(terms), UNBOUNDED));
   const matches = parsed.map((each) => ('match' in each ? each.match : ''));
   const found = await findIn(notes, matches);
   for (const [index, terms] of valid.entries()) {

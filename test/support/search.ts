@@ -39,6 +39,13 @@ export async function findIn(
   }
 }
 
+/** Bounds for tests of queries that the service would refuse. */
+export const UNBOUNDED = {
+  words: Number.POSITIVE_INFINITY,
+  terms: Number.POSITIVE_INFINITY,
+  prefixes: Number.POSITIVE_INFINITY,
+};
+
 /** A word or phrase of a query. */
 export interface Term {
   readonly text: string;

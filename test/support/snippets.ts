@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { parseQuery } from '../../src/search/query.ts';
 import { type Pieces, type Snippet, snippetOf } from '../../src/search/snippet.ts';
+import { UNBOUNDED } from './search.ts';
 
 /** The length of the snippets of tests. */
 export const LENGTH = 160;
@@ -26,7 +27,7 @@ export function inPieces(text: string, length = Number.POSITIVE_INFINITY): Piece
 
 /** Returns the snippet for a query, and how often the search has paused. */
 export function searchSnippet(query: string, body: Pieces, title = inPieces(''), units = MUCH) {
-  const parsed = parseQuery(query);
+  const parsed = parseQuery(query, UNBOUNDED);
   assert.ok('match' in parsed, query);
   const search = snippetOf(title, body, parsed, LENGTH, { units });
   let pauses = 0;

@@ -25,9 +25,7 @@ const MEMORY = ':memory:';
 const READERS = 3;
 
 /** The longest time of a slow read, because a hostile search could take minutes. */
-const SLOW_MS = 5_000;
-/** The same without a connection of its own, where everything else waits for it. */
-const SLOW_ALONE_MS = 1_000;
+const SLOW_MS = 1_000;
 
 /** Earlier versions can lose a committed transaction when the log is reset (release notes). */
 const MIN_SQLITE = '3.51.3';
@@ -60,7 +58,7 @@ export interface SqliteOptions {
  */
 export async function openSqlite(
   path: string,
-  { alone = false, slowMs, onForeignLog }: SqliteOptions = {},
+  { alone = false, slowMs = SLOW_MS, onForeignLog }: SqliteOptions = {},
 ): Promise<Database> {
   const connections: Connection[] = [];
   try {
@@ -78,10 +76,9 @@ export async function openSqlite(
       connections.push(reader);
       await reader.execute(READER_PRAGMAS);
     }
-    const maxMs = slowMs ?? (isSingle ? SLOW_ALONE_MS : SLOW_MS);
     const walIndex = isSingle ? undefined : openWalIndex(path);
     const files = path === MEMORY ? undefined : new OpenFiles(path, walIndex);
-    return databaseOf(writer, connections.slice(1), files, maxMs, walIndex);
+    return databaseOf(writer, connections.slice(1), files, slowMs, walIndex);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);

@@ -5,6 +5,7 @@ import { ClientGone } from '../../../src/http/body.ts';
 import { SNIPPET_LIMITS, Snippets } from '../../../src/routes/snippets.ts';
 import { parseQuery } from '../../../src/search/query.ts';
 import { setLimits } from '../../support/overload.ts';
+import { UNBOUNDED } from '../../support/search.ts';
 import { startService } from '../../support/service.ts';
 
 const WORDS = 5_000;
@@ -32,7 +33,7 @@ test('snippets: a page searches so much text, of which each record has its share
 
 test('snippets: nothing is searched for a client that has left', async (t) => {
   setLimits(t, SNIPPET_LIMITS, { sliceMs: 0 });
-  const query = parseQuery('milk');
+  const query = parseQuery('milk', UNBOUNDED);
   assert.ok('match' in query);
   const line = JSON.stringify({ id: 1, title: 'title', body: textOf(4_000) });
   const page = Array.from({ length: 10 }, () => line).join('\n');
