@@ -86,7 +86,7 @@ class Lists {
 
   #answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
     const { headers, call } = input;
-    const load = () => this.#load(input, path, scope);
+    const load = (begin: () => void) => this.#load(input, path, scope, begin);
     const list = this.#memory.recall(`${path}?${call.query}`, load);
     return whenReady(
       list,
@@ -95,7 +95,12 @@ class Lists {
     );
   }
 
-  async #load(input: ListInput, path: string, { label, ...scope }: Scope): Promise<ListText> {
+  async #load(
+    input: ListInput,
+    path: string,
+    { label, ...scope }: Scope,
+    begin: () => void,
+  ): Promise<ListText> {
     const { parameters, headers, call } = input;
     const sent = new URLSearchParams(call.query);
     checkListQuery(parameters, sent);
@@ -117,7 +122,11 @@ class Lists {
       include,
       asLines: hasSnippets,
       known: knownCondition(headers),
-      check: () => call.ensureSendable(),
+      check: () => {
+        call.ensureSendable();
+        // The search index may have been brought up to date.
+        if (search) begin();
+      },
       reserve: () => call.reserveLarge(),
       requester: call,
     });

@@ -21,6 +21,9 @@ interface Kept {
 /** A change in the database: to one text of an area, or, without a key, to all of them. */
 export type Change = readonly [area: string, key?: number | string, now?: Kept | undefined];
 
+/** Loads a value; calls `begin` right before it reads the database. */
+type Load<Value> = (begin: () => void) => Promise<Value>;
+
 /** What an entry takes beside its text, in bytes: its objects and its places in maps. */
 const ENTRY_BYTES = 300;
 
@@ -97,9 +100,10 @@ export class FreshMemory {
 
   /**
    * Returns a value that depends on the whole database: from memory, or else the promise of `load`,
-   * whose value is kept unless it has no text.
+   * whose value is kept unless it has no text. A load that writes before it reads must call its
+   * parameter in between.
    */
-  recall<Value extends Kept>(key: string, load: () => Promise<Value>): Value | Promise<Value> {
+  recall<Value extends Kept>(key: string, load: Load<Value>): Value | Promise<Value> {
     return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
   }
 
@@ -120,9 +124,11 @@ export class FreshMemory {
     return result;
   }
 
-  async #load<Value extends Kept>(key: string, load: () => Promise<Value>): Promise<Value> {
-    const revision = this.check();
-    const loaded = await load();
+  async #load<Value extends Kept>(key: string, load: Load<Value>): Promise<Value> {
+    let revision = this.check();
+    const loaded = await load(() => {
+      revision = this.check();
+    });
     this.keep(revision, VOLATILE, [[key, loaded]]);
     return loaded;
   }

@@ -16,9 +16,6 @@ import { until } from '../support/until.ts';
 const LONGEST_BODY = 'あ'.repeat(maxLengthOf(notes, 'body'));
 
 const PHRASE = `"${'あ'.repeat(25)}"`;
-/** What the metrics say while two pages wait. */
-const WAITING = 'notes_batch_waiting{batch="page"} 2\n';
-
 const FINDS_ALL = `${PHRASE} "${'あ'.repeat(26)}"`;
 /** SQLite looks for the first match all the time. */
 const FINDS_NONE = `${PHRASE} -${PHRASE}`;
@@ -35,6 +32,12 @@ function pathOf(query: string): string {
 async function isFound(service: Service): Promise<boolean> {
   const { status, json } = await search(service, 'small');
   return status === 200 && json.total === 1;
+}
+
+/** Resolves with a metric of the pages. */
+async function measured(service: Service, name: string): Promise<number> {
+  const { text } = await service.request('GET', '/metrics');
+  return Number(text.split(`${name}{batch="page"} `)[1]?.split('\n')[0]);
 }
 
 /** Starts a service with a small note and `longNotes` others, which are indexed. */
@@ -102,8 +105,12 @@ test('slow searches: a client that has left does not wait', async (t) => {
   for (const { socket } of lanes)
     socket.write(requestText(`GET ${pathOf(FINDS_ALL)}`, ['x-forwarded-for: 192.0.2.1']));
   // Two wait: as many as one client may hold.
-  await until(async () => (await service.request('GET', '/metrics')).text.includes(WAITING));
+  await until(async () => (await measured(service, 'notes_batch_waiting')) === 2);
   assert.equal((await search(service, 'small')).status, 503);
+  const before = await measured(service, 'notes_batch_items_count');
   for (const { socket } of lanes) socket.destroy();
+  await until(async () => (await measured(service, 'notes_batch_waiting')) === 0);
+  const done = (await measured(service, 'notes_batch_items_count')) - before;
+  assert.ok(done <= 1, `${done} searches ran for nobody`);
   assert.ok(await isFound(service));
 });

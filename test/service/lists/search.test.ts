@@ -130,6 +130,24 @@ test('search: behind by a great many writes, the answer says that it is catching
   assert.deepEqual(await idsFor(service, 'milk'), [1, 3]);
 });
 
+test('search: the time until the index has caught up depends on the texts', async (t) => {
+  setIndexTimes(t, { delayMs: 60_000, maxWaitMs: -1 });
+  const service = await startService(t);
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const line = JSON.stringify({ title: 'a', body: '東'.repeat(100_000) });
+  const waits: number[] = [];
+  for (const body of ['{"title":"a","body":"b"}', ...Array(20).fill(`${line}\n${line}`)]) {
+    await service.request('POST', '/notes', { body, headers });
+    if (waits.length === 0) waits.push(await waitOf(service));
+  }
+  assert.equal(waits[0], 1);
+  assert.ok((await waitOf(service)) > 1);
+});
+
+async function waitOf(service: Target): Promise<number> {
+  return Number((await search(service, 'b')).headers['retry-after']);
+}
+
 test('search: a snippet is as long as the contract permits', async (t) => {
   const service = await startService(t);
   await service.request('POST', '/notes', { json: { title: 'a', body: 'x'.repeat(1_000) } });

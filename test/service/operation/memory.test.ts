@@ -45,6 +45,14 @@ async function counting<Result>(service: { readonly url: string }, work: () => P
 }
 
 for (const { name, options, skip } of DATABASES) {
+  test(`memory: keeps the first search after a write to ${name}`, { skip }, async (t) => {
+    const service = await startRead(t, options);
+    const search = () => service.request('GET', '/notes?q=first');
+    const answer = await search();
+    const again = await counting(service, search);
+    assert.deepEqual([again.result.text, again.reads], [answer.text, 0]);
+  });
+
   test(`memory: answers known records and lists of ${name}`, { skip }, async (t) => {
     const service = await startRead(t, options);
     const answers = await readAll(service);
