@@ -13,6 +13,7 @@ import { problemTypes } from '../../src/http/problem.ts';
 import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
 import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
 import { MAX_PAGE_BYTES } from '../../src/storage/lists.ts';
+import { LANE_LIMITS } from '../../src/storage/slow-lane.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, perform } from '../support/perform.ts';
@@ -236,6 +237,8 @@ test('operation: the limits are those of the code', () => {
     `a list over ${MAX_PAGE_BYTES / MiB} MiB | ${largePageBytes / MiB} MiB of the memory for ` +
       `answers, for which ${waitingReplies} lists may wait ${replyWaitMs / s} s`,
     `an answer over ${largeReplyCharacters / KiB} KiB | ${repliesBytes / MiB} MiB for all`,
+    `${LANE_LIMITS.waitMs / s} s of waiting for others; ${LANE_LIMITS.places} may wait, ` +
+      `${LANE_LIMITS.places / 2} of one client`,
     `${streams.toLocaleString('en')} streams (\`notes_streams_open\``,
     `(${closeMs / s} seconds at most)`,
     `longer than about ${waitMs} ms`,
