@@ -76,7 +76,7 @@ function faultOf(counts: QueryBounds, bounds: QueryBounds, needed: number): stri
 
 /**
  * Returns the words of the index that must occur in a row, and whether the last is the beginning of
- * one. If a run of a script without spaces ends the row, it may continue in the text, where its last
+ * one. A run of a script without spaces that ends the row may continue in the text, where its last
  * character does not stand alone.
  */
 function tokensOf(elements: readonly string[], isPrefix: boolean) {

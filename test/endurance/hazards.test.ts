@@ -1,4 +1,4 @@
-// Six ways in which a request or an operator's slip once hurt others, run on the built service. Each
+// Six ways in which a request or a slip of an operator once hurt others, on the built service. Each
 // test prints its figures beside those of the version in which they were found (a2e034f).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
