@@ -20,7 +20,8 @@ const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'pa
 
 /**
  * Compiles the contract at `contract` into a module at `output` that exports its operations with
- * their validators, and the bounds of snippets and searches. Rejects if a schema is not strictly valid.
+ * their validators, and the bounds of snippets and searches. Rejects if a schema is not strictly
+ * valid.
  */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;

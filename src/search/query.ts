@@ -76,8 +76,8 @@ function faultOf(counts: QueryBounds, bounds: QueryBounds, needed: number): stri
 
 /**
  * Returns the words of the index that must occur in a row, and whether the last is the beginning of
- * one. If a run of a script without spaces ends the row, it may continue in the text, where its last
- * character does not stand alone.
+ * one. If a run of a script without spaces ends the row, it may continue in the text, where its
+ * last character does not stand alone.
  */
 function tokensOf(elements: readonly string[], isPrefix: boolean) {
   const tokens = indexedText(elements.join(' ')).trim().split(' ');
