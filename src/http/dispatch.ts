@@ -54,12 +54,12 @@ class Exchange implements Call {
   template: string | undefined;
   pathValues: readonly string[] = [];
   query = '';
+  networkOf: DispatchOptions['networkOf'] = () => '';
   format: BodyFormat = 'json';
   bytes: Buffer = NO_BYTES;
   body: unknown;
   readonly #replies: ByteBudget;
   #share: Share | undefined;
-  readonly #networkOf: DispatchOptions['networkOf'];
 
   constructor(
     message: IncomingMessage,
@@ -67,14 +67,12 @@ class Exchange implements Call {
     requestId: string,
     awaitsContinue: boolean,
     replies: ByteBudget,
-    networkOf: DispatchOptions['networkOf'],
   ) {
     this.message = message;
     this.response = response;
     this.requestId = requestId;
     this.awaitsContinue = awaitsContinue;
     this.#replies = replies;
-    this.#networkOf = networkOf;
   }
 
   get headers(): IncomingHttpHeaders {
@@ -86,7 +84,7 @@ class Exchange implements Call {
   }
 
   clientId(): string {
-    return this.admission.client ?? this.#networkOf(this.message);
+    return this.admission.client ?? this.networkOf(this.message);
   }
 
   /** Records what the guard has decided. Throws its refusal. */
@@ -170,15 +168,7 @@ export class Dispatcher {
     requestId: string,
     awaitsContinue: boolean,
   ): void {
-    const { networkOf } = this.#options;
-    const exchange = new Exchange(
-      message,
-      response,
-      requestId,
-      awaitsContinue,
-      this.#replies,
-      networkOf,
-    );
+    const exchange = new Exchange(message, response, requestId, awaitsContinue, this.#replies);
     // Requests that arrive together are answered together: memory is checked once for all reads, a
     // client with many connections is woken up once, and small bodies have arrived.
     if (this.#arrived.push(exchange) === 1) setImmediate(() => this.#answerArrived());
@@ -258,6 +248,7 @@ export class Dispatcher {
     checkDeclaredLength(message, this.#options.bodyLimitBytes); // 413
     exchange.pathValues = match.values;
     exchange.query = target.query;
+    exchange.networkOf = this.#options.networkOf;
     const handle = () => route.handle(exchange); // 400, 422, 404 and the rest
     // 415, 413, 400
     if (route.accepts) return whenReady(this.#readInput(exchange, route.accepts), handle);

@@ -7,7 +7,7 @@ export const LANE_LIMITS = {
   /** How long a call may wait for others. */
   waitMs: 2_000,
   /** How many calls may wait. One client may hold half of these places. */
-  places: 128,
+  places: 256,
 };
 
 /** A call has waited too long. This says nothing about the health of the database. */
