@@ -1,14 +1,9 @@
 // Answers well-formed requests. `#respond` has all steps, in the order in which it reports faults.
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
-import {
-  acceptedTypes,
-  type BodyFormat,
-  type BodyFormats,
-  formatOf,
-  parseLines,
-} from './body-format.ts';
+import { acceptedTypes, type BodyFormats, formatOf, parseLines } from './body-format.ts';
 import { ByteBudget, Share } from './byte-budget.ts';
+import { Exchange, type SharedParts } from './exchange.ts';
 import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply, unavailable } from './problem.ts';
@@ -21,7 +16,7 @@ import {
   sendReplyAndClose,
 } from './reply.ts';
 import { checkMessage } from './request-checks.ts';
-import type { Admission, Call, Guard, Outcome, Route, Sender } from './route.ts';
+import type { Admission, Guard, Outcome, Route, Sender } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { sendChunks, sendStreamHead } from './stream.ts';
 import { parseTarget, type Target } from './target.ts';
@@ -40,85 +35,6 @@ export interface DispatchOptions {
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
-
-/** One request, and what the steps so far have found out. Handlers see it as a {@link Call}. */
-class Exchange implements Call {
-  readonly message: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly requestId: string;
-  readonly arrivedMs = performance.now();
-  /** The client sends its body only after a 100 (Continue). */
-  readonly awaitsContinue: boolean;
-  /** What the guard has decided so far; every answer gets its headers. */
-  admission: Admission = { headers: [] };
-  template: string | undefined;
-  pathValues: readonly string[] = [];
-  query = '';
-  networkOf: DispatchOptions['networkOf'] = () => '';
-  format: BodyFormat = 'json';
-  bytes: Buffer = NO_BYTES;
-  body: unknown;
-  readonly #replies: ByteBudget;
-  #share: Share | undefined;
-
-  constructor(
-    message: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    awaitsContinue: boolean,
-    replies: ByteBudget,
-  ) {
-    this.message = message;
-    this.response = response;
-    this.requestId = requestId;
-    this.awaitsContinue = awaitsContinue;
-    this.#replies = replies;
-  }
-
-  get headers(): IncomingHttpHeaders {
-    return this.message.headers;
-  }
-
-  get client(): string | undefined {
-    return this.admission.client;
-  }
-
-  clientId(): string {
-    return this.admission.client ?? this.networkOf(this.message);
-  }
-
-  /** Records what the guard has decided. Throws its refusal. */
-  enter(admission: Admission): void {
-    this.admission = admission;
-    if (admission.refusal) throw admission.refusal;
-  }
-
-  async charge(requests: number): Promise<void> {
-    const { charge } = this.admission;
-    if (charge) this.enter(await charge(requests));
-  }
-
-  /** What the reply holds of the memory of all large replies. */
-  get share(): Share {
-    this.#share ??= new Share(this.#replies, this.response);
-    return this.#share;
-  }
-
-  ensureSendable(): void {
-    if (this.response.destroyed) throw clientGone();
-    if (!this.#share) this.#replies.ensureRoom();
-  }
-
-  reserveLarge(): Promise<void> {
-    return this.share.reserve(DISPATCH_LIMITS.largePageBytes);
-  }
-
-  signal(): AbortSignal {
-    return disconnectSignal(this.response);
-  }
-}
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** What to send and to log; no reply if the client has disconnected. */
 interface Result {
@@ -157,8 +73,11 @@ export class Dispatcher {
   /** Each iteration of the event loop parses only one part of a large body. */
   readonly #parsing = new Turns();
 
+  readonly #shared: SharedParts;
+
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.#shared = { replies: this.#replies, networkOf: options.networkOf };
   }
 
   /** Answers one request under `requestId`. */
@@ -168,7 +87,7 @@ export class Dispatcher {
     requestId: string,
     awaitsContinue: boolean,
   ): void {
-    const exchange = new Exchange(message, response, requestId, awaitsContinue, this.#replies);
+    const exchange = new Exchange(message, response, requestId, awaitsContinue, this.#shared);
     // Requests that arrive together are answered together: memory is checked once for all reads, a
     // client with many connections is woken up once, and small bodies have arrived.
     if (this.#arrived.push(exchange) === 1) setImmediate(() => this.#answerArrived());
@@ -248,7 +167,6 @@ export class Dispatcher {
     checkDeclaredLength(message, this.#options.bodyLimitBytes); // 413
     exchange.pathValues = match.values;
     exchange.query = target.query;
-    exchange.networkOf = this.#options.networkOf;
     const handle = () => route.handle(exchange); // 400, 422, 404 and the rest
     // 415, 413, 400
     if (route.accepts) return whenReady(this.#readInput(exchange, route.accepts), handle);
@@ -390,17 +308,6 @@ function holdBack(response: ServerResponse): Promise<void> {
       resolve();
     });
   });
-}
-
-function disconnectSignal(response: ServerResponse): AbortSignal {
-  if (response.destroyed) return AbortSignal.abort(clientGone());
-  const controller = new AbortController();
-  response.once('close', () => response.writableEnded || controller.abort(clientGone()));
-  return controller.signal;
-}
-
-function clientGone(): ClientGone {
-  return new ClientGone('the connection was closed before the answer');
 }
 
 function unexpected(cause: unknown): Problem {
