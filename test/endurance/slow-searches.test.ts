@@ -99,18 +99,16 @@ test('slow searches: they do not keep another client from searching', async (t) 
 });
 
 test('slow searches: a client that has left does not wait', async (t) => {
-  setLimits(t, LANE_LIMITS, { places: 4, waitMs: 30_000 });
+  setLimits(t, LANE_LIMITS, { waitMs: 30_000 });
   const service = await startWithLongNotes(t, newFile(t), 60);
-  const lanes = await Promise.all([1, 2, 3].map(() => converse(service)));
+  const lanes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => converse(service)));
   for (const { socket } of lanes)
     socket.write(requestText(`GET ${pathOf(FINDS_ALL)}`, ['x-forwarded-for: 192.0.2.1']));
-  // Two wait: as many as one client may hold.
-  await until(async () => (await measured(service, 'notes_batch_waiting')) === 2);
-  assert.equal((await search(service, 'small')).status, 503);
+  await until(async () => (await measured(service, 'notes_batch_waiting')) >= 4);
   const before = await measured(service, 'notes_batch_items_count');
   for (const { socket } of lanes) socket.destroy();
   await until(async () => (await measured(service, 'notes_batch_waiting')) === 0);
   const done = (await measured(service, 'notes_batch_items_count')) - before;
-  assert.ok(done <= 1, `${done} searches ran for nobody`);
+  assert.ok(done <= 2, `${done} searches ran for nobody`);
   assert.ok(await isFound(service));
 });

@@ -1,7 +1,7 @@
 // Watches the files of an open database. SQLite would go on writing into a file that has lost its
 // name or whose content another program has replaced, and nobody would find these writes again.
 import { hash } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { DatabaseUnavailable, DatabaseUnusable } from '../database.ts';
 import { companionsOf, identityOf } from './files.ts';
 import { recordOrigin, removeOrigin, setAside } from './foreign-log.ts';
@@ -51,15 +51,16 @@ export class OpenFiles {
 
   /** Whether another program has written into the main file since it was opened. */
   get isOverwritten(): boolean {
-    const { mtimeMs, size } = fstatSync(this.#main);
-    if (mtimeMs !== this.#content?.writtenMs || size !== this.#content.size) this.compareContent();
+    if (this.#hasChanged(fstatSync(this.#main))) this.compareContent();
     return this.#isOverwritten;
   }
 
   /** Throws {@link DatabaseUnavailable} if a write could get lost. */
   check(): void {
-    const lost = this.#opened.find(({ file, identity }) => identityOf(file) !== identity);
-    if (lost) throw new DatabaseUnavailable(`${lost.file} has been moved, deleted or replaced`);
+    for (const { file, identity } of this.#opened) {
+      if (identityOf(file) !== identity)
+        throw new DatabaseUnavailable(`${file} has been moved, deleted or replaced`);
+    }
     if (this.isOverwritten)
       throw new DatabaseUnavailable(`${this.#path} has been overwritten by another program`);
   }
@@ -110,13 +111,17 @@ export class OpenFiles {
   #readContent(): Content | undefined {
     const checkpoint = this.#walIndex?.checkpoint();
     if (checkpoint === undefined) return undefined;
-    const { mtimeMs, size } = fstatSync(this.#main);
+    const stats = fstatSync(this.#main);
     const known = this.#content;
-    if (known?.writtenMs === mtimeMs && known.size === size) return { ...known, checkpoint };
+    if (known && !this.#hasChanged(stats)) return { ...known, checkpoint };
     const bytes = Buffer.alloc(START_BYTES);
     readSync(this.#main, bytes, 0, START_BYTES, 0);
     if (this.#walIndex?.checkpoint() !== checkpoint) return undefined;
     const [start, counter] = [hash('sha256', bytes), bytes.readUInt32BE(COUNTER_AT)];
-    return { size, writtenMs: mtimeMs, start, counter, checkpoint };
+    return { size: stats.size, writtenMs: stats.mtimeMs, start, counter, checkpoint };
+  }
+
+  #hasChanged({ mtimeMs, size }: Stats): boolean {
+    return mtimeMs !== this.#content?.writtenMs || size !== this.#content.size;
   }
 }
