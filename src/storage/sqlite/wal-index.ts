@@ -12,6 +12,7 @@ const HEADER_BYTES = 48;
 const CHANGES_AT = 8;
 /** Where the header has the salts of the log. */
 const SALTS_AT = 32;
+const SALTS_END = 40;
 
 /** After both copies of the header: how far the log has been copied into the main file. */
 const COPIED_AT = 96;
@@ -28,10 +29,10 @@ const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x6573
 /** The opened wal-index of a database. */
 export interface WalIndex extends Freshness {
   /**
-   * Returns a text that differs after every checkpoint that has written into the main file;
+   * Returns a number that differs after every checkpoint that has written into the main file;
    * undefined while one may be writing, and after an interrupted one.
    */
-  checkpoint(): string | undefined;
+  checkpoint(): number | undefined;
   close(): void;
 }
 
@@ -42,12 +43,18 @@ export function openWalIndex(path: string): WalIndex | undefined {
   const file = openSync(index, 'r');
   const header = Buffer.alloc(HEADER_BYTES);
   const start = Buffer.alloc(CHECKPOINT_END);
+  const before = Buffer.alloc(CHECKPOINT_END);
+  let checkpoints = 0;
+  const isDifferent = (at: number, end: number) => start.compare(before, at, end, at, end) !== 0;
   return {
     checkpoint() {
       readSync(file, start, 0, CHECKPOINT_END, 0);
-      const attempted = start.toString('latin1', ATTEMPTED_AT);
-      if (start.toString('latin1', COPIED_AT, COPIED_AT + 4) !== attempted) return undefined;
-      return start.toString('latin1', SALTS_AT, SALTS_AT + 8) + attempted;
+      if (start.compare(start, COPIED_AT, COPIED_AT + 4, ATTEMPTED_AT) !== 0) return undefined;
+      if (isDifferent(SALTS_AT, SALTS_END) || isDifferent(ATTEMPTED_AT, CHECKPOINT_END)) {
+        checkpoints += 1;
+        start.copy(before);
+      }
+      return checkpoints;
     },
     revision() {
       try {
