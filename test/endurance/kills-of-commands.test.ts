@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../src/commands/check.ts';
 import { assertRefused, type Command, runCommand, startCommand } from '../support/command.ts';
-import { newFile } from '../support/databases.ts';
+import { FILES_IN_USE, newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import { filledFile, notesIn } from '../support/filled.ts';
 import { exported, perform } from '../support/perform.ts';
@@ -112,7 +112,7 @@ test('restore: the data of a service started meanwhile stays', async (t) => {
   assert.equal(status, 1, stderr);
   assert.match(stderr, /exists without its database|another process has created it meanwhile$/m);
   assert.equal(await post(), 201);
-  assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db-shm', 'notes.db-wal']);
+  assert.deepEqual(readdirSync(dirname(db)), FILES_IN_USE);
   await service.close();
   assert.equal(await notesIn(db), 2);
 });

@@ -15,6 +15,7 @@ import {
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import {
   change,
+  FILES_IN_USE,
   newFile,
   openDatabase,
   openOther,
@@ -227,12 +228,7 @@ test('sqlite: a closed database is one file', async (t) => {
   const path = newFile(t);
   const database = await openDatabase(t, path);
   await change(database, ADD);
-  assert.deepEqual(readdirSync(dirname(path)).sort(), [
-    'notes.db',
-    'notes.db-origin',
-    'notes.db-shm',
-    'notes.db-wal',
-  ]);
+  assert.deepEqual(readdirSync(dirname(path)).sort(), FILES_IN_USE);
   await database.close();
   assert.deepEqual(readdirSync(dirname(path)), ['notes.db']);
 

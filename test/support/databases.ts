@@ -30,6 +30,9 @@ import { type Ends, temporaryFolder } from './engine.ts';
 /** The counts of a database without records. */
 export const NO_RECORDS: Counts = Object.fromEntries(RELATIONS.map(({ table }) => [table, 0]));
 
+/** The files of `notes.db` while a service uses it. */
+export const FILES_IN_USE = ['notes.db', 'notes.db-origin', 'notes.db-shm', 'notes.db-wal'];
+
 /** Returns the path of a new file in a folder that is removed at the end of the test. */
 export function newFile(test: Ends): string {
   return join(temporaryFolder(test), 'notes.db');

@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
 import { lockToReplace } from '../../../src/storage/sqlite/existing.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
-import { contentsOf, newFile, writeForeignFile } from '../../support/databases.ts';
+import { contentsOf, FILES_IN_USE, newFile, writeForeignFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { endedProcess, filledFile, notesIn } from '../../support/filled.ts';
 import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
@@ -112,12 +112,7 @@ test('restore: refused while a service uses the database', async (t) => {
     /another process is using it; stop that process first$/,
   );
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
-  assert.deepEqual(readdirSync(dirname(db)), [
-    'notes.db',
-    'notes.db-origin',
-    'notes.db-shm',
-    'notes.db-wal',
-  ]);
+  assert.deepEqual(readdirSync(dirname(db)), FILES_IN_USE);
   await service.close();
   assert.equal(await notesIn(db), 2);
 });
