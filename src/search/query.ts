@@ -24,7 +24,7 @@ export interface QueryBounds {
   readonly words: number;
   /** Words in words and phrases; of a run without spaces, the pairs of neighbouring characters. */
   readonly terms: number;
-  /** Words of which only the beginning is given: prefixes, and single characters. */
+  /** Words of which only the beginning is given: prefixes, and single characters at the end. */
   readonly prefixes: number;
 }
 
@@ -68,9 +68,9 @@ function faultOf(counts: QueryBounds, bounds: QueryBounds, needed: number): stri
   if (needed === 0) return 'must contain at least one word without "-"';
   if (counts.words > words) return `must contain at most ${words} words`;
   if (counts.terms > terms)
-    return `must contain at most ${terms} words in phrases and pairs of characters`;
+    return `must contain at most ${terms} words in phrases and pairs of characters; shorten it`;
   if (counts.prefixes > prefixes)
-    return `must contain at most ${prefixes} words that end with "*" or are a single character`;
+    return `must contain at most ${prefixes} words that end with "*" or a single character`;
   return undefined;
 }
 

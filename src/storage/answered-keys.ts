@@ -25,10 +25,12 @@ const MIN_JUMP_MS = 60_000;
 export class KeyClock {
   /** By how much the clock is ahead of the monotonic clock of this process. */
   #leadMs = readLeadMs();
+  #measuredMs = this.#leadMs;
 
   /** Returns the statements that the next transaction must begin with. */
   corrections(): Statement[] {
-    const jumpMs = Math.round(readLeadMs() - this.#leadMs);
+    this.#measuredMs = readLeadMs();
+    const jumpMs = Math.round(this.#measuredMs - this.#leadMs);
     if (jumpMs < MIN_JUMP_MS) return [];
     const sql = `UPDATE ${ANSWERS} SET answered_at = answered_at + (?1 ->> '$')`;
     return [{ sql, parameter: JSON.stringify(jumpMs) }];
@@ -36,7 +38,8 @@ export class KeyClock {
 
   /** Must be called when that transaction is durable. */
   accept(): void {
-    this.#leadMs = readLeadMs();
+    // Not measured again: the clock may have been set during the transaction.
+    this.#leadMs = this.#measuredMs;
   }
 }
 

@@ -78,8 +78,8 @@ test('search: query: words may be in the title and in the body', async () => {
   assert.deepEqual(found, [[0, 1], [0], [0]]);
 });
 
-const TERMS_FAULT = 'must contain at most 50 words in phrases and pairs of characters';
-const PREFIXES_FAULT = 'must contain at most 3 words that end with "*" or are a single character';
+const TERMS_FAULT = 'must contain at most 100 words in phrases and pairs of characters; shorten it';
+const PREFIXES_FAULT = 'must contain at most 8 words that end with "*" or a single character';
 
 const FAULTS: readonly (readonly [string, string])[] = [
   ['', 'must contain at least one word'],
@@ -88,9 +88,9 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ['-a -"b c"', 'must contain at least one word without "-"'],
   ['a '.repeat(33), 'must contain at most 32 words'],
   [`a ${'-b '.repeat(32)}`, 'must contain at most 32 words'],
-  ['あ'.repeat(52), TERMS_FAULT],
-  [`"${'a '.repeat(49)}" -ああ い`, TERMS_FAULT],
-  ['a* "b c"* -d* -東', PREFIXES_FAULT],
+  ['あ'.repeat(102), TERMS_FAULT],
+  [`"${'a '.repeat(99)}" -ああ い`, TERMS_FAULT],
+  ['a* "b c"* -d* -東 2024年 5月 3日 10時 1分', PREFIXES_FAULT],
 ];
 
 for (const [query, fault] of FAULTS) {
@@ -120,7 +120,7 @@ test('search: query: separates words at white space of any kind', () => {
 test('search: query: the longest run', async () => {
   const notes: Note[] = [['', 'あ'.repeat(10_000)]];
   assert.deepEqual(
-    await findIn(notes, [matchOf('あ'.repeat(51)), matchOf(`${'あ'.repeat(50)}い`)]),
+    await findIn(notes, [matchOf('あ'.repeat(101)), matchOf(`${'あ'.repeat(100)}い`)]),
     [[0], []],
   );
 });

@@ -1,5 +1,6 @@
 // Recognises a write-ahead log that belongs to another file than the one beside it, such as the log
 // of the file that a backup has replaced. SQLite would apply it and so destroy the backup.
+import { hash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -17,25 +18,64 @@ import { companionsOf, freePath } from './files.ts';
 /** A log that is not longer has no content. */
 const LOG_HEADER_BYTES = 32;
 
-/**
- * Where the header of a SQLite file says whether its writers use a log
- * (https://www.sqlite.org/fileformat2.html, 1.3.3).
- */
+/** The first pages. They contain the last assigned ids, which every write changes. */
+const START_BYTES = 65_536;
+
+/** Where the header of a SQLite file has what (https://www.sqlite.org/fileformat2.html, 1.3). */
+const PAGE_BYTES_AT = 16;
 const WRITE_VERSION_AT = 18;
+const COUNTER_AT = 24;
+const PAGES_AT = 28;
+
+/** The write version of a file whose writers use a log. */
 const WITH_LOG = 2;
 
+const OVERWRITTEN = 'overwritten';
+
+/** What the beginning of a SQLite file tells. */
+export interface FileStart {
+  /** Of the first pages. */
+  readonly hash: string;
+  /** Never becomes less. */
+  readonly counter: number;
+  readonly pages: number;
+  readonly pageBytes: number;
+  /** Whether its writers use a log. */
+  readonly usesLog: boolean;
+}
+
 /**
- * Records that the log beside `path` belongs to this file or, if it is overwritten, to none. Does
- * nothing if the record cannot be written.
+ * Records that the log beside `path` belongs to this file, which begins with the pages of the hash
+ * `start`; without one, to none. Does nothing if the record cannot be written.
  */
-export function recordOrigin(path: string, isOverwritten = false): void {
+export function recordOrigin(path: string, start: string | undefined): void {
   const [log] = companionsOf(path);
   try {
-    const main = isOverwritten ? 'overwritten' : birthOf(path);
-    writeFileSync(originOf(log), `${main}\n${birthOf(log)}\n`);
+    const main = start === undefined ? OVERWRITTEN : `${birthOf(path)}\n${start}`;
+    writeFileSync(originOf(log), `${birthOf(log)}\n${main}\n`);
   } catch {
     // Without a record, a log counts as that of the file.
   }
+}
+
+/** Whether a process has recorded that the file of this log is overwritten. */
+export function isRecordedAsOverwritten(log: string): boolean {
+  return readRecord(log)[1] === OVERWRITTEN;
+}
+
+/** Reads the beginning of an open file. */
+export function readStart(descriptor: number): FileStart {
+  const bytes = Buffer.alloc(START_BYTES);
+  readSync(descriptor, bytes, 0, START_BYTES, 0);
+  const pageBytes = bytes.readUInt16BE(PAGE_BYTES_AT);
+  return {
+    hash: hash('sha256', bytes),
+    counter: bytes.readUInt32BE(COUNTER_AT),
+    pages: bytes.readUInt32BE(PAGES_AT),
+    // 1 stands for the greatest size, which does not fit.
+    pageBytes: pageBytes === 1 ? 65_536 : pageBytes,
+    usesLog: bytes[WRITE_VERSION_AT] === WITH_LOG,
+  };
 }
 
 /** Removes the record, unless the log still exists. */
@@ -48,10 +88,12 @@ export function hasForeignLog(path: string): boolean {
   const [log] = companionsOf(path);
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= LOG_HEADER_BYTES) return false;
+  const start = existsSync(path) ? readStartOf(path) : undefined;
   // SQLite changes the header of a file before it creates a log; `backup` writes the other header.
-  if (writeVersionOf(path) !== WITH_LOG) return true;
-  const [main, own] = readRecord(log);
-  return own === birthOf(log) && main !== birthOf(path);
+  if (!start?.usesLog) return true;
+  const [own, main, recorded] = readRecord(log);
+  // A copy of the file has the same beginning.
+  return own === birthOf(log) && main !== birthOf(path) && recorded !== start.hash;
 }
 
 /** Throws {@link DatabaseUnusable} if the log beside `path` is known to belong to another file. */
@@ -62,13 +104,17 @@ export function refuseForeignLog(path: string): void {
 
 /** Renames a log, so that SQLite does not find it; returns its new path. */
 export function setAside(log: string): string {
-  const kept = `${freePath(log.replace(/-wal$/, ''))}-wal`;
+  const file = log.replace(/-wal$/, '');
+  const kept = `${freePath(file)}-wal`;
   renameSync(log, kept);
+  // Whoever still uses the log keeps its index, and SQLite creates a new one beside the file.
+  const index = `${file}-shm`;
+  if (existsSync(index)) renameSync(index, kept.replace(/wal$/, 'shm'));
   rmSync(originOf(log), { force: true });
   return kept;
 }
 
-/** Returns the recorded main file and its log; nothing if there is no record. */
+/** Returns the recorded log, its main file and the hash; nothing if there is no record. */
 function readRecord(log: string): string[] {
   try {
     return readFileSync(originOf(log), 'utf8').split('\n');
@@ -87,14 +133,11 @@ function birthOf(path: string): string {
   return `${ino} ${birthtimeNs}`;
 }
 
-/** Returns the write version in the header of a file; undefined if there is none. */
-function writeVersionOf(path: string): number | undefined {
-  if (!existsSync(path)) return undefined;
-  const file = openSync(path, 'r');
+function readStartOf(path: string): FileStart {
+  const descriptor = openSync(path, 'r');
   try {
-    const byte = Buffer.alloc(1);
-    return readSync(file, byte, 0, 1, WRITE_VERSION_AT) === 1 ? byte[0] : undefined;
+    return readStart(descriptor);
   } finally {
-    closeSync(file);
+    closeSync(descriptor);
   }
 }

@@ -1,27 +1,25 @@
 // Watches the files of an open database. SQLite would go on writing into a file that has lost its
 // name or whose content another program has replaced, and nobody would find these writes again.
-import { hash } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
 import { DatabaseUnavailable, DatabaseUnusable } from '../database.ts';
 import { companionsOf } from './files.ts';
-import { recordOrigin, removeOrigin, setAside } from './foreign-log.ts';
+import {
+  type FileStart,
+  isRecordedAsOverwritten,
+  readStart,
+  recordOrigin,
+  removeOrigin,
+  setAside,
+} from './foreign-log.ts';
 import type { WalIndex } from './wal-index.ts';
 
-/** The first pages. They contain the last assigned ids, which every write changes. */
-const START_BYTES = 65_536;
-/**
- * Where the header has a counter that only grows
- * (https://www.sqlite.org/fileformat2.html, 1.3).
- */
-const COUNTER_AT = 24;
+/** How often to look whether another program or process has found something. */
+const LOOK_MS = 1_000;
 
 /** The main file as it was at one moment. */
-interface Content {
+interface Content extends FileStart {
   readonly size: number;
   readonly writtenMs: number;
-  /** The hash of the first pages. */
-  readonly start: string;
-  readonly counter: number;
 }
 
 /** A file, and what identifies it; nothing if there was none. */
@@ -42,6 +40,7 @@ export class OpenFiles {
   /** The last checkpoint: nothing else may write into the file. */
   #checkpoint: number | undefined;
   #isOverwritten = false;
+  readonly #timer: NodeJS.Timeout;
 
   /** Call it when SQLite has opened the files. Content is compared only with `walIndex`. */
   constructor(path: string, walIndex: WalIndex | undefined) {
@@ -51,8 +50,9 @@ export class OpenFiles {
     this.#index = { file: index, stats: statsOf(index) };
     this.#walIndex = walIndex;
     this.#descriptor = openSync(path, 'r');
-    recordOrigin(path);
+    recordOrigin(path, readStart(this.#descriptor).hash);
     this.compareContent();
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
   /** Whether another program has written into the main file since it was opened. */
@@ -83,23 +83,31 @@ export class OpenFiles {
     else this.#checkpoint = checkpoint;
   }
 
-  #compareWith(stats: Stats, checkpoint: number): void {
+  #compareWith({ size, mtimeMs }: Stats, checkpoint: number): void {
     const known = this.#content;
-    const now = this.#readContent(stats);
-    // A checkpoint has begun meanwhile.
+    const now = { ...readStart(this.#descriptor), size, writtenMs: mtimeMs };
+    const pages = this.#walIndex?.pagesOfMain();
+    // Another checkpoint has begun meanwhile.
     if (this.#walIndex?.checkpoint() !== checkpoint) return;
-    const isSame = known?.start === now.start && known.size === now.size;
+    const isSame = known?.hash === now.hash && known.size === now.size;
     const isCheckpoint =
-      !known || (this.#checkpoint !== checkpoint && known.counter <= now.counter);
-    const isOwn = isSame || (isCheckpoint && !this.#isOverwritten);
+      !known ||
+      (this.#checkpoint !== checkpoint && known.counter <= now.counter && fits(now, pages));
+    const isOwn =
+      isSame || (isCheckpoint && !this.#isOverwritten && !isRecordedAsOverwritten(this.#log.file));
     if (isOwn) {
       this.#content = now;
       this.#checkpoint = checkpoint;
     }
-    if (isOwn !== this.#isOverwritten) return;
+    if (!isOwn && this.#isOverwritten) return;
     this.#isOverwritten = !isOwn;
     // The process may be killed before it can set the log aside.
-    recordOrigin(this.#main.file, !isOwn);
+    recordOrigin(this.#main.file, isOwn ? now.hash : undefined);
+  }
+
+  #look(): void {
+    this.compareContent();
+    if (isRecordedAsOverwritten(this.#log.file)) this.#isOverwritten = true;
   }
 
   /**
@@ -107,34 +115,35 @@ export class OpenFiles {
    * stay open. Throws {@link DatabaseUnusable} if the log was not applied to its file; it is kept.
    */
   release(): void {
+    clearInterval(this.#timer);
     const { file } = this.#main;
     const log = this.#log.file;
     const isOverwritten = this.#isOverwritten;
     if (!isOverwritten) closeSync(this.#descriptor);
     const now = statsOf(file);
     const hasLog = this.#log.stats !== undefined && isSameFile(this.#log.stats, statsOf(log));
-    if (!hasLog || (!isOverwritten && isSameFile(this.#main.stats, now))) {
+    const isReplaced = isOverwritten || (now && !isSameFile(this.#main.stats, now));
+    if (!isReplaced && (now || !hasLog)) {
       removeOrigin(log);
       return;
     }
-    const happened = isOverwritten ? 'overwritten' : now ? 'replaced' : 'moved or deleted';
+    const happened = isOverwritten ? 'overwritten' : isReplaced ? 'replaced' : 'moved or deleted';
     // Without any file at the path, its own file may return to the log.
-    const kept = now ? setAside(log) : log;
+    const kept = hasLog && (isReplaced ? setAside(log) : log);
     throw new DatabaseUnusable(
-      `${file} was ${happened} while it was in use; its log is kept as ${kept}`,
+      `${file} was ${happened} while it was in use${kept ? `; its log is kept as ${kept}` : ''}`,
     );
   }
 
   #hasChanged({ mtimeMs, size }: Stats): boolean {
     return mtimeMs !== this.#content?.writtenMs || size !== this.#content.size;
   }
+}
 
-  #readContent({ mtimeMs, size }: Stats): Content {
-    const bytes = Buffer.alloc(START_BYTES);
-    readSync(this.#descriptor, bytes, 0, START_BYTES, 0);
-    const counter = bytes.readUInt32BE(COUNTER_AT);
-    return { size, writtenMs: mtimeMs, start: hash('sha256', bytes), counter };
-  }
+/** Whether a checkpoint can have written a file; `expected` is how many pages it then has. */
+function fits({ usesLog, pages, pageBytes, size }: Content, expected: number | undefined): boolean {
+  const isWhole = expected === undefined || (pages === expected && size === pages * pageBytes);
+  return usesLog && isWhole;
 }
 
 /** Returns what is at the path of a file. Throws if that is another file, or none. */

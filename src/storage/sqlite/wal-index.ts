@@ -10,6 +10,9 @@ import { companionsOf } from './files.ts';
 const HEADER_BYTES = 48;
 /** Where the header counts the transactions that have written. */
 const CHANGES_AT = 8;
+/** Where the header has the length of the log in frames, and of the database in pages. */
+const FRAMES_AT = 16;
+const PAGES_AT = 20;
 /** Where the header has the salts of the log. */
 const SALTS_AT = 32;
 const SALTS_END = 40;
@@ -33,6 +36,11 @@ export interface WalIndex extends Freshness {
    * undefined while one may be writing, and after an interrupted one.
    */
   checkpoint(): number | undefined;
+  /**
+   * Returns how many pages the main file must have, if the whole log has been copied into it, as of
+   * the last call of `checkpoint`.
+   */
+  pagesOfMain(): number | undefined;
   close(): void;
 }
 
@@ -56,6 +64,12 @@ export function openWalIndex(path: string): WalIndex | undefined {
       }
       return checkpoints;
     },
+    pagesOfMain() {
+      const isWhole =
+        start.compare(start, FRAMES_AT, FRAMES_AT + 4, COPIED_AT, COPIED_AT + 4) === 0;
+      // It has no length before the first write.
+      return isWhole ? numberAt(start, PAGES_AT) || undefined : undefined;
+    },
     revision() {
       try {
         const read = readSync(file, header, 0, HEADER_BYTES, 0);
@@ -70,8 +84,11 @@ export function openWalIndex(path: string): WalIndex | undefined {
 }
 
 function changesIn(revision: string): number {
-  const header = Buffer.from(revision, 'latin1');
-  return endianness() === 'LE' ? header.readUInt32LE(CHANGES_AT) : header.readUInt32BE(CHANGES_AT);
+  return numberAt(Buffer.from(revision, 'latin1'), CHANGES_AT);
+}
+
+function numberAt(bytes: Buffer, at: number): number {
+  return endianness() === 'LE' ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
 }
 
 function isRemote(path: string): boolean {
