@@ -138,7 +138,7 @@ const FAULTS = [
     tests: /replaced-file/, from: 'leftOpen.push(...all.splice(0, 1))', to: 'leftOpen.length = 0' },
   { name: 'storage: a checkpoint is taken for another program',
     file: 'src/storage/sqlite/open-files.ts', tests: /replaced-file/,
-    from: 'this.#checkpoint !== checkpoint &&', to: 'this.#checkpoint === checkpoint &&' },
+    from: 'this.#checkpoint === checkpoint', to: 'this.#checkpoint !== checkpoint' },
   { name: 'storage: the log of another file is applied', file: 'src/storage/sqlite/foreign-log.ts',
     tests: /replaced-file/, from: 'own === birthOf(log) && main', to: 'own === main && main' },
   { name: 'storage: a crashed database loses its log', file: 'src/storage/sqlite/foreign-log.ts',

@@ -89,12 +89,11 @@ export class OpenFiles {
     const pages = this.#walIndex?.pagesOfMain();
     // Another checkpoint has begun meanwhile.
     if (this.#walIndex?.checkpoint() !== checkpoint) return;
-    const isSame = known?.hash === now.hash && known.size === now.size;
-    const isCheckpoint =
-      !known ||
-      (this.#checkpoint !== checkpoint && known.counter <= now.counter && fits(now, pages));
     const isOwn =
-      isSame || (isCheckpoint && !this.#isOverwritten && !isRecordedAsOverwritten(this.#log.file));
+      known === undefined ||
+      (this.#checkpoint === checkpoint
+        ? known.hash === now.hash && known.size === now.size
+        : known.counter <= now.counter && fits(now, pages) && !this.#isKnownAsOverwritten);
     if (isOwn) {
       this.#content = now;
       this.#checkpoint = checkpoint;
@@ -107,7 +106,12 @@ export class OpenFiles {
 
   #look(): void {
     this.compareContent();
-    if (isRecordedAsOverwritten(this.#log.file)) this.#isOverwritten = true;
+    if (this.#isKnownAsOverwritten) this.#isOverwritten = true;
+  }
+
+  /** Whether this process or another one has found that the file is overwritten. */
+  get #isKnownAsOverwritten(): boolean {
+    return this.#isOverwritten || isRecordedAsOverwritten(this.#log.file);
   }
 
   /**

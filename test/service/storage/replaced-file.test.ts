@@ -128,6 +128,40 @@ test('replaced file: its log goes on with the old file; several processes stop w
   assert.equal(await totalIn(t, `${db}.old`), 4);
 });
 
+test('replaced file: overwritten right after a checkpoint of another program', {
+  skip: needsFile,
+}, async (t) => {
+  const { db, service } = await startWithBackup(t, 'a copy');
+  const longNote = { title: 'long', body: 'word '.repeat(10_000) };
+  await service.request('POST', '/notes', { json: longNote });
+  await checkpoint(db);
+  copyFileSync(`${db}.backup`, db);
+  assertUnavailable(await create(service.url));
+  await assert.rejects(service.close(), /was overwritten while it was in use; its log is kept as/);
+});
+
+test('replaced file: without its log too, a stop says so', { skip: needsFile }, async (t) => {
+  const { db, saved, service } = await startWithBackup(t, 'a copy');
+  rmSync(`${db}-wal`);
+  renameSync(saved, db);
+  await assert.rejects(service.close(), /notes\.db was replaced while it was in use$/);
+});
+
+test('replaced file: a service that starts on it leaves the log to the one that runs', {
+  skip: needsFile,
+}, async (t) => {
+  const { db, saved, service } = await startWithBackup(t, 'the command backup');
+  renameSync(saved, db);
+  const next = await startService(t, { db });
+  assert.equal((await next.request('POST', '/notes', { json: NOTE })).status, 201);
+  assert.equal((await next.request('GET', '/notes')).json.total, 3);
+  assert.equal((await service.request('GET', '/notes/4')).status, 200);
+  assertUnavailable(await create(service.url));
+  await assert.rejects(service.close(), /was replaced while it was in use$/);
+  await next.close();
+  await assertSound(db);
+});
+
 test('replaced file: overwritten again with what it was, it can be written', {
   skip: needsFile,
 }, async (t) => {
@@ -197,6 +231,9 @@ test('foreign log: the log of the file is applied after a crash, in any folder',
   cpSync(folder, `${folder}-too`, { recursive: true });
   assert.equal(await totalIn(t, path), 4);
   assert.deepEqual(readdirSync(folder), ['notes.db']);
+  const [moved, copy] = [join(`${folder}-too`, 'notes.db'), join(folder, 'copy.db')];
+  renameSync(moved, copy);
+  copyFileSync(copy, moved);
   renameSync(`${folder}-too`, `${folder}-moved`);
   assert.equal(await totalIn(t, join(`${folder}-moved`, 'notes.db')), 4);
 });
