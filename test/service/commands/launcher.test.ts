@@ -78,7 +78,7 @@ test('launcher: a low limit on open files is named', async (t) => {
   for (const limit of ['40', '64']) {
     const script = `ulimit -n ${limit}; "$0" --port 0 || echo $?`;
     // Coverage would need files, and variables of the tests are unknown to the service.
-    const env = { PATH: process.env.PATH };
+    const env = { PATH: process.env.PATH, NODE_V8_COVERAGE: '' };
     const parts = { cwd: temporaryFolder(t), timeout: 60_000, env };
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script, LAUNCHER], parts);
     assert.equal(stdout, '1\n', limit);
