@@ -4,7 +4,7 @@ import { ClientGone } from './body.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { unavailable } from './problem.ts';
 
-/** Someone who waits until `bytes` fit. */
+/** A caller that waits until `bytes` fit. */
 interface Waiting {
   readonly bytes: number;
   readonly take: () => void;

@@ -1,7 +1,7 @@
 // Divides long work on the main thread, so that requests in between are answered.
 import { setImmediate as immediate } from 'node:timers/promises';
 
-/** Gives everybody who has a part of some long work to do a turn, one after another. */
+/** Runs the parts of long work one at a time, each in an iteration of the event loop. */
 export class Turns {
   #last: Promise<void> = Promise.resolve();
 

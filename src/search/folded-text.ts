@@ -62,12 +62,12 @@ export class FoldedText {
     return this.#characters;
   }
 
-  /** Returns the folded units so far, as far as they are known. They share memory with the text. */
+  /** Returns the folded units from a position on. They share memory with this text. */
   unitsFrom(position: number): Uint16Array {
     return this.#units.subarray(position, this.length);
   }
 
-  /** Returns the folded text from a position on, as far as it is known. */
+  /** Returns the folded text from a position on. */
   textFrom(position: number): string {
     return decode(this.unitsFrom(position));
   }

@@ -45,7 +45,7 @@ export const INDEX_TIMES = {
 
 /** The time for a byte of a step's size, until it has been measured. */
 const ASSUMED_MS_PER_BYTE = 0.000_2;
-/** The measured time counts as much as that of so many bytes. */
+/** The weight of earlier measurements, in bytes. */
 const REMEMBERED_BYTES = 262_144;
 
 interface Waiting {
@@ -101,7 +101,7 @@ export class SearchIndex {
   #isWanted = false;
   #writes = 0;
   #msPerByte = ASSUMED_MS_PER_BYTE;
-  /** How much must still be indexed, as far as is known. */
+  /** The size of what must still be indexed, by the last estimate. */
   #backlog = 0;
   #timer: NodeJS.Timeout | undefined;
   #endPause = () => {};
