@@ -12,9 +12,9 @@ import { type Problem, problemTypes, unavailable } from './http/problem.ts';
 import type { Outcome, Route, Sender } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
-import { traceIdOf } from './http/trace-context.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
+import { traceIdOf } from './log/trace-context.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
@@ -32,8 +32,9 @@ import { LinkMember } from './routes/link-member.ts';
 import { linkRoutes } from './routes/links.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
-import { QueueFull } from './storage/batcher.ts';
-import { ChangeFeed } from './storage/change-feed.ts';
+import { QueueFull } from './storage/batches/batcher.ts';
+import { FreshMemory } from './storage/batches/fresh-memory.ts';
+import { ChangeFeed } from './storage/changes/feed.ts';
 import {
   type Database,
   DatabaseDamaged,
@@ -41,14 +42,13 @@ import {
   DatabaseUncertain,
   ReadTooSlow,
 } from './storage/database.ts';
-import { FreshMemory } from './storage/fresh-memory.ts';
-import { createLinkedTable } from './storage/linked-writes.ts';
-import { createLinks } from './storage/links.ts';
+import { IndexBehind, SearchIndexes } from './storage/index/search-index.ts';
+import { SlowLane, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
-import { IndexBehind, SearchIndexes } from './storage/search-index.ts';
-import { SlowLane, WaitedTooLong } from './storage/slow-lane.ts';
+import { createLinkedTable } from './storage/records/linked-writes.ts';
+import { createLinks } from './storage/records/links.ts';
+import { createTable } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
-import { createTable } from './storage/table.ts';
 
 const MIB = 1_048_576;
 

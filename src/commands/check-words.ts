@@ -2,9 +2,9 @@
 // so this compares the numbers of the words of each record, and checksums over all words.
 import { textFieldsOf } from '../resources/resource.ts';
 import { indexedText } from '../search/words.ts';
-import { CHANGES } from '../storage/change-numbers.ts';
+import { CHANGES } from '../storage/changes/numbers.ts';
 import type { Source } from '../storage/database.ts';
-import { isOfTextsSql, type Searchable, stateOf, stateSql } from '../storage/search-index-steps.ts';
+import { isOfTextsSql, type Searchable, stateOf, stateSql } from '../storage/index/steps.ts';
 import { isOnPage, MAX_ID, nextPage } from './walk.ts';
 
 /** How many different words are read at a time. */

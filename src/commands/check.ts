@@ -9,14 +9,14 @@ import {
   typeOf,
 } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
-import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/change-numbers.ts';
+import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
-import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
-import { isSearchable } from '../storage/search-index-steps.ts';
+import { isSearchable } from '../storage/index/steps.ts';
+import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
+import { BLOCK_BITS } from '../storage/schema/steps.ts';
+import { describeUnfinished, unfinishedIn } from '../storage/schema/unfinished.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
-import { BLOCK_BITS } from '../storage/steps.ts';
-import { describeUnfinished, unfinishedIn } from '../storage/unfinished.ts';
 import { findWordFaults } from './check-words.ts';
 import { storedContent } from './walk.ts';
 

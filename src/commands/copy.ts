@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { keysOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
-import { CHANGES, renewGeneration } from '../storage/change-numbers.ts';
+import { CHANGES, renewGeneration } from '../storage/changes/numbers.ts';
 import {
   type Database,
   DatabaseUnusable,
@@ -12,7 +12,7 @@ import {
   type Statement,
 } from '../storage/database.ts';
 import { openSource, openTarget, type StorageOptions } from '../storage/open.ts';
-import { markUnfinished, removeMark, unfinishedIn } from '../storage/unfinished.ts';
+import { markUnfinished, removeMark, unfinishedIn } from '../storage/schema/unfinished.ts';
 import { createProgress, type Screen } from './progress.ts';
 import {
   allColumnsOf,

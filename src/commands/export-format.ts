@@ -2,10 +2,10 @@
 // ids; the last line proves that the export is complete. Each other line is a link, or a record as
 // the service returns it, with its type, the number of its last change, and its times.
 import { recordCheck } from '../contract/record.ts';
-import { parseJson } from '../http/json.ts';
+import { parseJson } from '../http/body/json.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
-import { CHANGES } from '../storage/change-numbers.ts';
+import { CHANGES } from '../storage/changes/numbers.ts';
 import type { RecordValues } from './records.ts';
 import { type Counts, type LastIds, MAX_IMPORTED_ID, totalOf } from './walk.ts';
 

@@ -1,8 +1,8 @@
 // Reads an export page by page and validates each line.
 
-import { skipSpace } from '../http/body-format.ts';
+import { skipSpace } from '../http/body/formats.ts';
 import { keysOf, type Relation } from '../resources/resource.ts';
-import { CHANGES } from '../storage/change-numbers.ts';
+import { CHANGES } from '../storage/changes/numbers.ts';
 import {
   isEnd,
   type LineValue,

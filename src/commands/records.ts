@@ -8,10 +8,10 @@ import {
   referencesOf,
   typeOf,
 } from '../resources/resource.ts';
-import { CHANGES, renewGeneration, timeSql } from '../storage/change-numbers.ts';
+import { CHANGES, renewGeneration, timeSql } from '../storage/changes/numbers.ts';
 import type { Database, Source, Statement } from '../storage/database.ts';
-import { membersSql } from '../storage/record-text.ts';
-import { markImport, removeMark, unfinishedBase } from '../storage/unfinished.ts';
+import { membersSql } from '../storage/records/text.ts';
+import { markImport, removeMark, unfinishedBase } from '../storage/schema/unfinished.ts';
 import {
   allColumnsOf,
   insertSql,

@@ -3,9 +3,9 @@
 import { countedBy, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { indexedText } from '../search/words.ts';
-import { LAST_NUMBER } from '../storage/change-numbers.ts';
+import { statementsOf } from '../storage/batches/writer.ts';
+import { LAST_NUMBER } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Statement } from '../storage/database.ts';
-import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
 import {
   createIndexKinds,
   isSearchable,
@@ -13,14 +13,14 @@ import {
   stateOf,
   workOf,
   workSql,
-} from '../storage/search-index-steps.ts';
+} from '../storage/index/steps.ts';
+import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
+import { BLOCK_BITS } from '../storage/schema/steps.ts';
+import { refuseUnfinished } from '../storage/schema/unfinished.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { openAlone } from '../storage/sqlite/existing.ts';
 import { WRITER_PRAGMAS } from '../storage/sqlite/pragmas.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
-import { BLOCK_BITS } from '../storage/steps.ts';
-import { refuseUnfinished } from '../storage/unfinished.ts';
-import { statementsOf } from '../storage/writer.ts';
 import { findFaults } from './check.ts';
 
 /**

@@ -3,7 +3,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { renewGeneration } from '../storage/change-numbers.ts';
+import { renewGeneration } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { isAtRest, lockToReplace, openAlone, openToInspect } from '../storage/sqlite/existing.ts';
 import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';

@@ -2,9 +2,9 @@
 // SQLite's online backup would restart whenever another process writes.
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged } from '../storage/database.ts';
+import { refuseUnfinished } from '../storage/schema/unfinished.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { unusable } from '../storage/sqlite/unusable.ts';
-import { refuseUnfinished } from '../storage/unfinished.ts';
 import type { OnProgress } from './progress.ts';
 
 /** The interval at which progress is reported. */

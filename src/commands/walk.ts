@@ -1,9 +1,9 @@
 // Lets commands process whole databases: counts, pages in ascending order of id, and last ids.
 import { keysOf, type Relation, rowColumnsOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
-import { CHANGE_COLUMNS, FIRST_WITH_CHANGES } from '../storage/change-numbers.ts';
+import { CHANGE_COLUMNS, FIRST_WITH_CHANGES } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source, type Statement } from '../storage/database.ts';
-import { SCHEMA_VERSION, storedSchema } from '../storage/migrations.ts';
+import { SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
 import { formatNumber } from './progress.ts';
 
 /** The number of records in each table, in the order of {@link RELATIONS}. */

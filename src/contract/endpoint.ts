@@ -1,6 +1,6 @@
 // Validates each request against its operation in the contract, so that handlers see only valid
 // input. A 422 reports all violations at once, up to a limit.
-import { type EntityTags, parseEntityTags } from '../http/entity-tags.ts';
+import { type EntityTags, parseEntityTags } from '../http/body/entity-tags.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';

@@ -1,10 +1,10 @@
 // Answers well-formed requests. `#respond` has all steps, in the order in which it reports faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body.ts';
-import { acceptedTypes, type BodyFormats, formatOf, parseLines } from './body-format.ts';
-import { ByteBudget, Share } from './byte-budget.ts';
+import { ByteBudget, Share } from './body/byte-budget.ts';
+import { acceptedTypes, type BodyFormats, formatOf, parseLines } from './body/formats.ts';
+import { parseJson } from './body/json.ts';
+import { ClientGone, checkDeclaredLength, hasBody, readBody } from './body/read.ts';
 import { Exchange, type SharedParts } from './exchange.ts';
-import { parseJson } from './json.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { Problem, type ProblemSlug, problemReply, unavailable } from './problem.ts';
 import {

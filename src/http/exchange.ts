@@ -1,8 +1,8 @@
 // One request and what is known of it, from its arrival to its answer.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { ClientGone } from './body.ts';
-import type { BodyFormat } from './body-format.ts';
-import { type ByteBudget, Share } from './byte-budget.ts';
+import { type ByteBudget, Share } from './body/byte-budget.ts';
+import type { BodyFormat } from './body/formats.ts';
+import { ClientGone } from './body/read.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import type { Admission, Call, Sender } from './route.ts';
 

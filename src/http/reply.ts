@@ -5,8 +5,8 @@ import {
   validateHeaderName,
   validateHeaderValue,
 } from 'node:http';
-import { drain } from './drain.ts';
-import { JSON_LINES } from './media-type.ts';
+import { drain } from './body/drain.ts';
+import { JSON_LINES } from './body/media-type.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
 export interface Reply {

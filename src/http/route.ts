@@ -1,6 +1,6 @@
 // The types that the steps of handling a request share.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { BodyFormat, BodyFormats } from './body-format.ts';
+import type { BodyFormat, BodyFormats } from './body/formats.ts';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 

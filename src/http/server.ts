@@ -13,7 +13,7 @@ import {
 import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
-import { hasUnambiguousEnd } from './body.ts';
+import { hasUnambiguousEnd } from './body/read.ts';
 import { Connections, type LatestRequest } from './connections.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Problem, problemReply } from './problem.ts';

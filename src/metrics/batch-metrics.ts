@@ -1,6 +1,6 @@
 // Metrics of the batches of database reads and writes.
 import { Gauge, type Registry } from 'prom-client';
-import type { BatchMeter } from '../storage/batcher.ts';
+import type { BatchMeter } from '../storage/batches/batcher.ts';
 import { createHistogram, type Histogram } from './histogram.ts';
 
 /** The kinds of batches. */

@@ -2,7 +2,7 @@
 // supervisor process holds this state, and the others call it.
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { ShareMetrics, Snapshot } from '../metrics/snapshot.ts';
-import { Batcher } from '../storage/batcher.ts';
+import { Batcher } from '../storage/batches/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
 import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protocol.ts';

@@ -1,18 +1,18 @@
 // What has changed since a cursor: a page in JSON, or a stream of server-sent events (WHATWG HTML,
 // section 9.2).
 import { endpoint, type Input } from '../contract/endpoint.ts';
-import { parseWeights } from '../http/media-type.ts';
+import { parseWeights } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { type Chunk, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import type { ChangeFeed } from '../storage/change-feed.ts';
 import {
   type Changes,
   type ChangesRequest,
   cursorText,
   lastCursor,
   parseCursor,
-} from '../storage/changes.ts';
+} from '../storage/changes/changes.ts';
+import type { ChangeFeed } from '../storage/changes/feed.ts';
 import type { Source } from '../storage/database.ts';
 
 /** The parameters of the operation. */

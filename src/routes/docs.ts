@@ -7,9 +7,9 @@ import { DOCS_FILES } from '../docs/files.ts';
 import { GUIDES } from '../docs/guides.ts';
 import { renderLanding } from '../docs/landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
+import { type Asset, type AssetServer, createAssetServer } from '../docs/static.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { type Asset, type AssetServer, createAssetServer } from '../http/static.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);

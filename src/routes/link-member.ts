@@ -1,12 +1,12 @@
 // The member of a body that sets the links of a record, such as `tag_ids` of a note.
 import { validationFailed } from '../contract/endpoint.ts';
-import type { BodyFormat } from '../http/body-format.ts';
+import type { BodyFormat } from '../http/body/formats.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Link } from '../resources/resource.ts';
-import type { Condition } from '../storage/condition.ts';
-import type { LinkedTable, NoSuchEnds } from '../storage/linked-writes.ts';
-import type { Created, CreatedOnce, Once, Stored } from '../storage/record-writes.ts';
-import type { NewLink, Values } from '../storage/writer.ts';
+import type { NewLink, Values } from '../storage/batches/writer.ts';
+import type { Condition } from '../storage/records/condition.ts';
+import type { LinkedTable, NoSuchEnds } from '../storage/records/linked-writes.ts';
+import type { Created, CreatedOnce, Once, Stored } from '../storage/records/writes.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

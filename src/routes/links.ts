@@ -4,7 +4,7 @@ import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { Link } from '../resources/resource.ts';
-import type { Links } from '../storage/links.ts';
+import type { Links } from '../storage/records/links.ts';
 import { type Ids, notFound } from './record-paths.ts';
 
 /** Returns the routes of `link`. */

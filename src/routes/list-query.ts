@@ -4,8 +4,8 @@ import { validationFailed } from '../contract/endpoint.ts';
 import { QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import { parseQuery, type Query } from '../search/query.ts';
-import type { Order } from '../storage/lists.ts';
-import type { Page } from '../storage/pages.ts';
+import type { Page } from '../storage/lists/pages.ts';
+import type { Order } from '../storage/lists/request.ts';
 
 /** The parameters of a list, without its filters. Each list has some of the optional ones. */
 export interface ListQuery {

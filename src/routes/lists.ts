@@ -2,15 +2,15 @@
 // that are linked to a record.
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { parsePathInteger } from '../contract/parameters.ts';
-import { discard } from '../http/discard.ts';
+import { discard } from '../http/body/discard.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { whenReady } from '../http/when-ready.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { linkOf } from '../resources/resources.ts';
-import type { FreshMemory } from '../storage/fresh-memory.ts';
-import type { PageRequest } from '../storage/lists.ts';
-import type { Table } from '../storage/table.ts';
+import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
+import type { PageRequest } from '../storage/lists/request.ts';
+import type { Table } from '../storage/records/table.ts';
 import type { Bases } from './docs.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';

@@ -1,9 +1,9 @@
 // Conditional requests for records and lists (RFC 9110, section 13).
 import type { RequestHeaders } from '../contract/endpoint.ts';
-import { type EntityTags, matchesStrongly, matchesWeakly } from '../http/entity-tags.ts';
+import { type EntityTags, matchesStrongly, matchesWeakly } from '../http/body/entity-tags.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
-import { type Condition, isNoneOf, isOneOf, NEVER } from '../storage/condition.ts';
+import { type Condition, isNoneOf, isOneOf, NEVER } from '../storage/records/condition.ts';
 
 /** The form of the tags of this service; no other tag can match. */
 const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;

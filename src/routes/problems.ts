@@ -9,7 +9,7 @@ import {
   SECURITY_HEADERS,
 } from '../docs/page.ts';
 import { PROBLEM_SLUGS, renderProblemList } from '../docs/problem-list.ts';
-import { parseWeights } from '../http/media-type.ts';
+import { parseWeights } from '../http/body/media-type.ts';
 import { Problem, type ProblemSlug, problemTitle, problemTypes } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';

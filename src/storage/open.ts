@@ -3,13 +3,13 @@ import { readFile, realpath, rm, stat, truncate } from 'node:fs/promises';
 import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location } from './location.ts';
-import { migrate } from './migrations.ts';
 import type { ParsedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
+import { migrate } from './schema/migrations.ts';
+import { type BulkLoad, refuseUnfinished } from './schema/unfinished.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared } from './sqlite/existing.ts';
 import { unusable } from './sqlite/unusable.ts';
-import { type BulkLoad, refuseUnfinished } from './unfinished.ts';
 
 /** Where data is kept. */
 export interface StorageOptions {
@@ -95,7 +95,7 @@ async function createTables(database: Database): Promise<void> {
   const missing = (await firstMissing(database)) && (await firstMissing(database));
   if (missing) {
     throw new DatabaseUnusable(
-      `it has no table ${missing}: append a step to STEPS in src/storage/steps.ts`,
+      `it has no table ${missing}: append a step to STEPS in src/storage/schema/steps.ts`,
     );
   }
 }

@@ -6,10 +6,10 @@
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
 import { notes } from '../../dist/src/resources/notes.js';
-import { migrate } from '../../dist/src/storage/migrations.js';
+import { createWriter } from '../../dist/src/storage/batches/writer.js';
+import { createTable } from '../../dist/src/storage/records/table.js';
 import { openRqlite } from '../../dist/src/storage/rqlite/engine.js';
-import { createTable } from '../../dist/src/storage/table.js';
-import { createWriter } from '../../dist/src/storage/writer.js';
+import { migrate } from '../../dist/src/storage/schema/migrations.js';
 import { startNodes } from '../../dist/test/support/rqlite-nodes.js';
 import { startDelay } from './delay.mjs';
 import { median } from './figures.mjs';

@@ -1,4 +1,4 @@
 // Preloaded into the service: limits every batch to one item.
-import { BATCH_LIMITS } from '../../dist/src/storage/backlog-limit.js';
+import { BATCH_LIMITS } from '../../dist/src/storage/batches/backlog-limit.js';
 
 BATCH_LIMITS.batchItems = 1;

@@ -5,9 +5,9 @@ import { copyDatabase } from '../../src/commands/copy.ts';
 import { noteTags } from '../../src/resources/note-tags.ts';
 import { columnsOf } from '../../src/resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../../src/resources/resources.ts';
-import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
+import { LAST_NUMBER } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { unfinishedIn } from '../../src/storage/unfinished.ts';
+import { unfinishedIn } from '../../src/storage/schema/unfinished.ts';
 import { change, NO_RECORDS, openDatabase, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 

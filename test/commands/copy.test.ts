@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { copyDatabase } from '../../src/commands/copy.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database, Source } from '../../src/storage/database.ts';
-import { unfinishedIn } from '../../src/storage/unfinished.ts';
+import { unfinishedIn } from '../../src/storage/schema/unfinished.ts';
 import { change, NO_RECORDS, openDatabase, rows } from '../support/databases.ts';
 import { ENGINES } from '../support/engines.ts';
 import { contentOf, countsOf, fill, quietly, testCopies } from './copy-suite.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { importInto, RecordRefused, recordLines } from '../../src/commands/records.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { unfinishedIn } from '../../src/storage/unfinished.ts';
+import { unfinishedIn } from '../../src/storage/schema/unfinished.ts';
 import type { Engine } from '../support/engines.ts';
 
 export const NOTES = notes;

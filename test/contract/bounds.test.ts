@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { operations } from '../../src/contract/generated.js';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
-import { MAX_KEY } from '../../src/storage/lists.ts';
+import { MAX_KEY } from '../../src/storage/lists/request.ts';
 import { at, contract, resolve } from '../support/contract.ts';
 
 type Schema = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { typeOf } from '../../src/resources/resource.ts';
 import { LINKS, RESOURCES } from '../../src/resources/resources.ts';
-import { renewGeneration } from '../../src/storage/change-numbers.ts';
+import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { ChangeWriters } from '../support/change-writers.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { newFile, openPath } from '../support/databases.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
-import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
+import { BATCH_LIMITS } from '../../src/storage/batches/backlog-limit.ts';
 import {
   assertOverloaded,
   DATABASE_REQUESTS,

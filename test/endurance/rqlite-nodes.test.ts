@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
-import { migrate } from '../../src/storage/migrations.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
+import { migrate } from '../../src/storage/schema/migrations.ts';
 import { testCopies } from '../commands/copy-suite.ts';
 import { testRecords } from '../commands/records-suite.ts';
 import { testChangeLog } from '../storage/change-log-suite.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
-import { LANE_LIMITS } from '../../src/storage/slow-lane.ts';
+import { LANE_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { maxLengthOf } from '../support/collections.ts';
 import { newFile } from '../support/databases.ts';
 import type { Answer } from '../support/http.ts';

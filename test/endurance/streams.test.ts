@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { STREAM_TIMES } from '../../src/routes/changes.ts';
-import { LAST_NUMBER } from '../../src/storage/change-numbers.ts';
+import { LAST_NUMBER } from '../../src/storage/changes/numbers.ts';
 import { startCommand, stop } from '../support/command.ts';
 import { openDatabase, openOther, withNumbers } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';

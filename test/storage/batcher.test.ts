@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BATCH_LIMITS } from '../../src/storage/backlog-limit.ts';
-import { Batcher, QueueFull } from '../../src/storage/batcher.ts';
+import { BATCH_LIMITS } from '../../src/storage/batches/backlog-limit.ts';
+import { Batcher, QueueFull } from '../../src/storage/batches/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../support/until.ts';
 

@@ -2,9 +2,9 @@
 // the counters of the notes of a tag.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { renewGeneration } from '../../src/storage/change-numbers.ts';
-import { isOneOf } from '../../src/storage/condition.ts';
+import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { isOneOf } from '../../src/storage/records/condition.ts';
 import { change, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';

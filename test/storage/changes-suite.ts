@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ChangeFeed, FEED_TIMES } from '../../src/storage/change-feed.ts';
-import { KEPT_CHANGES, renewGeneration } from '../../src/storage/change-numbers.ts';
 import {
   type Cursor,
   cursorText,
   lastCursor,
   MAX_RECORD_BYTES,
   readChanges,
-} from '../../src/storage/changes.ts';
+} from '../../src/storage/changes/changes.ts';
+import { ChangeFeed, FEED_TIMES } from '../../src/storage/changes/feed.ts';
+import { KEPT_CHANGES, renewGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/migrations.ts';
+import { migrate } from '../../src/storage/schema/migrations.ts';
 import { change, overhear } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';

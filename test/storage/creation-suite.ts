@@ -1,10 +1,10 @@
 // The tests of creations of several records and of creations with a key, for any engine.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Values } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import type { Once } from '../../src/storage/record-writes.ts';
-import type { Table } from '../../src/storage/table.ts';
-import type { Values } from '../../src/storage/writer.ts';
+import type { Table } from '../../src/storage/records/table.ts';
+import type { Once } from '../../src/storage/records/writes.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';
-import { migrate, SCHEMA_VERSION } from '../../src/storage/migrations.ts';
-import { STEPS } from '../../src/storage/steps.ts';
+import { migrate, SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
+import { STEPS } from '../../src/storage/schema/steps.ts';
 import { overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';

@@ -2,7 +2,7 @@
 // test sets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Change, FreshMemory } from '../../src/storage/fresh-memory.ts';
+import { type Change, FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 
 const TEXT = { text: 'text' };
 const NEW = { text: 'new' };

@@ -9,9 +9,9 @@ import { comments } from '../../src/resources/comments.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
 import { DatabaseUnusable } from '../../src/storage/database.ts';
-import { migrate, SCHEMA_VERSION } from '../../src/storage/migrations.ts';
+import { migrate, SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
+import { blockCounter } from '../../src/storage/schema/steps.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { blockCounter } from '../../src/storage/steps.ts';
 import {
   change,
   contentsOf,

@@ -2,7 +2,7 @@
 // in fresh-memory.ts, a memory without this step is found out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FreshMemory } from '../../src/storage/fresh-memory.ts';
+import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import { type CreateMemory, playLedger } from '../support/freshness-ledger.ts';
 
 const COMMITS = 150;

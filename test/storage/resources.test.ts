@@ -14,10 +14,10 @@ import {
   valuesOf,
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
-import { CHANGE_COLUMNS } from '../../src/storage/change-numbers.ts';
+import { createWriter } from '../../src/storage/batches/writer.ts';
+import { CHANGE_COLUMNS } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { recordText } from '../../src/storage/record-text.ts';
-import { createWriter } from '../../src/storage/writer.ts';
+import { recordText } from '../../src/storage/records/text.ts';
 import { rows } from '../support/databases.ts';
 import { ENGINES, type Engine } from '../support/engines.ts';
 import { plainTable } from '../support/tables.ts';

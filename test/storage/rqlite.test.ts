@@ -4,16 +4,16 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
+import { createWriter } from '../../src/storage/batches/writer.ts';
 import {
   type Database,
   DatabaseUnavailable,
   DatabaseUncertain,
 } from '../../src/storage/database.ts';
-import { SCHEMA_VERSION } from '../../src/storage/migrations.ts';
 import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
 import { CLUSTER_LIMITS, Cluster } from '../../src/storage/rqlite/cluster.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
-import { createWriter } from '../../src/storage/writer.ts';
+import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
 import {

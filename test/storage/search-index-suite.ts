@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { notes as resource } from '../../src/resources/notes.ts';
-import { renewGeneration } from '../../src/storage/change-numbers.ts';
+import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/migrations.ts';
-import { INDEX_TIMES, IndexBehind } from '../../src/storage/search-index.ts';
-import { STEP_LIMITS } from '../../src/storage/search-index-steps.ts';
-import { createTable } from '../../src/storage/table.ts';
+import { INDEX_TIMES, IndexBehind } from '../../src/storage/index/search-index.ts';
+import { STEP_LIMITS } from '../../src/storage/index/steps.ts';
+import { createTable } from '../../src/storage/records/table.ts';
+import { migrate } from '../../src/storage/schema/migrations.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import {

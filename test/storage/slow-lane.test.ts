@@ -1,8 +1,8 @@
 // The queue of slow reads, with reads that the test holds and ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QueueFull } from '../../src/storage/batcher.ts';
-import { LANE_LIMITS, SlowLane, WaitedTooLong } from '../../src/storage/slow-lane.ts';
+import { QueueFull } from '../../src/storage/batches/batcher.ts';
+import { LANE_LIMITS, SlowLane, WaitedTooLong } from '../../src/storage/lists/slow-reads.ts';
 import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
 

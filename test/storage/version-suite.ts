@@ -1,11 +1,11 @@
 // The tests of entity tags and of conditional writes and reads, for any engine.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { isNoneOf, isOneOf, NEVER } from '../../src/storage/condition.ts';
+import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import type { Created } from '../../src/storage/record-writes.ts';
-import { createTable, type Table } from '../../src/storage/table.ts';
-import { createWriter } from '../../src/storage/writer.ts';
+import { isNoneOf, isOneOf, NEVER } from '../../src/storage/records/condition.ts';
+import { createTable, type Table } from '../../src/storage/records/table.ts';
+import type { Created } from '../../src/storage/records/writes.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import {
   createWriter,
   type RowSet,
   type Values,
   type WriteKind,
-} from '../../src/storage/writer.ts';
+} from '../../src/storage/batches/writer.ts';
+import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { createGate } from '../support/bare-server.ts';
 import { change, openEmpty, overhear, rows } from '../support/databases.ts';
 import { until } from '../support/until.ts';

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { notes } from '../../src/resources/notes.ts';
+import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { FreshMemory } from '../../src/storage/fresh-memory.ts';
-import { createTable } from '../../src/storage/table.ts';
+import { createTable } from '../../src/storage/records/table.ts';
 import { collectGarbage } from './heap.ts';
 import { randomText } from './random-texts.ts';
 

@@ -2,9 +2,9 @@
 // are in real-engines.ts.
 
 import type { Database } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/migrations.ts';
 import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
+import { migrate } from '../../src/storage/schema/migrations.ts';
 import { openDatabase, openEmpty } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { startStandIn } from './rqlite-stand-in.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { notes as resource } from '../../src/resources/notes.ts';
+import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
+import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { FreshMemory } from '../../src/storage/fresh-memory.ts';
-import { createTable, type Table } from '../../src/storage/table.ts';
-import { createWriter } from '../../src/storage/writer.ts';
+import { createTable, type Table } from '../../src/storage/records/table.ts';
 import { newFile, openDatabase, openOther } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { between } from './ledger.ts';

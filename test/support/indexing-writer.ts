@@ -2,9 +2,9 @@
 // and indexes them, and prints the ids of the notes that it has created.
 import { randomUUID } from 'node:crypto';
 import { notes as resource } from '../../src/resources/notes.ts';
-import { renewGeneration } from '../../src/storage/change-numbers.ts';
-import { INDEX_TIMES, IndexBehind, SearchIndexes } from '../../src/storage/search-index.ts';
-import { createTable } from '../../src/storage/table.ts';
+import { renewGeneration } from '../../src/storage/changes/numbers.ts';
+import { INDEX_TIMES, IndexBehind, SearchIndexes } from '../../src/storage/index/search-index.ts';
+import { createTable } from '../../src/storage/records/table.ts';
 import { openPath } from './databases.ts';
 
 Object.assign(INDEX_TIMES, { delayMs: 1, pauseFactor: 0, retryMs: 10 });

@@ -2,7 +2,7 @@
 // returns the same values, except for integers written as floats.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { parseJson } from '../../src/http/json.ts';
+import { parseJson } from '../../src/http/body/json.ts';
 import { Problem } from '../../src/http/problem.ts';
 
 /** Asserts that the text is refused as a bad request, and returns the problem. */

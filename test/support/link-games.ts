@@ -5,12 +5,12 @@ import { soundnessQueries } from '../../src/commands/check.ts';
 import { noteTags } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { isOneOf, NEVER } from '../../src/storage/condition.ts';
+import { createWriter, type NewLink } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createLinkedTable } from '../../src/storage/linked-writes.ts';
-import { createLinks } from '../../src/storage/links.ts';
-import { createTable } from '../../src/storage/table.ts';
-import { createWriter, type NewLink } from '../../src/storage/writer.ts';
+import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
+import { createLinkedTable } from '../../src/storage/records/linked-writes.ts';
+import { createLinks } from '../../src/storage/records/links.ts';
+import { createTable } from '../../src/storage/records/table.ts';
 import { rows } from './databases.ts';
 
 /** Returns the tables of notes and tags, and the links between them; their writes share batches. */

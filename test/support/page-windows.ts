@@ -1,7 +1,7 @@
 // Compares pages of a long list with the corresponding parts of the list, at all offsets.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { DEEP_OFFSET } from '../../src/storage/lists.ts';
+import { DEEP_OFFSET } from '../../src/storage/lists/request.ts';
 import type { CollectionUnderTest } from './collections.ts';
 import { newFile, openDatabase, withNumbers } from './databases.ts';
 import { type Service, startService } from './service.ts';

@@ -2,7 +2,7 @@
 // the index should. The scan normalises whole texts and shares no code with src/search.
 import sqlite3 from 'sqlite3';
 import { indexedText } from '../../src/search/words.ts';
-import { STEPS } from '../../src/storage/steps.ts';
+import { STEPS } from '../../src/storage/schema/steps.ts';
 
 /** A title and a body. */
 export type Note = readonly [title: string, body: string];

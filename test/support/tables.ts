@@ -3,10 +3,10 @@ import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
+import { createWriter, type Values, type Write } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import type { Once } from '../../src/storage/record-writes.ts';
-import { createTable, type Table } from '../../src/storage/table.ts';
-import { createWriter, type Values, type Write } from '../../src/storage/writer.ts';
+import { createTable, type Table } from '../../src/storage/records/table.ts';
+import type { Once } from '../../src/storage/records/writes.ts';
 
 /** Returns the tables of the service; their writes share batches. */
 export function tablesOf(database: Database) {

@@ -2,7 +2,7 @@
 // Some fields have the names of columns of json_each, which unpacks parameters.
 import { type Resource, text } from '../../src/resources/resource.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { blockCounter, changeLog } from '../../src/storage/steps.ts';
+import { blockCounter, changeLog } from '../../src/storage/schema/steps.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
 

@@ -1,8 +1,8 @@
 // Makes a batch safe to resend when its answer is lost: its first statement inserts its id, so a
 // second run fails. The rows of its statements are stored with the id, where they can be read.
 import type { Row, Statement } from '../database.ts';
-import { SCHEMA_VERSION, VERSIONS_TABLE } from '../migrations.ts';
-import { UNFINISHED } from '../unfinished.ts';
+import { SCHEMA_VERSION, VERSIONS_TABLE } from '../schema/migrations.ts';
+import { UNFINISHED } from '../schema/unfinished.ts';
 import type { Step } from './cluster.ts';
 
 /** More batches than can follow one that is being resent. Not an age, because clocks differ. */

@@ -8,7 +8,7 @@ import {
   type Row,
   type Statement,
 } from '../database.ts';
-import { storedSchema } from '../migrations.ts';
+import { storedSchema } from '../schema/migrations.ts';
 import type { ReadLevel } from './address.ts';
 import {
   BATCH_TABLES,

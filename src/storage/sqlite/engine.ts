@@ -2,7 +2,7 @@
 // thanks to the write-ahead log. A database in memory has a single connection.
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
-import { storedSchema } from '../migrations.ts';
+import { storedSchema } from '../schema/migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { companionsOf } from './files.ts';
 import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { DatabaseUnusable } from '../database.ts';
-import { storedSchema } from '../migrations.ts';
+import { storedSchema } from '../schema/migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
 import { refuseForeignLog } from './foreign-log.ts';

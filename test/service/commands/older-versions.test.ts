@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
-import { migrate } from '../../../src/storage/migrations.ts';
-import { STEPS } from '../../../src/storage/steps.ts';
+import { migrate } from '../../../src/storage/schema/migrations.ts';
+import { STEPS } from '../../../src/storage/schema/steps.ts';
 import {
   change,
   newFile,

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ClientGone } from '../../../src/http/body.ts';
+import { ClientGone } from '../../../src/http/body/read.ts';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { notes } from '../../../src/resources/notes.ts';
 import { recordRoutes } from '../../../src/routes/records.ts';
-import { NO_MEMORY } from '../../../src/storage/fresh-memory.ts';
-import { createTable } from '../../../src/storage/table.ts';
-import { createWriter } from '../../../src/storage/writer.ts';
+import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
+import { createWriter } from '../../../src/storage/batches/writer.ts';
+import { createTable } from '../../../src/storage/records/table.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';

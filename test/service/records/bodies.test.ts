@@ -1,7 +1,7 @@
 // What the service reads as a body: media types, JSON, and JSON values without conversions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_PARTS } from '../../../src/http/json.ts';
+import { MAX_PARTS } from '../../../src/http/body/json.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { JSON_TEXTS, nested } from '../../support/json-texts.ts';

@@ -121,7 +121,7 @@ const UNUSABLE: readonly Unusable[] = [
   },
   {
     name: 'of this version without the table of a resource',
-    reason: /it has no table tags: append a step to STEPS in src\/storage\/steps\.ts$/,
+    reason: /it has no table tags: append a step to STEPS in src\/storage\/schema\/steps\.ts$/,
     async make(path, t) {
       await writeGoodFile(path, t);
       await writeForeignFile(path, 'DROP TABLE tags');

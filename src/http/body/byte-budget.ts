@@ -1,0 +1,112 @@
+// Bounds the memory of all large bodies, or all large answers, together.
+import type { Writable } from 'node:stream';
+import { DISPATCH_LIMITS } from '../limits.ts';
+import { unavailable } from '../problem.ts';
+import { ClientGone } from './read.ts';
+
+/** A caller that waits until `bytes` fit. */
+interface Waiting {
+  readonly bytes: number;
+  readonly take: () => void;
+}
+
+/** A number of bytes that responses share. */
+export class ByteBudget {
+  readonly #maxBytes: number;
+  readonly #refusal: string;
+  readonly #waiting = new Set<Waiting>();
+  #usedBytes = 0;
+
+  /** `refusal` is the detail of the problem when the budget is exhausted. */
+  constructor(maxBytes: number, refusal: string) {
+    this.#maxBytes = maxBytes;
+    this.#refusal = refusal;
+  }
+
+  /** Throws service-unavailable if `bytes` more do not fit. */
+  ensureRoom(bytes = 1): void {
+    if (this.#usedBytes + bytes > this.#maxBytes) throw unavailable(this.#refusal);
+  }
+
+  /** Counts further bytes, even beyond the budget; gives bytes back if they are negative. */
+  count(bytes: number): void {
+    this.#usedBytes += bytes;
+    if (bytes < 0) this.#serve();
+  }
+
+  /**
+   * Calls `take`, which counts `bytes`, when they fit and everybody who came earlier has been
+   * served. Rejects with service-unavailable if that takes too long or too many wait, and with
+   * {@link ClientGone} if the response closes.
+   */
+  async wait(bytes: number, response: Writable, take: () => void): Promise<void> {
+    if (this.#waiting.size >= DISPATCH_LIMITS.waitingReplies) throw unavailable(this.#refusal);
+    let end: (error?: Error) => void = () => {};
+    const served = new Promise<void>((resolve, reject) => {
+      end = (error) => (error ? reject(error) : resolve());
+    });
+    const waiting: Waiting = {
+      bytes,
+      take: () => {
+        take();
+        end();
+      },
+    };
+    const leave = () => end(new ClientGone('the connection was closed before the answer'));
+    const refuse = () => end(unavailable(this.#refusal));
+    const timer = setTimeout(refuse, DISPATCH_LIMITS.replyWaitMs);
+    response.once('close', leave);
+    this.#waiting.add(waiting);
+    this.#serve();
+    await served.finally(() => {
+      clearTimeout(timer);
+      response.off('close', leave);
+      // Those behind may need less.
+      if (this.#waiting.delete(waiting)) this.#serve();
+    });
+  }
+
+  #serve(): void {
+    for (const waiting of this.#waiting) {
+      if (this.#usedBytes + waiting.bytes > this.#maxBytes) return;
+      this.#waiting.delete(waiting);
+      waiting.take();
+    }
+  }
+}
+
+/** What one response holds of a budget. It gives everything back when it closes. */
+export class Share {
+  readonly #budget: ByteBudget;
+  readonly #response: Writable;
+  #bytes = 0;
+
+  constructor(budget: ByteBudget, response: Writable) {
+    this.#budget = budget;
+    this.#response = response;
+  }
+
+  /** The bytes that it holds now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Holds `bytes` in place of the earlier ones, even beyond the budget. */
+  hold(bytes: number): void {
+    // A closed response would never give the bytes back.
+    if (this.#response.destroyed) return;
+    if (this.#bytes === 0) this.#response.once('close', () => this.#change(0));
+    this.#change(bytes);
+  }
+
+  /** Holds `bytes` as soon as they fit. Rejects as {@link ByteBudget.wait}. */
+  reserve(bytes: number): Promise<void> {
+    return this.#budget.wait(bytes, this.#response, () => this.hold(bytes));
+  }
+
+  #change(bytes: number): void {
+    const further = bytes - this.#bytes;
+    this.#bytes = bytes;
+    this.#budget.count(further);
+  }
+}

@@ -1,0 +1,107 @@
+// The formats of bodies: which media types a route accepts, and how the bytes become a value.
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../problem.ts';
+import { parseJson } from './json.ts';
+import { JSON_LINES, parseMediaType } from './media-type.ts';
+
+const MERGE_PATCH = 'application/merge-patch+json';
+
+/** The bodies that a route accepts. */
+export interface BodyFormats {
+  /** The media types. `application/json` includes `application/*+json`, except for patches. */
+  readonly types: readonly string[];
+  /** The most lines that a body of {@link JSON_LINES} may have. */
+  readonly maxLines: number;
+}
+
+/** The format of one body. */
+export type BodyFormat = 'json' | 'lines';
+
+/** Returns the accepted media types as `accept` and `accept-patch` list them (RFC 5789, 3.1). */
+export function acceptedTypes({ types }: BodyFormats): string {
+  return types.join(', ');
+}
+
+/**
+ * Returns the format that the headers declare; JSON by default. Throws 415 if the route does not
+ * accept it, if the charset is not UTF-8, or if the body has a content coding.
+ */
+export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): BodyFormat {
+  const type = headers['content-type'];
+  const format = type === undefined ? 'json' : declaredFormat(type, accepted);
+  if (!format) throw unsupported(describe(accepted), accepted);
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== 'identity')
+    throw unsupported('The body must be sent without a content-encoding.', accepted);
+  return format;
+}
+
+function declaredFormat(type: string, { types }: BodyFormats): BodyFormat | undefined {
+  if (types.includes(type)) return type === JSON_LINES ? 'lines' : 'json';
+  const parsed = parseMediaType(type);
+  if (!parsed || !/^utf-?8$/i.test(parsed.parameters.get('charset') ?? 'utf-8')) return undefined;
+  const { essence } = parsed;
+  if (essence === JSON_LINES) return types.includes(JSON_LINES) ? 'lines' : undefined;
+  const isOtherJson = /^application\/[^/]+\+json$/.test(essence) && !types.includes(MERGE_PATCH);
+  return types.includes(essence) || isOtherJson ? 'json' : undefined;
+}
+
+function describe({ types }: BodyFormats): string {
+  if (types.includes(MERGE_PATCH)) {
+    return (
+      'A patch must be a JSON object in UTF-8: send content-type: application/merge-patch+json ' +
+      'or application/json.'
+    );
+  }
+  const json =
+    'The body must be JSON in UTF-8: send content-type: application/json ' +
+    '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
+  return types.includes(JSON_LINES)
+    ? `${json} Lines of JSON, one record in each, are ${JSON_LINES}.`
+    : json;
+}
+
+function unsupported(detail: string, accepted: BodyFormats): Problem {
+  const types = acceptedTypes(accepted);
+  const headers = ['accept', types, 'accept-encoding', 'identity'];
+  if (accepted.types.includes(MERGE_PATCH)) headers.push('accept-patch', types);
+  return new Problem('unsupported-media-type', detail, { headers });
+}
+
+/**
+ * Parses the lines that are not blank, at most one more than `maxLines`; awaits `pause` whenever it
+ * has parsed `sliceBytes`. Rejects with bad-request, which gives the number of the first line that
+ * is not JSON, counted from 0; also rejects as `pause` does.
+ */
+export async function parseLines(
+  bytes: Buffer,
+  { maxLines }: BodyFormats,
+  sliceBytes: number,
+  pause: () => Promise<void>,
+): Promise<unknown[]> {
+  const values: unknown[] = [];
+  let sliceEnd = sliceBytes;
+  let start = skipSpace(bytes, 0);
+  while (start < bytes.length && values.length <= maxLines) {
+    if (start >= sliceEnd) {
+      sliceEnd = start + sliceBytes;
+      await pause();
+    }
+    const found = bytes.indexOf('\n', start);
+    const end = found === -1 ? bytes.length : found;
+    values.push(parseJson(bytes.subarray(start, end), `Line ${values.length} (counted from 0)`));
+    start = skipSpace(bytes, end);
+  }
+  return values;
+}
+
+/** Returns the position of the first byte from `start` on that is not JSON's white space. */
+export function skipSpace(bytes: Buffer, start: number): number {
+  let position = start;
+  while (isSpace(bytes[position])) position += 1;
+  return position;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,109 @@
+// Strict JSON (RFC 8259). `JSON.parse` accepts any nesting and does not distinguish `4.0` from `4`,
+// so the text is checked first.
+import { isUtf8 } from 'node:buffer';
+import { Problem } from '../problem.ts';
+
+/** How deeply arrays and objects may be nested (a limit that RFC 8259, section 9, allows). */
+export const MAX_NESTING_LEVELS = 1_000;
+
+/** How many arrays, objects and members a text may have: more would delay other requests. */
+export const MAX_PARTS = 100_000;
+
+/** Some editors write it at the start of a file; JSON does not allow it (section 8.1). */
+const BYTE_ORDER_MARK = '\ufeff';
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/**
+ * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
+ * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
+ * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, nested too
+ * deeply, or have too many parts.
+ */
+export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
+  if (bytes.length === 0)
+    throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
+  if (!isUtf8(bytes)) throw new Problem('bad-request', `${subject} is not valid UTF-8.`);
+  const text = bytes.toString('utf8');
+  const checked = needsCheck(text) ? checkTokens(text, subject) : text;
+  try {
+    return JSON.parse(checked);
+  } catch (cause) {
+    // The parser's message quotes the body, so it is not sent.
+    const detail = text.startsWith(BYTE_ORDER_MARK)
+      ? `${subject} is not valid JSON; remove the byte order mark at its start.`
+      : `${subject} is not valid JSON.`;
+    throw new Problem('bad-request', detail, { cause });
+  }
+}
+
+/** Whether the text could be nested too deeply or contain a float. Most bodies need no check. */
+function needsCheck(text: string): boolean {
+  return text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
+}
+
+/**
+ * Limits the nesting and the parts, and replaces integers in the form of floats with null. It
+ * replaces only whole tokens: a valid text remains valid, and an invalid text remains invalid.
+ */
+function checkTokens(text: string, subject: string): string {
+  const kept: string[] = [];
+  let copied = 0;
+  let depth = 0;
+  let parts = 0;
+  let index = 0;
+  while (index < text.length) {
+    const start = index;
+    const character = text[start] ?? '';
+    index += 1;
+    if (character === '"') {
+      index = endOfString(text, index);
+    } else if (character === ':') {
+      parts += 1;
+    } else if (character === '[' || character === '{') {
+      parts += 1;
+      depth += 1;
+      if (depth > MAX_NESTING_LEVELS)
+        throw new Problem('bad-request', `${subject} is nested too deeply.`);
+    } else if (character === ']' || character === '}') {
+      depth -= 1;
+    } else if (character === '-' || isDigit(character)) {
+      while (isDigit(text[index])) index += 1;
+      if (!isFloatPart(text[index])) continue;
+      NUMBER.lastIndex = start;
+      if (!NUMBER.test(text)) continue;
+      index = NUMBER.lastIndex;
+      if (!isForbiddenFloat(text.slice(start, index))) continue;
+      kept.push(text.slice(copied, start));
+      copied = index;
+    }
+  }
+  if (parts > MAX_PARTS)
+    throw new Problem('bad-request', `${subject} has too many arrays, objects and members.`);
+  return copied === 0 ? text : [...kept, text.slice(copied)].join('null');
+}
+
+function isDigit(character = ''): boolean {
+  return character >= '0' && character <= '9';
+}
+
+/** Whether a number that continues with this character is a float. */
+function isFloatPart(character = ''): boolean {
+  return character === '.' || character === 'e' || character === 'E';
+}
+
+/** Whether the value of a float is an integer, or overflows. */
+function isForbiddenFloat(text: string): boolean {
+  const value = Number(text);
+  return Number.isInteger(value) || !Number.isFinite(value);
+}
+
+/** Returns the end of the string whose first character is at `start`, including its quote. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text[quote - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}

@@ -1,0 +1,193 @@
+// Groups calls into batches: calls that arrive while a batch runs form the next one. There are no
+// timers, so an idle service answers at once, and batches grow only with load.
+import { availableParallelism } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DatabaseUnavailable, DatabaseUncertain } from '../database.ts';
+import { BATCH_LIMITS, BacklogLimit } from './backlog-limit.ts';
+
+/** The queue of a batcher is full. This says nothing about the health of the database. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull';
+}
+
+/** Observes the batches of one kind. */
+export interface BatchMeter {
+  /** Called once by each batcher, with a function that returns the length of its queue. */
+  watch(queueLength: () => number): void;
+  /** Called after each batch. */
+  done(items: number, milliseconds: number): void;
+}
+
+/** The options of a batcher. */
+export interface BatcherOptions<Item, Outcome> {
+  /**
+   * Runs a batch and resolves with the outcomes in the order of the items. Unless it rejects with
+   * {@link DatabaseUncertain}, a failed batch must have had no effect, because its items run again.
+   */
+  readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  /** Awaited before a batch is formed; items that arrive meanwhile join it. Must not reject. */
+  readonly ready?: (() => Promise<void>) | undefined;
+  /** Returns how much an item adds to the size of its batch and of the queue. Default: 0. */
+  readonly size?: (item: Item) => number;
+  /** Called for each item of a batch. If it throws, the batch runs without the item. */
+  readonly check?: (item: Item) => void;
+  /** How many batches may run at a time. Default: 1, which preserves the order of the items. */
+  readonly concurrency?: number;
+  /** Whether batches run on another core than the event loop. Default: if there are several. */
+  readonly isParallel?: boolean;
+  readonly limits?: typeof BATCH_LIMITS;
+  readonly meter?: BatchMeter | undefined;
+}
+
+interface Waiting<Item, Outcome> {
+  readonly item: Item;
+  readonly itemSize: number;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A shared instance, because capturing a stack trace costs more than reading a record. */
+const QUEUE_FULL = new QueueFull('the queue of waiting calls is full');
+
+const DEFAULTS = {
+  size: () => 0,
+  check: () => {},
+  concurrency: 1,
+  isParallel: availableParallelism() > 1,
+  limits: BATCH_LIMITS,
+};
+
+type CompleteOptions<Item, Outcome> = BatcherOptions<Item, Outcome> &
+  Required<Pick<BatcherOptions<Item, Outcome>, keyof typeof DEFAULTS>>;
+
+/** Runs items in batches, oldest first. */
+export class Batcher<Item, Outcome> {
+  readonly #options: CompleteOptions<Item, Outcome>;
+  readonly #backlog: BacklogLimit;
+  #queue: Waiting<Item, Outcome>[] = [];
+  #queuedSize = 0;
+  /** How many calls of `#runBatches` are running or scheduled. */
+  #loops = 0;
+  /** How many items at the head of the queue must run one by one, because their batch failed. */
+  #retries = 0;
+
+  constructor(options: BatcherOptions<Item, Outcome>) {
+    this.#options = { ...DEFAULTS, ...options };
+    this.#backlog = new BacklogLimit(this.#options.limits);
+    options.meter?.watch(() => this.#queue.length);
+  }
+
+  /**
+   * Runs an item and resolves with its outcome. If a batch fails, its items run again one by one,
+   * so that each rejects only with its own error. Rejects with {@link QueueFull} if the queue is
+   * full, and with {@link DatabaseUnavailable} if any batch fails with it while the item waits.
+   */
+  submit(item: Item): Promise<Outcome> {
+    const itemSize = this.#options.size(item);
+    if (!this.#backlog.admit(this.#queue.length, this.#queuedSize, itemSize))
+      return Promise.reject(QUEUE_FULL);
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, itemSize, resolve, reject });
+      this.#queuedSize += itemSize;
+      if (this.#loops === this.#options.concurrency) return;
+      this.#loops += 1;
+      // Calls of one synchronous run, such as the requests that arrived together, share a batch.
+      queueMicrotask(() => this.#runBatches());
+    });
+  }
+
+  /** Runs one batch after another until the queue is empty. */
+  async #runBatches(): Promise<void> {
+    const { run, ready, isParallel, meter } = this.#options;
+    let busySinceMs = performance.now();
+    while (this.#queue.length > 0) {
+      if (ready) await ready();
+      const batch = this.#nextBatch().filter((each) => this.#passesCheck(each));
+      if (batch.length === 0) continue;
+      try {
+        const started = performance.now();
+        const outcomes = await run(batch.map(({ item }) => item));
+        meter?.done(batch.length, performance.now() - started);
+        this.#backlog.recordBatch(busySinceMs, batch.length);
+        batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
+      } catch (error) {
+        busySinceMs = performance.now();
+        this.#fail(batch, error);
+      }
+      // On a single core, let the answers go out first: their clients send the next requests, which
+      // join a larger batch. Four immediates guarantee three iterations of the event loop, in which
+      // even the last of these requests arrive.
+      if (isParallel || batch.length === 1) continue;
+      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    }
+    this.#loops -= 1;
+  }
+
+  #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
+    if (error instanceof DatabaseUnavailable) {
+      rejectAll(batch, error);
+      // The batches of all queued items would fail the same way, one after another.
+      rejectAll(this.#takeAll(), asUnavailable(error));
+    } else if (batch.length === 1) {
+      rejectAll(batch, error);
+    } else {
+      this.#putBack(batch);
+    }
+  }
+
+  #nextBatch(): Waiting<Item, Outcome>[] {
+    const { batchItems, batchSize } = this.#options.limits;
+    const maxItems = this.#retries > 0 ? 1 : batchItems;
+    let count = 0;
+    let size = 0;
+    for (const { itemSize } of this.#queue) {
+      if (count > 0 && (count === maxItems || size + itemSize > batchSize)) break;
+      count += 1;
+      size += itemSize;
+    }
+    const batch = this.#queue.slice(0, count);
+    this.#queue = this.#queue.slice(count);
+    this.#queuedSize -= size;
+    if (this.#retries > 0) this.#retries -= 1;
+    return batch;
+  }
+
+  /** Whether an item passes its check; rejects it otherwise. */
+  #passesCheck({ item, reject }: Waiting<Item, Outcome>): boolean {
+    try {
+      this.#options.check(item);
+      return true;
+    } catch (error) {
+      reject(error);
+      return false;
+    }
+  }
+
+  #putBack(batch: readonly Waiting<Item, Outcome>[]): void {
+    this.#queue = [...batch, ...this.#queue];
+    this.#queuedSize += batch.reduce((sum, { itemSize }) => sum + itemSize, 0);
+    this.#retries += batch.length;
+  }
+
+  #takeAll(): Waiting<Item, Outcome>[] {
+    const all = this.#queue;
+    this.#queue = [];
+    this.#queuedSize = 0;
+    this.#retries = 0;
+    return all;
+  }
+}
+
+/** Returns the error for queued items: they changed nothing, so their outcome is certain. */
+function asUnavailable(error: DatabaseUnavailable): DatabaseUnavailable {
+  return error instanceof DatabaseUncertain
+    ? new DatabaseUnavailable(error.message, { cause: error })
+    : error;
+}
+
+function rejectAll(
+  failed: readonly { readonly reject: (error: unknown) => void }[],
+  error: unknown,
+): void {
+  for (const { reject } of failed) reject(error);
+}

@@ -1,0 +1,210 @@
+// Texts that stay in memory and are returned only while they are provably the latest ones.
+//
+// The proof rests on the revision of the database, which differs after every commit of any process,
+// and has changed when the commit returns:
+// 1. A text is found only if the revision, read after the request arrived, is the one it is kept
+//    for. So every commit that was acknowledged before the request is in it.
+// 2. A text that was read is kept only if the revision was the same before and after the read. So
+//    it belongs to that revision.
+// 3. A transaction of this process moves all texts to the next revision only if it has changed a
+//    record, and exactly one transaction lies between the two. So no other one has.
+// In all other cases, memory is emptied.
+import { LRUCache } from 'lru-cache';
+import type { Freshness } from '../database.ts';
+
+/** A value that is kept for its text, unless it has none. */
+interface Kept {
+  readonly tag?: string;
+  readonly text: string | undefined;
+}
+
+/** A change in the database: to one text of an area, or, without a key, to all of them. */
+export type Change = readonly [area: string, key?: number | string, now?: Kept | undefined];
+
+/** Loads a value; calls `begin` right before it reads the database. */
+type Load<Value> = (begin: () => void) => Promise<Value>;
+
+/** What an entry takes beside its text, in bytes: its objects and its places in maps. */
+const ENTRY_BYTES = 300;
+
+/** The area of texts that every change of the database can change. */
+const VOLATILE = 'pages';
+
+/** The memory of one process for a database. */
+export class FreshMemory {
+  #freshness: Freshness | undefined;
+  readonly #maxBytes: number;
+  #entries: LRUCache<string, Kept>;
+  /** The revision that all entries belong to. */
+  #revision: string | undefined;
+  #isCommitting = false;
+  /** The result of the check of this run; undefined before it. */
+  #wasFresh: boolean | undefined;
+  readonly #prefixes = new Map<string, string>();
+  #renewals = 0;
+  /** How many lookups have found a value, and how many have not. */
+  hits = 0;
+  misses = 0;
+
+  /** Keeps up to `maxBytes` of memory; nothing without `freshness`. */
+  constructor(freshness: Freshness | undefined, maxBytes: number) {
+    this.#freshness = maxBytes > 0 ? freshness : undefined;
+    this.#maxBytes = Math.floor(maxBytes);
+    this.#entries = this.#createEntries();
+  }
+
+  /** The size of all entries. */
+  get bytes(): number {
+    return this.#entries.calculatedSize;
+  }
+
+  /** Returns a value if it is kept and still the latest. */
+  find<Value extends Kept>(area: string, key: number | string): Value | undefined {
+    if (!this.#freshness) return undefined;
+    const found = this.#isFresh() ? this.#entries.get(this.#nameOf(area, key)) : undefined;
+    if (found) this.hits += 1;
+    else this.misses += 1;
+    return found as Value | undefined;
+  }
+
+  /** Checks once for all lookups of one synchronous run, in which no other request can arrive. */
+  #isFresh(): boolean {
+    if (this.#wasFresh === undefined) {
+      this.#wasFresh = this.check() !== undefined;
+      queueMicrotask(() => {
+        this.#wasFresh = undefined;
+      });
+    }
+    return this.#wasFresh;
+  }
+
+  /** Returns the revision before a read whose results will be kept; undefined if none will be. */
+  check(): string | undefined {
+    const revision = this.#freshness?.revision();
+    if (revision !== this.#revision && !this.#isCommitting) this.#restart(revision);
+    return revision === this.#revision ? revision : undefined;
+  }
+
+  /**
+   * Keeps the values that were read since `check` returned `revision`, if they are the latest.
+   * Their strings must not be parts of longer ones; see {@link detached}.
+   */
+  keep(
+    revision: string | undefined,
+    area: string,
+    values: Iterable<readonly [key: number | string, value: Kept | undefined]>,
+  ): void {
+    if (revision === undefined || this.check() !== revision) return;
+    for (const [key, value] of values) if (value) this.#set(this.#nameOf(area, key), value);
+  }
+
+  /**
+   * Returns a value that depends on the whole database: from memory, or else the promise of `load`,
+   * whose value is kept unless it has no text. A load that writes before it reads must call its
+   * parameter in between.
+   */
+  recall<Value extends Kept>(key: string, load: Load<Value>): Value | Promise<Value> {
+    return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
+  }
+
+  /**
+   * Runs a transaction. `changesOf` returns all of its changes, none if it may have changed
+   * nothing, and undefined if they are unknown.
+   */
+  async commit<Result>(
+    transact: () => Promise<Result>,
+    changesOf: (result: Result) => readonly Change[] | undefined,
+  ): Promise<Result> {
+    const before = this.check();
+    this.#isCommitting = true;
+    const result = await transact().finally(() => {
+      this.#isCommitting = false;
+    });
+    if (before !== undefined) this.#advance(before, changesOf(result));
+    return result;
+  }
+
+  async #load<Value extends Kept>(key: string, load: Load<Value>): Promise<Value> {
+    let revision = this.check();
+    const loaded = await load(() => {
+      revision = this.check();
+    });
+    this.keep(revision, VOLATILE, [[key, loaded]]);
+    return loaded;
+  }
+
+  #advance(before: string, changes: readonly Change[] = []): void {
+    // Someone else's change would look like a change of this transaction.
+    if (changes.length === 0) return;
+    const after = this.#freshness?.revision();
+    // This platform does not show its own commits.
+    if (after === before) this.#freshness = undefined;
+    const isNext = after !== undefined && this.#freshness?.isNext(before, after);
+    if (!isNext || this.#revision !== before) {
+      this.#restart(undefined);
+      return;
+    }
+    this.#revision = after;
+    this.#renew(VOLATILE);
+    for (const [area, key, now] of changes) {
+      if (key === undefined) {
+        this.#renew(area);
+        continue;
+      }
+      const name = this.#nameOf(area, key);
+      // What nobody has read would only displace what somebody has.
+      if (!this.#entries.has(name)) continue;
+      if (now) this.#set(name, now);
+      else this.#entries.delete(name);
+    }
+  }
+
+  #restart(revision: string | undefined): void {
+    this.#revision = revision;
+    // Clearing would take as long as the largest number of entries so far.
+    if (this.#entries.size > 0) this.#entries = this.#createEntries();
+  }
+
+  #createEntries(): LRUCache<string, Kept> {
+    return new LRUCache({ maxSize: Math.max(this.#maxBytes, 1) });
+  }
+
+  #set(name: string, value: Kept): void {
+    const { text, ...rest } = value;
+    if (text === undefined) return;
+    // V8 takes two bytes for each character if one of them is not Latin-1.
+    const characterBytes = isAscii(text) ? 1 : 2;
+    const others = name.length + JSON.stringify(rest).length;
+    this.#entries.set(name, value, { size: ENTRY_BYTES + others + characterBytes * text.length });
+  }
+
+  /** Forgets all texts of an area: nobody will ask for their keys again. */
+  #renew(area: string): void {
+    this.#renewals += 1;
+    this.#prefixes.set(area, `${area} ${this.#renewals}/`);
+  }
+
+  #nameOf(area: string, key: number | string): string {
+    const prefix = this.#prefixes.get(area);
+    if (prefix !== undefined) return prefix + key;
+    this.#renew(area);
+    return this.#nameOf(area, key);
+  }
+}
+
+/**
+ * Returns a copy of a part of a longer text. V8 would keep the longer one in memory as long as the
+ * part.
+ */
+export function detached(part: string): string {
+  // UTF-8 would take ten times as long for Japanese.
+  const encoding = isAscii(part) ? 'latin1' : 'utf16le';
+  return Buffer.from(part, encoding).toString(encoding);
+}
+
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
+}
+
+/** For tables that keep nothing in memory. */
+export const NO_MEMORY = new FreshMemory(undefined, 0);

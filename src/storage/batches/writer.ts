@@ -1,0 +1,166 @@
+// All writes of the service. A batch becomes one transaction of runs; a run holds consecutive
+// writes of one kind, which its statements carry out as a set. Writes keep their order.
+import { randomUUID } from 'node:crypto';
+import type { FieldValue } from '../../resources/resource.ts';
+import type { Database, Row, Statement } from '../database.ts';
+import { KeyClock } from '../records/answered-keys.ts';
+import { Batcher, type BatchMeter } from './batcher.ts';
+import { type Change, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
+
+/** A row as a statement unpacks it; null stands for a value that is not given. */
+export type Values = readonly (FieldValue | null)[];
+
+/** The rows that are written together. */
+export interface RowSet {
+  readonly rows: readonly Values[];
+  /** The links of the rows, which are written with them. */
+  readonly links?: readonly NewLink[];
+}
+
+/** A link of a row: the position of the row, and the id of the record at the other end. */
+export type NewLink = readonly [row: number, end: number];
+
+/** A statement of a kind of write. */
+interface KindStatement extends Pick<Statement, 'sql' | 'rows'> {
+  /** Gives it no rows, because it would take time to unpack them. */
+  readonly ignoresRows?: boolean;
+}
+
+/**
+ * A kind of write. Its statements share one parameter, in JSON: [now, rows, ...extra], `now` in ms
+ * since 1970. No write can make them fail.
+ */
+export interface WriteKind<Content extends RowSet, Outcome> {
+  readonly statements: readonly KindStatement[];
+  /** Returns what the statements need beside the rows of all writes. */
+  readonly extra?: (writes: readonly Content[]) => readonly unknown[];
+  /** Returns the outcome of each write, given the rows of each statement in any order. */
+  readonly outcomes: (
+    writes: readonly Content[],
+    ...rows: readonly (readonly Row[])[]
+  ) => Outcome[];
+  /** Returns all changes of a write, for `commit` of the memory; undefined if they are unknown. */
+  readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
+}
+
+/**
+ * Submits a write; resolves once it is durable. Two writes with the same key, such as the id of a
+ * record, are in different statements.
+ */
+export type Write = <Content extends RowSet, Outcome>(
+  kind: WriteKind<Content, Outcome>,
+  key: number | string | undefined,
+  write: Content,
+) => Promise<Outcome>;
+
+/** Writes that the same statements carry out. */
+interface WritesOf<Content extends RowSet> {
+  readonly kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>;
+  readonly writes: readonly Content[];
+}
+
+interface Item {
+  readonly kind: WriteKind<RowSet, unknown>;
+  readonly key: number | string | undefined;
+  readonly write: RowSet;
+}
+
+interface Run {
+  readonly kind: WriteKind<RowSet, unknown>;
+  readonly keys: Set<number | string>;
+  readonly writes: RowSet[];
+}
+
+/** What a row or a link adds to the size of a batch beside its characters: each takes time. */
+const ROW_SIZE = 256;
+
+/** Who else takes part in writing. */
+export interface WriterOptions {
+  readonly meter?: BatchMeter | undefined;
+  readonly memory?: FreshMemory | undefined;
+  /** Called with the kinds of the writes in each transaction when it ends. */
+  readonly onWritten?: (kinds: readonly object[]) => void;
+}
+
+/** Returns the writer of `database`, which rejects as the batcher does. */
+export function createWriter(database: Database, options: WriterOptions = {}): Write {
+  const clock = new KeyClock();
+  const batcher = new Batcher<Item, unknown>({
+    run: (items) => commit(database, items, clock, options),
+    ready: database.writable,
+    meter: options.meter,
+    size: ({ write: { rows, links } }) =>
+      rows.reduce((sum, row) => sum + sizeOf(row), links ? links.length * ROW_SIZE : 0),
+  });
+  return (kind, key, write) =>
+    batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
+}
+
+function sizeOf(row: Values): number {
+  let size = ROW_SIZE;
+  for (const value of row) if (typeof value === 'string') size += value.length;
+  return size;
+}
+
+async function commit(
+  database: Database,
+  items: readonly Item[],
+  clock: KeyClock,
+  { memory = NO_MEMORY, onWritten }: WriterOptions,
+): Promise<unknown[]> {
+  const now = Date.now();
+  const runs = inRuns(items);
+  const corrections = clock.corrections();
+  const statements = [...corrections, ...runs.flatMap((run) => statementsOf(run, now))];
+  const transact = async () => {
+    const all = await database.transact(randomUUID(), statements);
+    clock.accept();
+    const results = all.slice(corrections.length);
+    return runs.flatMap(({ kind, writes }) =>
+      kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
+    );
+  };
+  try {
+    return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
+  } finally {
+    // A failed transaction may have been committed, too.
+    onWritten?.(runs.map(({ kind }) => kind));
+  }
+}
+
+function changesOf(items: readonly Item[], outcomes: readonly unknown[]): Change[] | undefined {
+  const all: Change[] = [];
+  for (const [index, { kind, write }] of items.entries()) {
+    const changes = kind.changes?.(write, outcomes[index]);
+    if (!changes) return undefined;
+    all.push(...changes);
+  }
+  return all;
+}
+
+function inRuns(items: readonly Item[]): Run[] {
+  const runs: Run[] = [];
+  let current: Run | undefined;
+  for (const { kind, key, write } of items) {
+    if (current?.kind !== kind || (key !== undefined && current.keys.has(key))) {
+      current = { kind, keys: new Set(), writes: [] };
+      runs.push(current);
+    }
+    if (key !== undefined) current.keys.add(key);
+    current.writes.push(write);
+  }
+  return runs;
+}
+
+/** Returns the statements that carry out `writes` at the time `now` (ms since 1970). */
+export function statementsOf<Content extends RowSet>(
+  { kind, writes }: WritesOf<Content>,
+  now: number,
+): Statement[] {
+  const extra = kind.extra?.(writes) ?? [];
+  const withRows = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
+  return kind.statements.map(({ ignoresRows, ...statement }) => ({
+    ...statement,
+    parameter: ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows,
+  }));
+}

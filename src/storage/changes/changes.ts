@@ -1,0 +1,160 @@
+// The log of changes, as clients follow it: what has changed after a cursor.
+import { type Resource, textFieldsOf, typeOf } from '../../resources/resource.ts';
+import { LINKS, RESOURCES } from '../../resources/resources.ts';
+import type { Row, Source } from '../database.ts';
+import { recordSql } from '../records/text.ts';
+import { CHANGES, isLoggedSinceSql, LAST_NUMBER } from './numbers.ts';
+
+/** A place in the log. */
+export interface Cursor {
+  readonly generation: string;
+  /** The number of the last change before it. */
+  readonly number: number;
+}
+
+/** What to read from the log. */
+export interface ChangesRequest {
+  readonly after: Cursor;
+  readonly limit: number;
+  /** Whether each change has the current record as well. */
+  readonly withRecords: boolean;
+}
+
+/** A change. */
+export interface LoggedChange {
+  /** The cursor after it. */
+  readonly id: string;
+  readonly type: string;
+  /** The whole change as a JSON object. */
+  readonly text: string;
+}
+
+/** The changes after a cursor, in order. */
+export interface Changes {
+  readonly items: readonly LoggedChange[];
+  readonly next: Cursor;
+  /** Whether others follow already. */
+  readonly hasMore: boolean;
+}
+
+/** How many bytes of records a read returns at most, unless a single record exceeds them. */
+export const MAX_RECORD_BYTES = 262_144;
+
+/** Where a line has the id and the other id of a change. */
+const ID = 2;
+const OTHER_ID = 3;
+
+/** The members of a change that name records, and where a line has their ids. */
+type IdMembers = readonly (readonly [name: string, place: number])[];
+
+const EVENTS = ['created', 'updated', 'deleted'];
+
+/** The members by the type of the change. */
+const ID_MEMBERS: ReadonlyMap<string, IdMembers> = new Map([
+  ...RESOURCES.flatMap((resource) => {
+    const { owner, idParameter } = resource;
+    const own: IdMembers = [[idParameter, ID]];
+    const members = owner ? [[owner.resource.idParameter, OTHER_ID] as const, ...own] : own;
+    return EVENTS.map((event) => [`${typeOf(resource)}.${event}`, members] as const);
+  }),
+  ...LINKS.flatMap(({ events, ends: [first, second] }) => {
+    const members: IdMembers = [
+      [first.resource.idParameter, ID],
+      [second.resource.idParameter, OTHER_ID],
+    ];
+    return events.map((type) => [type, members] as const);
+  }),
+]);
+
+/** Returns the text of a cursor, such as "5f2c9a01-1042". */
+export function cursorText({ generation, number }: Cursor): string {
+  return `${generation}-${number}`;
+}
+
+/** Parses a text that the contract has validated. */
+export function parseCursor(text: string): Cursor {
+  const [generation = '', number] = text.split('-');
+  return { generation, number: Number(number) };
+}
+
+/** Resolves with the cursor after the last change. */
+export async function lastCursor(source: Source): Promise<Cursor> {
+  const sql = `SELECT generation, ${LAST_NUMBER} AS last FROM notes_server_generation`;
+  const [row] = await source.read({ sql });
+  return cursorOf(row);
+}
+
+/**
+ * Resolves with the changes after a cursor; undefined if the log has not all of them, because they
+ * are too old or the cursor is of another generation.
+ */
+export async function readChanges(
+  source: Source,
+  { after, limit, withRecords }: ChangesRequest,
+): Promise<Changes | undefined> {
+  const parameter = JSON.stringify([after.generation, after.number, limit]);
+  const sql = withRecords ? WITH_RECORDS : WITHOUT_RECORDS;
+  const [row] = await source.read({ sql, parameter });
+  if (row?.is_logged !== 1) return undefined;
+  const last = cursorOf(row);
+  const lines = row.lines === null ? [] : String(row.lines).split('\n');
+  const items = lines.map((line) => parseLine(line, last.generation, withRecords));
+  const lastId = items.at(-1)?.id;
+  const next = lastId === undefined ? last : parseCursor(lastId);
+  return { items, next, hasMore: next.number < last.number };
+}
+
+function cursorOf(row: Row | undefined): Cursor {
+  return { generation: String(row?.generation), number: Number(row?.last) };
+}
+
+/** Parses `NUMBER TYPE ID OTHER_ID` with the record, if there is one, after another space. */
+function parseLine(line: string, generation: string, withRecords: boolean): LoggedChange {
+  const fields = line.split(' ', 4);
+  const [number, type = ''] = fields;
+  const id = `${generation}-${number}`;
+  let text = `{"id":"${id}","type":"${type}"`;
+  for (const [name, place] of ID_MEMBERS.get(type) ?? []) text += `,"${name}":${fields[place]}`;
+  if (withRecords) text += `,"record":${line.slice(fields.join(' ').length + 1)}`;
+  return { id, type, text: `${text}}` };
+}
+
+/** Returns the SQL of a value of the record of a change, given its SQL by resource. */
+function ofRecordSql(valueSql: (resource: Resource) => string): string {
+  const cases = RESOURCES.map(
+    (resource) => `WHEN '${typeOf(resource)}' THEN
+      (SELECT ${valueSql(resource)} FROM ${resource.table} WHERE ${resource.table}.id = due.id)`,
+  );
+  return `CASE substr(type, 1, instr(type, '.') - 1) ${cases.join(' ')} END`;
+}
+
+function changesSql(withRecords: boolean): string {
+  const sizeSql = ofRecordSql((resource) =>
+    textFieldsOf(resource)
+      .map((name) => `octet_length(${name})`)
+      .join(' + '),
+  );
+  const record = withRecords ? ` || ' ' || coalesce(${ofRecordSql(recordSql)}, 'null')` : '';
+  const sized = `
+    SELECT *, sum(size) OVER (ORDER BY number) - size AS before
+    FROM (SELECT *, coalesce(${sizeSql}, 0) AS size FROM due)`;
+  const taken = withRecords ? `(${sized}) AS due WHERE before < ${MAX_RECORD_BYTES}` : 'due';
+  return `
+    WITH place AS MATERIALIZED (
+      SELECT generation, ${LAST_NUMBER} AS last,
+        generation = ?1 ->> '$[0]' AND ${isLoggedSinceSql(`(?1 ->> '$[1]')`)} AS is_logged
+      FROM notes_server_generation),
+    due AS MATERIALIZED (
+      SELECT number, type, id, other_id FROM ${CHANGES}
+      WHERE number > (SELECT iif(is_logged, ?1 ->> '$[1]', NULL) FROM place)
+      ORDER BY number LIMIT ?1 ->> '$[2]')
+    SELECT place.*, (
+      SELECT group_concat(
+        number || ' ' || type || ' ' || id || ' ' || coalesce(other_id, '')${record},
+        char(10) ORDER BY number)
+      FROM ${taken}) AS lines
+    FROM place`;
+}
+
+const WITHOUT_RECORDS = changesSql(false);
+const WITH_RECORDS = changesSql(true);

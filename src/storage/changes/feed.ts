@@ -1,0 +1,175 @@
+// Tells those who follow the log of changes when there is something new: at once after a write of
+// this process, and soon after one of others. Looks for those only while somebody follows.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Batcher } from '../batches/batcher.ts';
+import type { Database } from '../database.ts';
+import { type Changes, type ChangesRequest, readChanges } from './changes.ts';
+import { LAST_NUMBER } from './numbers.ts';
+
+/** The times of a feed; tests change them. */
+export const FEED_TIMES = {
+  /** How often to look for commits of others, where that costs almost nothing. */
+  lookMs: 100,
+  /** The same where it is a query. */
+  queryMs: 400,
+  /** The shortest time between two rounds. */
+  roundMs: 10,
+};
+
+/** How many followers are woken in one iteration of the event loop. */
+const WOKEN_AT_ONCE = 32;
+
+/** The changes of a database, for all who follow them. */
+export class ChangeFeed {
+  readonly #database: Database;
+  /** Reads once for all who read from the same cursor at the same time. */
+  readonly #reads: Batcher<ChangesRequest, Changes | undefined>;
+  readonly #waiting = new Set<() => void>();
+  /** What followers have read since the round began, by the request. */
+  readonly #readInRound = new Map<string, Promise<Changes | undefined>>();
+  #round = 0;
+  #roundBeganMs = 0;
+  #nextRound: NodeJS.Timeout | undefined;
+  /** What the last look found. */
+  #seen: string | undefined;
+  #lookedMs = 0;
+  #nextLook: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #term = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#reads = new Batcher({ run: (requests) => readAll(database, requests), concurrency: 2 });
+  }
+
+  /** Whether the feed is closed, so that nobody waits any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Increases when everybody must stop following, and may begin again. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Increases whenever there may be new changes. */
+  get round(): number {
+    return this.#round;
+  }
+
+  /** Resolves with the latest changes, as {@link readChanges}. */
+  read(request: ChangesRequest): Promise<Changes | undefined> {
+    return this.#reads.submit(request);
+  }
+
+  /** Does as `read`, with everything that had been committed when the round began. */
+  readInRound(request: ChangesRequest): Promise<Changes | undefined> {
+    const key = JSON.stringify(request);
+    const known = this.#readInRound.get(key) ?? this.read(request);
+    this.#readInRound.set(key, known);
+    return known;
+  }
+
+  /** Resolves when a round after `round` begins, after `ms`, or when the signal aborts. */
+  wait(round: number, ms: number, signal: AbortSignal): Promise<void> {
+    if (round !== this.#round || this.#isClosed || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      // Newer versions of Node write a warning if the time is negative.
+      const timer = setTimeout(end, Math.max(0, ms));
+      signal.addEventListener('abort', end);
+      this.#waiting.add(end);
+      this.#scheduleLook();
+    });
+  }
+
+  /** Must be called after writes of this process. */
+  noticeWrites(): void {
+    if (this.#nextRound !== undefined) return;
+    const leftMs = this.#roundBeganMs + FEED_TIMES.roundMs - performance.now();
+    if (leftMs <= 0) this.#beginRound();
+    else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
+  }
+
+  /** Begins a new term. */
+  endTerm(): void {
+    this.#term += 1;
+    this.#beginRound();
+  }
+
+  /** Ends the last term; nobody waits any more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#nextLook);
+    this.endTerm();
+  }
+
+  #beginRound(): void {
+    clearTimeout(this.#nextRound);
+    this.#nextRound = undefined;
+    this.#roundBeganMs = performance.now();
+    this.#round += 1;
+    this.#readInRound.clear();
+    // All reads of this round see at least this state.
+    this.#seen = this.#database.freshness?.revision() ?? this.#seen;
+    void this.#wakeAll();
+  }
+
+  async #wakeAll(): Promise<void> {
+    let woken = 0;
+    for (const end of [...this.#waiting]) {
+      end();
+      woken += 1;
+      if (woken % WOKEN_AT_ONCE === 0) await nextTurn();
+    }
+  }
+
+  #scheduleLook(): void {
+    if (this.#nextLook !== undefined || this.#waiting.size === 0 || this.#isClosed) return;
+    const everyMs = this.#database.freshness ? FEED_TIMES.lookMs : FEED_TIMES.queryMs;
+    const leftMs = this.#lookedMs + everyMs - performance.now();
+    this.#nextLook = setTimeout(() => void this.#look(), Math.max(0, leftMs));
+  }
+
+  async #look(): Promise<void> {
+    const { freshness } = this.#database;
+    const state = freshness ? freshness.revision() : await this.#queryLast();
+    this.#nextLook = undefined;
+    this.#lookedMs = performance.now();
+    if (state !== undefined && state !== this.#seen) {
+      this.#seen = state;
+      this.noticeWrites();
+    }
+    this.#scheduleLook();
+  }
+
+  /** Resolves with the last number; undefined if the database cannot serve. */
+  async #queryLast(): Promise<string | undefined> {
+    try {
+      const [row] = await this.#database.read({ sql: `SELECT ${LAST_NUMBER} AS last` });
+      return String(row?.last);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Reads once for equal requests. */
+function readAll(
+  database: Database,
+  requests: readonly ChangesRequest[],
+): Promise<(Changes | undefined)[]> {
+  const reads = new Map<string, Promise<Changes | undefined>>();
+  const all = requests.map((request) => {
+    const key = JSON.stringify(request);
+    const read = reads.get(key) ?? readChanges(database, request);
+    reads.set(key, read);
+    return read;
+  });
+  return Promise.all(all);
+}

@@ -1,0 +1,70 @@
+// Every change has a number, and every database a generation. Together they form the entity tag of
+// a state: no two states of a record have the same tag, not even after a backup is restored.
+import { randomBytes } from 'node:crypto';
+import type { Statement } from '../database.ts';
+
+/** The table that logs changes. Its AUTOINCREMENT key is the sequence of the numbers. */
+export const CHANGES = 'changes';
+
+/** How many changes the log keeps. */
+export const KEPT_CHANGES = 1_000_000;
+
+/** The columns that every record has besides its fields. The times are in ms since 1970. */
+export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
+
+/** The version of the schema that introduced numbers and generations. */
+export const FIRST_WITH_CHANGES = 2;
+
+/** Returns the SQL of the last id that a table has assigned. */
+export function lastIdSql(table: string): string {
+  return `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
+}
+
+/** The SQL of the number of the last change. */
+export const LAST_NUMBER = lastIdSql(CHANGES);
+
+/** Returns the SQL of the tag of a record for the SQL of its number. */
+export function tagSql(number: string): string {
+  return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
+}
+
+/** Returns the SQL of the tag of a list for the SQL of the last change that it contains. */
+export function listTagSql(number: string): string {
+  // No record has a tag of this form.
+  return `(SELECT generation FROM notes_server_generation) || '.' || ${number}`;
+}
+
+/** Returns the SQL of a time in RFC 3339 (UTC, milliseconds) for the SQL of ms since 1970. */
+export function timeSql(ms: string): string {
+  return `strftime('%Y-%m-%dT%H:%M:%fZ', ${ms} / 1000.0, 'unixepoch')`;
+}
+
+/** Returns a generation: 8 lower-case hex digits. */
+export function newGeneration(): string {
+  return randomBytes(4).toString('hex');
+}
+
+/**
+ * Returns the SQL that tests whether the log has all changes after a number (SQL) of the present
+ * generation. The log alone cannot tell, because some numbers are never used.
+ */
+export function isLoggedSinceSql(number: string): string {
+  const kept = `max(first, ${LAST_NUMBER} - ${KEPT_CHANGES})`;
+  return `(${number} <= ${LAST_NUMBER} AND (
+    ${number} + 1 >= (SELECT min(number) FROM ${CHANGES}) OR
+    ${number} >= (SELECT ${kept} FROM notes_server_generation)))`;
+}
+
+/**
+ * Returns the statements that begin a new generation, in which no earlier tag matches. They empty
+ * the log of changes, to which no client can refer any more; the numbers continue.
+ */
+export function renewGeneration(): Statement[] {
+  return [
+    { sql: `DELETE FROM ${CHANGES}` },
+    {
+      sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$', first = ${LAST_NUMBER}`,
+      parameter: JSON.stringify(newGeneration()),
+    },
+  ];
+}

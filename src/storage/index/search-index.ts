@@ -1,0 +1,285 @@
+// The search index of a resource, which follows the log of changes: before a search is answered,
+// and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
+import type { Resource } from '../../resources/resource.ts';
+import { RESOURCES } from '../../resources/resources.ts';
+import { Batcher } from '../batches/batcher.ts';
+import { createWriter, type Write, type WriterOptions } from '../batches/writer.ts';
+import type { Database } from '../database.ts';
+import { type PreparedStep, StepReader } from './reader.ts';
+import {
+  createIndexKinds,
+  type IndexState,
+  isCurrent,
+  isSearchable,
+  type Searchable,
+  stateOf,
+  stateSql,
+} from './steps.ts';
+
+/** The search index is so far behind that a search would wait too long. */
+export class IndexBehind extends Error {
+  override readonly name = 'IndexBehind';
+  /** In how many seconds the index will probably have caught up. */
+  readonly retryAfterS: number;
+
+  constructor(ms: number) {
+    super('the search index is catching up');
+    this.retryAfterS = Math.max(1, Math.min(Math.ceil(ms / 1_000), MAX_RETRY_S));
+  }
+}
+
+/** Estimates of longer times are too rough. */
+const MAX_RETRY_S = 60;
+
+/** The times of an index; tests change them. */
+export const INDEX_TIMES = {
+  /** The longest time that a search waits, if a single step does not take longer. */
+  maxWaitMs: 1_000,
+  /** How long after a write the background begins to index. */
+  delayMs: 1_000,
+  /** How long after an error the background tries again. */
+  retryMs: 5_000,
+  /** While others write, the background pauses this many times as long as it has worked. */
+  pauseFactor: 49,
+};
+
+/** The time for a byte of a step's size, until it has been measured. */
+const ASSUMED_MS_PER_BYTE = 0.000_2;
+/** The weight of earlier measurements, in bytes. */
+const REMEMBERED_BYTES = 262_144;
+
+interface Waiting {
+  readonly number: number;
+  readonly since: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The indexes of all resources that can be searched. */
+export class SearchIndexes {
+  readonly #indexes = new Map<Resource, SearchIndex>();
+  /** Writes records and the indexes, which observe it; see `createWriter`. */
+  readonly write: Write;
+
+  constructor(database: Database, options: WriterOptions = {}) {
+    this.write = createWriter(database, {
+      ...options,
+      onWritten: (kinds) => {
+        options.onWritten?.(kinds);
+        for (const index of this.#indexes.values()) index.noticeWrites(kinds);
+      },
+    });
+    for (const each of RESOURCES.filter(isSearchable))
+      this.#indexes.set(each, new SearchIndex(each, database, this.write));
+  }
+
+  /** Returns the index of `resource`, undefined if it cannot be searched. */
+  of(resource: Resource): SearchIndex | undefined {
+    return this.#indexes.get(resource);
+  }
+
+  /** Closes all indexes. */
+  async close(): Promise<void> {
+    for (const index of this.#indexes.values()) await index.close();
+  }
+}
+
+/** The index of one resource. */
+export class SearchIndex {
+  readonly #write: Write;
+  readonly #kinds: ReturnType<typeof createIndexKinds>;
+  readonly #reader: StepReader;
+  /** Reads the state once for all searches that arrive while it is being read. */
+  readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
+  #waiting: Waiting[] = [];
+  #work: Promise<void> = Promise.resolve();
+  /** The step after the one that is being written. */
+  #ahead: Promise<PreparedStep | undefined> | undefined;
+  #isWorking = false;
+  #isClosing = false;
+  /** Whether a search has been rejected because of the backlog. */
+  #isWanted = false;
+  #writes = 0;
+  #msPerByte = ASSUMED_MS_PER_BYTE;
+  /** The size of what must still be indexed, by the last estimate. */
+  #backlog = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #endPause = () => {};
+
+  /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
+  constructor(resource: Searchable, database: Database, write: Write) {
+    this.#write = write;
+    this.#kinds = createIndexKinds(resource);
+    this.#reader = new StepReader(resource, database);
+    const sql = stateSql(resource);
+    this.#states = new Batcher({
+      async run(calls) {
+        const [row] = await database.read({ sql });
+        if (!row) throw new Error('the search index has no position');
+        const state = { ...stateOf(row), backlog: Number(row.backlog) };
+        return calls.map(() => state);
+      },
+    });
+    this.#schedule(INDEX_TIMES.delayMs);
+  }
+
+  /**
+   * Resolves when the index contains every change that was durable before the call. Rejects with
+   * {@link IndexBehind} if that would take too long, and as a read and a write do.
+   */
+  async catchUp(): Promise<void> {
+    const state = await this.#states.submit(undefined);
+    if (isCurrent(state)) return;
+    this.#backlog = state.backlog;
+    if (this.#backlogMs > INDEX_TIMES.maxWaitMs) {
+      this.#isWanted = true;
+      this.#start();
+      throw new IndexBehind(this.#backlogMs);
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ number: state.last, since: performance.now(), resolve, reject });
+      this.#start();
+    });
+  }
+
+  /** Must be called after writes of these kinds, so that the background indexes them. */
+  noticeWrites(kinds: readonly object[]): void {
+    const { step, restart } = this.#kinds;
+    if (kinds.every((kind) => kind === step || kind === restart)) return;
+    this.#writes += 1;
+    this.#schedule(INDEX_TIMES.delayMs);
+  }
+
+  /** Resolves when the work has ended; no write follows. Searches that wait are rejected. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#timer);
+    this.#endPause();
+    await this.#work;
+    await this.#ahead;
+  }
+
+  #schedule(ms: number): void {
+    if (this.#timer !== undefined || this.#isWorking || this.#isClosing) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#start();
+    }, ms).unref();
+  }
+
+  #start(): void {
+    if (!this.#isWorking) this.#work = this.#catchUpInSteps();
+    else if (this.#isUrgent) this.#endPause();
+  }
+
+  get #backlogMs(): number {
+    return this.#backlog * this.#msPerByte;
+  }
+
+  get #isUrgent(): boolean {
+    return this.#isWanted || this.#waiting.length > 0;
+  }
+
+  /** Takes steps until the index is up to date. Never rejects. */
+  async #catchUpInSteps(): Promise<void> {
+    this.#isWorking = true;
+    let retryMs: number | undefined;
+    try {
+      while (!this.#isClosing) {
+        const writes = this.#writes;
+        const started = performance.now();
+        const outcome = await this.#takeStep();
+        if (outcome === 'done') {
+          this.#isWanted = false;
+          if (this.#waiting.length > 0) continue;
+          if (this.#writes > writes) retryMs = INDEX_TIMES.delayMs;
+          break;
+        }
+        this.#rejectLate();
+        if (this.#isClosing || this.#isUrgent) continue;
+        if (outcome === 'lost') {
+          // Another process is at work. Look again later, in case it ends.
+          retryMs = INDEX_TIMES.delayMs;
+          break;
+        }
+        if (this.#writes > writes)
+          await this.#pause(INDEX_TIMES.pauseFactor * (performance.now() - started));
+      }
+    } catch (error) {
+      this.#rejectAll(error);
+      retryMs = INDEX_TIMES.retryMs;
+    }
+    if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
+    this.#isWorking = false;
+    if (retryMs !== undefined) this.#schedule(retryMs);
+  }
+
+  /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
+  async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
+    const started = performance.now();
+    const ahead = this.#ahead && (await this.#ahead);
+    this.#ahead = undefined;
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#reader.prepare();
+    if (isCurrent(state)) {
+      this.#settleUpTo(state.number);
+      return 'done';
+    }
+    if (!step) {
+      const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
+      return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
+    }
+    const writing = this.#write(this.#kinds.step, 0, step);
+    // While searches wait, the next step is prepared during the write. It has no effect if this one
+    // has none.
+    if (isFull && this.#isUrgent)
+      this.#ahead = this.#reader.prepare(step.to).catch(() => undefined);
+    if (!(await writing)) return 'lost';
+    this.#learn(size, isFull, performance.now() - started);
+    if (step.to.id === null) this.#settleUpTo(step.to.number);
+    return 'moved';
+  }
+
+  #learn(size: number, isFull: boolean, ms: number): void {
+    this.#backlog = Math.max(0, this.#backlog - size);
+    // Small steps take longer for each byte, so they can only lower the estimate.
+    const weight = size / (size + REMEMBERED_BYTES);
+    const difference = ms / size - this.#msPerByte;
+    if (isFull) this.#msPerByte += difference * weight;
+    else if (difference < 0) this.#msPerByte += difference;
+  }
+
+  /** Resolves after this time, or as soon as a search waits. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #settleUpTo(number: number): void {
+    for (const { resolve } of this.#takeWaiting((each) => each.number <= number)) resolve();
+  }
+
+  /** Rejects the searches that the estimate admitted, but that have waited too long. */
+  #rejectLate(): void {
+    const latest = performance.now() - INDEX_TIMES.maxWaitMs;
+    for (const { reject } of this.#takeWaiting(({ since }) => since < latest)) {
+      this.#isWanted = true;
+      reject(new IndexBehind(this.#backlogMs));
+    }
+  }
+
+  /** Removes searches from those that wait, and returns them. */
+  #takeWaiting(isMeant: (waiting: Waiting) => boolean): Waiting[] {
+    const taken = this.#waiting.filter(isMeant);
+    this.#waiting = this.#waiting.filter((each) => !isMeant(each));
+    return taken;
+  }
+
+  #rejectAll(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}

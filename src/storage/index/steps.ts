@@ -1,0 +1,219 @@
+// The statements that bring a search index up to date: they read what a step must index, and write
+// it. A step has no effect unless the index is where it was read, so several processes may index at
+// once.
+import {
+  type Resource,
+  type SearchTables,
+  textFieldsOf,
+  typeOf,
+} from '../../resources/resource.ts';
+import type { RowSet, WriteKind } from '../batches/writer.ts';
+import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
+import type { Row } from '../database.ts';
+import { BLOCK_BITS } from '../schema/steps.ts';
+
+/** A resource whose records can be searched. */
+export interface Searchable extends Resource {
+  readonly search: SearchTables;
+}
+
+/** Tells whether records of `resource` can be searched. */
+export function isSearchable(resource: Resource): resource is Searchable {
+  return resource.search !== undefined;
+}
+
+/** The limits of a step; its first record may exceed `bytes`. */
+export const STEP_LIMITS = { records: 256, bytes: 524_288, changes: 4_096 };
+
+/** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
+const RECORD_BYTES = 512;
+
+/** How many records are measured to estimate the size of all. */
+const SAMPLED_RECORDS = 1_000;
+
+/** How many changes are examined to count those that must be indexed. */
+const COUNTED_CHANGES = 10_000;
+
+/** Which changes an index contains, as its table of the position stores it. */
+export interface IndexPosition {
+  /** The number of the last change that it contains. */
+  readonly number: number;
+  /** While all records are being indexed: the id of the last one that the index contains. */
+  readonly id: number | null;
+}
+
+/** How far an index is behind. */
+export interface IndexState extends IndexPosition {
+  /** The number of the last change. */
+  readonly last: number;
+  /** Whether the log has all changes since `number`. If not, all records must be indexed again. */
+  readonly reaches: boolean;
+}
+
+/** What the next step indexes: the id and the texts of each record, null if it is deleted. */
+export interface IndexWork {
+  readonly records: ReadonlyMap<number, readonly (string | null)[]>;
+  readonly next: IndexPosition;
+  /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
+  readonly size: number;
+  /** Whether more would have followed without the limits. */
+  readonly isFull: boolean;
+}
+
+/** The rows of a step, and the positions before and after it. */
+export interface IndexStep extends RowSet {
+  readonly from: IndexPosition;
+  readonly to: IndexPosition;
+}
+
+/** The first table of every query; `from` is the SQL of the position. */
+const placeSql = ({ position }: SearchTables, from: string) => `
+  place AS MATERIALIZED (
+    SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
+    FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
+            coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
+          FROM ${position}))`;
+
+/** Returns the SQL that tests whether a change in the log concerns the texts of a record. */
+export const isOfTextsSql = (resource: Resource) =>
+  `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
+
+/** The tables of both queries: which records follow `from`, at most this many, and their sizes. */
+function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
+  const { table, search } = resource;
+  const size = textFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
+  return `
+    ${placeSql(search, from)},
+    logged AS MATERIALIZED (
+      SELECT number, type, id FROM ${CHANGES}
+      WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
+      ORDER BY number LIMIT ${STEP_LIMITS.changes}),
+    due (position, id) AS MATERIALIZED (
+      SELECT * FROM (SELECT number, id FROM logged WHERE ${isOfTextsSql(resource)}
+                     ORDER BY number LIMIT ${maxRecords})
+      UNION ALL
+      SELECT * FROM (SELECT id, id FROM ${table}
+                     WHERE id > (SELECT iif(reaches, id, 0) FROM place)
+                     ORDER BY id LIMIT ${maxRecords})),
+    measured AS (
+      SELECT position, due.id, ${RECORD_BYTES} + coalesce(${size.join(' + ')}, 0) AS size
+      FROM due LEFT JOIN ${table} ON ${table}.id = due.id)`;
+}
+
+/** Returns the SQL of the state with the backlog: about how much must be indexed. */
+export function stateSql(resource: Searchable): string {
+  const counted = `
+    SELECT type FROM ${CHANGES} WHERE number > (SELECT number FROM place) LIMIT ${COUNTED_CHANGES}`;
+  return `
+    WITH ${nextSql(resource, SAMPLED_RECORDS)}
+    SELECT number, id, last, reaches, (SELECT coalesce(avg(size), 0) FROM measured) * (
+      (SELECT count(*) FROM (${counted}) WHERE ${isOfTextsSql(resource)})
+        + max(last - number - ${COUNTED_CHANGES}, 0)
+        + (SELECT coalesce(sum(count), 0) FROM ${resource.blocks}
+           WHERE block >= iif(reaches, id, 0) >> ${BLOCK_BITS})) AS backlog
+    FROM place`;
+}
+
+/**
+ * Returns the SQL of the state with the work that follows the position in the parameter or, if that
+ * is empty, the stored one. One statement, so that the texts are not older than the changes.
+ */
+export function workSql(resource: Searchable): string {
+  const { table } = resource;
+  const texts = textFieldsOf(resource).map((name) => `${table}.${name}`);
+  const from = `
+    coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
+  return `
+    WITH ${nextSql(resource, STEP_LIMITS.records, from)},
+    sized AS (
+      SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
+    SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due,
+      (SELECT count(*) FROM logged) AS logged, (SELECT max(number) FROM logged) AS logged_to
+    FROM place, (
+      SELECT count(*) AS taken, max(position) AS taken_to, sum(size) AS size,
+        json_group_array(json_array(sized.id, ${texts})) AS records
+      FROM sized LEFT JOIN ${table} ON ${table}.id = sized.id
+      WHERE before < ${STEP_LIMITS.bytes}) AS taken`;
+}
+
+/** Returns the state in a row of either query. */
+export function stateOf(row: Row): IndexState {
+  return { ...positionOf(row), last: Number(row.last), reaches: row.reaches === 1 };
+}
+
+function positionOf({ number, id = null }: Row): IndexPosition {
+  return { number: Number(number), id: id === null ? null : Number(id) };
+}
+
+/** Whether nothing is left to index. */
+export function isCurrent({ number, id, last }: IndexState): boolean {
+  return number === last && id === null;
+}
+
+/** Returns the work in a row of {@link workSql}. */
+export function workOf(row: Row): IndexWork {
+  const { number, id, last } = stateOf(row);
+  const size = Number(row.size);
+  const isCut = Number(row.taken) < Number(row.due);
+  const isFull = isCut || row.due === STEP_LIMITS.records;
+  const found: [number, ...(string | null)[]][] = JSON.parse(String(row.records));
+  const records = new Map(found.map(([record, ...texts]) => [record, texts]));
+  if (id !== null)
+    return { records, size, isFull, next: { number, id: isFull ? Number(row.taken_to) : null } };
+  const end = row.logged === STEP_LIMITS.changes ? Number(row.logged_to) : last;
+  return { records, size, isFull, next: { number: isFull ? Number(row.taken_to) : end, id } };
+}
+
+/** The SQL of the member of `from` and `to` at this index. */
+const positionMember = (index: number) => `(?1 ->> '$[2][${index}]')`;
+
+/**
+ * Returns the kinds of writes on the index: `step` replaces the words of records, given as rows
+ * [id, ...words], and `restart` empties the index. Each moves the position as well, and resolves
+ * with whether it took effect.
+ */
+export function createIndexKinds(resource: Searchable) {
+  const { table, position } = resource.search;
+  const columns = textFieldsOf(resource);
+  const isAt = `number = ${positionMember(0)} AND id IS ${positionMember(1)}`;
+  const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
+  const sent = `json_each(?1, '$[1]') AS sent`;
+  const words = columns.map((_, index) => `?1 ->> ('$[1][' || sent.key || '][${index + 1}]')`);
+  const move = {
+    ignoresRows: true,
+    sql: `
+      UPDATE ${position} SET number = ${positionMember(2)}, id = ${positionMember(3)}
+      WHERE ${isAt} RETURNING number`,
+    rows: `(SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`,
+  };
+  const kindOf = (
+    ...statements: { sql: string; ignoresRows?: boolean }[]
+  ): WriteKind<IndexStep, boolean> => ({
+    statements: [...statements, move],
+    // All writes have the same key, so there is one in each statement.
+    extra: ([write]) => [
+      write && [write.from, write.to].flatMap(({ number, id }) => [number, id]),
+      write?.rows.map(([id]) => id),
+    ],
+    outcomes: (writes, ...results) => writes.map(() => results.at(-1)?.length === 1),
+    changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
+  });
+  const step = kindOf(
+    {
+      ignoresRows: true,
+      sql: `
+        DELETE FROM ${table}
+        WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`,
+    },
+    {
+      sql: `
+        INSERT INTO ${table} (rowid, ${columns.join(', ')})
+        SELECT sent.value ->> 0, ${words.join(', ')} FROM ${sent}
+        WHERE ${words[0]} IS NOT NULL AND ${ifAt}`,
+    },
+  );
+  const restart = kindOf({
+    sql: `INSERT INTO ${table} (${table}) SELECT 'delete-all' FROM ${position} WHERE ${isAt}`,
+  });
+  return { step, restart };
+}

@@ -1,0 +1,105 @@
+// What can be asked of a list: which records it contains, in which order, and which page of it.
+import { type Condition, NEVER } from '../records/condition.ts';
+import type { Requester } from './slow-reads.ts';
+
+/** The orders of lists; `updated` is the order of the last changes, `rank` that of a search. */
+export type Order = 'id' | '-id' | 'updated' | '-updated' | 'rank';
+
+/** A page of a list. A page at a key, given by `after` or `before`, has no offset. */
+export interface PageRequest {
+  /** The largest number of records. */
+  readonly limit: number;
+  /** How many records precede the page. Default: 0. */
+  readonly offset?: number;
+  /** The page follows or precedes this id or, in an order by changes, this number. */
+  readonly after?: number | undefined;
+  readonly before?: number | undefined;
+  /** Default: id. A search by rank has no keys. */
+  readonly order?: Order;
+  /** The id of the record that owns the records of the list; a table without owners ignores it. */
+  readonly owner?: number | undefined;
+  /** The id of the only record. */
+  readonly id?: number | undefined;
+  /** The records at the other end of the resource's link to which all records are linked. */
+  readonly linkedTo?: readonly number[];
+  /** Whether the list belongs to the first of `linkedTo`, without which it does not exist. */
+  readonly isOfLinked?: boolean;
+  /** Only records without links. */
+  readonly isUnlinked?: boolean;
+  /** The values that fields must have. */
+  readonly equal?: Readonly<Record<string, string>>;
+  /** Only records that match this expression of FTS5. */
+  readonly match?: string | undefined;
+  /** The members that the records have besides their fields. */
+  readonly include?: readonly string[];
+  /** Whether `items` has a line for each record, instead of commas between them. */
+  readonly asLines?: boolean;
+  /** The tags that the client knows. */
+  readonly known?: Condition;
+  /** Called right before the page is read; if it throws, the call rejects. */
+  readonly check?: (() => void) | undefined;
+  /** Resolves when a page larger than {@link MAX_PAGE_BYTES} may be read. */
+  readonly reserve?: (() => Promise<void>) | undefined;
+  /** Who asks for the page, and until when (of `performance.now`) it may wait, if it is slow. */
+  readonly requester?: Requester;
+  readonly deadlineMs?: number;
+}
+
+/** The largest page that is read as a text, together with others. */
+export const MAX_PAGE_BYTES = 2_097_152;
+
+/** The greatest key, as in the contract; its successor is an exact integer in JSON as well. */
+export const MAX_KEY = Number.MAX_SAFE_INTEGER - 1;
+
+/** From this offset on, the block counters find a page faster than skipping records does. */
+export const DEEP_OFFSET = 2_048;
+
+/** The parts of a request that decide the SQL; the others are values in it. */
+export interface Shape {
+  readonly order: Order;
+  readonly position: 'offset' | 'deep' | 'after' | 'before';
+  readonly isOne: boolean;
+  readonly links: number;
+  readonly isOfLinked: boolean;
+  readonly isUnlinked: boolean;
+  readonly equal: readonly string[];
+  readonly isSearch: boolean;
+  readonly include: readonly string[];
+  readonly asLines: boolean;
+  /** Whether the page is larger than {@link MAX_PAGE_BYTES}. */
+  readonly isLarge: boolean;
+}
+
+/** Returns the shape of a request. Two requests with the same JSON text of it share statements. */
+export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
+  const { order = 'id', after, before, offset = 0, linkedTo = [], match } = request;
+  const isDeep = order.endsWith('id') && offset >= DEEP_OFFSET;
+  const byOffset = isDeep ? 'deep' : 'offset';
+  const byKey = after === undefined ? 'before' : 'after';
+  return {
+    order,
+    position: (after ?? before) === undefined ? byOffset : byKey,
+    isOne: request.id !== undefined,
+    // The SQL only tells one from several.
+    links: Math.min(linkedTo.length, 2),
+    isOfLinked: request.isOfLinked ?? false,
+    isUnlinked: request.isUnlinked ?? false,
+    equal: Object.keys(request.equal ?? {}),
+    isSearch: match !== undefined,
+    include: request.include ?? [],
+    asLines: request.asLines ?? false,
+    isLarge,
+  };
+}
+
+/** Whether the time of a page grows with the records, because they are counted or sorted. */
+export function isSlow({ isSearch, isUnlinked, links, order }: Shape): boolean {
+  return isSearch || isUnlinked || links > 1 || (links > 0 && order.endsWith('updated'));
+}
+
+/** Returns the values of a request, which statements get in JSON. */
+export function valuesIn(request: PageRequest): object {
+  const { limit, offset = 0, owner = 0, id, after, before, equal, match, known = NEVER } = request;
+  const key = after ?? before;
+  return { limit, offset, owner, id, key, links: request.linkedTo, equal, match, known };
+}

@@ -1,0 +1,115 @@
+// The queue of reads that may take long, of which one runs at a time. Clients take turns, and
+// nobody waits long.
+import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
+
+/** The limits of a lane. */
+export const LANE_LIMITS = {
+  /** How long a call may wait for others. */
+  waitMs: 2_000,
+  /** How many calls may wait. One client may hold half of these places. */
+  places: 256,
+};
+
+/** A call has waited too long. This says nothing about the health of the database. */
+export class WaitedTooLong extends Error {
+  override readonly name = 'WaitedTooLong';
+}
+
+/** Who asks for a read. */
+export interface Requester {
+  /** Identifies the client, to share the time fairly among clients. */
+  clientId(): string;
+  /** Returns a signal that aborts when the client needs no answer any more. */
+  signal(): AbortSignal;
+}
+
+interface Waiting {
+  readonly client: string;
+  /** The calls with the least turn are next. */
+  readonly turn: number;
+  readonly start: () => void;
+}
+
+/** Shared instances: stack traces are too expensive for an overloaded service. */
+const FULL = new QueueFull('too many slow reads wait');
+const TOO_LATE = new WaitedTooLong('others took too long');
+
+/** Runs the slow reads of a database one by one. */
+export class SlowLane {
+  readonly #waiting = new Set<Waiting>();
+  #isBusy = false;
+  /** The client and the turn of the call that has started last. */
+  #current = { client: '', turn: 0 };
+
+  readonly #meter: BatchMeter | undefined;
+
+  /** `meter` observes each call as a batch. */
+  constructor(meter?: BatchMeter) {
+    this.#meter = meter;
+    meter?.watch(() => this.#waiting.size);
+  }
+
+  /**
+   * Runs `work` alone and settles as it does. Rejects with QueueFull if too many calls wait, with
+   * {@link WaitedTooLong} if it cannot start before `deadlineMs` (of `performance.now`), and with
+   * the reason of the requester's signal if that aborts before the start.
+   */
+  async run<T>(
+    work: () => Promise<T>,
+    requester?: Requester,
+    deadlineMs = performance.now() + LANE_LIMITS.waitMs,
+  ): Promise<T> {
+    const client = requester?.clientId() ?? '';
+    if (this.#isBusy) await this.#wait(client, requester?.signal(), deadlineMs);
+    else this.#current = { client, turn: this.#current.turn };
+    this.#isBusy = true;
+    const started = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.#meter?.done(1, performance.now() - started);
+      this.#startNext();
+    }
+  }
+
+  /** Resolves when the lane is free for this call. */
+  #wait(client: string, signal: AbortSignal | undefined, deadlineMs: number): Promise<void> {
+    const ofClient = [...this.#waiting].filter((each) => each.client === client);
+    const { places } = LANE_LIMITS;
+    if (this.#waiting.size >= places || ofClient.length >= places / 2) return Promise.reject(FULL);
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: () => void) => {
+        this.#waiting.delete(waiting);
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        outcome();
+      };
+      const waiting = {
+        client,
+        turn: this.#turnOf(client, ofClient),
+        start: () => settle(resolve),
+      };
+      const onAbort = () => settle(() => reject(signal?.reason));
+      const onTimeout = () => settle(() => reject(TOO_LATE));
+      const timer = setTimeout(onTimeout, deadlineMs - performance.now());
+      signal?.addEventListener('abort', onAbort);
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** Returns the turn after the client's last one; a client without any is next. */
+  #turnOf(client: string, ofClient: readonly Waiting[]): number {
+    const last = ofClient.at(-1) ?? this.#current;
+    return last.client === client ? last.turn + 1 : this.#current.turn;
+  }
+
+  #startNext(): void {
+    let next: Waiting | undefined;
+    for (const each of this.#waiting) if (!next || each.turn < next.turn) next = each;
+    // The lane stays busy until the call begins, so that no other one can come in between.
+    this.#isBusy = next !== undefined;
+    this.#current = next ?? { client: '', turn: this.#current.turn };
+    next?.start();
+  }
+}

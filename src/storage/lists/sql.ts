@@ -1,0 +1,196 @@
+// The pages of lists in SQL, for several requests in one statement.
+import type { Resource } from '../../resources/resource.ts';
+import { LAST_NUMBER, listTagSql } from '../changes/numbers.ts';
+import { satisfiesSql } from '../records/condition.ts';
+import { BLOCK_BITS } from '../schema/steps.ts';
+import { listColumns, listRecord, searchOf } from './members.ts';
+import { MAX_KEY, type Shape } from './request.ts';
+import { ListSource, totalSql, type Value } from './source.ts';
+
+/**
+ * Returns the SQL of `count` pages. Its parameter is a JSON array of the values of the requests.
+ * Each row is a page; its column `request` holds the index of the request. The known tags count
+ * only if it is conditional.
+ */
+export function listSql(
+  resource: Resource,
+  shape: Shape,
+  count: number,
+  isConditional: boolean,
+): string {
+  const pages = Array.from(
+    { length: count },
+    (_, index) => new PageSql(resource, shape, index, isConditional),
+  );
+  const tables = [
+    `state (tag, is_current) AS MATERIALIZED (${stateQuery(resource, shape)})`,
+    `everything (total) AS MATERIALIZED (${totalSql({ table: resource.blocks, where: 'TRUE' })})`,
+    ...pages.flatMap((page) => page.tables()),
+  ];
+  return `WITH ${tables.join(',')} ${pages.map((page) => page.select()).join(' UNION ALL ')}`;
+}
+
+/**
+ * Returns the query for the tag of a list, and for whether the list contains the last change. The
+ * tag of a search names the last change in the index, so that it never stands for a later state.
+ */
+function stateQuery(resource: Resource, { isSearch }: Shape): string {
+  if (!isSearch) return `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
+  const { position } = searchOf(resource);
+  const number = 'iif(id IS NULL, number, 0)';
+  return `SELECT ${listTagSql(number)}, ${number} = ${LAST_NUMBER} FROM ${position}`;
+}
+
+/** The page of one request in SQL. */
+class PageSql {
+  readonly #resource: Resource;
+  readonly #shape: Shape;
+  readonly #index: number;
+  readonly #isConditional: boolean;
+  readonly #value: Value;
+  readonly #source: ListSource;
+
+  constructor(resource: Resource, shape: Shape, index: number, isConditional: boolean) {
+    this.#resource = resource;
+    this.#shape = shape;
+    this.#index = index;
+    this.#isConditional = isConditional;
+    this.#value = (name) => `(?1 ->> '$[${index}].${name}')`;
+    this.#source = new ListSource(resource, shape, this.#value);
+  }
+
+  /** Returns the tables that the page needs: the block where it begins, and its number of links. */
+  tables(): string[] {
+    const { position, order } = this.#shape;
+    const tables: string[] = [];
+    const blocks = this.#source.blocks();
+    if (position === 'deep' && blocks) {
+      const [direction, first] = order === 'id' ? ['ASC', 'min'] : ['DESC', 'max'];
+      // SQLite takes `before` from the row of the minimum or maximum.
+      tables.push(`block_${this.#index} (block, before) AS MATERIALIZED (
+        SELECT ${first}(block), before FROM (
+          SELECT block, count, sum(count) OVER (ORDER BY block ${direction}) - count AS before
+          FROM ${blocks.table} WHERE ${blocks.where})
+        WHERE before + count > ${this.#value('offset')})`);
+    }
+    const linked = this.#source.linkedBlocks();
+    if (this.#source.hasTwo && linked) {
+      // Sorting reads all linked records; walking reads total / linked records for each found one.
+      tables.push(`linked_${this.#index} (few) AS MATERIALIZED (
+        SELECT total * total < (SELECT total FROM everything) * ${this.#value('limit')}
+        FROM (${totalSql(linked)}))`);
+    }
+    return tables;
+  }
+
+  /** Returns the query for the row of the page. */
+  select(): string {
+    const { position, order, isOne, asLines, isLarge, include } = this.#shape;
+    const value = this.#value;
+    const known = satisfiesSql(value('known'), '(SELECT tag FROM state)');
+    const unlessKnown = (sql: string) =>
+      this.#isConditional ? `iif(${known}, NULL, ${sql})` : sql;
+    const limit = this.#isConditional ? `iif(${known}, 0, ${value('limit')})` : value('limit');
+    const total = isOne ? '1' : `(${this.#source.total()})`;
+    const record = listRecord(this.#resource, include);
+    // The aggregates keep the order of the subquery; an ORDER BY argument would sort again.
+    const sorted =
+      position === 'before' ? ` ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
+    // Unlike json_group_array, this ends as soon as the text exceeds the limit of the statement.
+    const texts = `coalesce(group_concat(${record}, ${asLines ? 'char(10)' : "','"}${sorted}), '')`;
+    // The bytes need neither a string nor an encoding on their way to the socket.
+    const items = isLarge ? `CAST(${texts} AS BLOB)` : texts;
+    const page = `
+      SELECT ${this.#index} AS request, (SELECT tag FROM state) AS tag,
+        (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,
+        ${unlessKnown(total)} AS total, ${unlessKnown('items')} AS items, count, low, high
+      FROM (SELECT ${items} AS items, count(*) AS count, min(key) AS low, max(key) AS high
+            FROM (${this.#rows(limit)}) AS ${this.#resource.table})`;
+    return this.#hasKeys ? this.#withEdges(page) : page;
+  }
+
+  /** Whether the links to other pages have keys. */
+  get #hasKeys(): boolean {
+    const { order, position, isSearch } = this.#shape;
+    if (order === 'rank') return false;
+    return isSearch || order !== 'id' || position === 'after' || position === 'before';
+  }
+
+  /** Adds whether there are records beyond the keys of a page. */
+  #withEdges(page: string): string {
+    const { position, order } = this.#shape;
+    const key = this.#value('key');
+    const isAtLowEnd = (position === 'before') !== order.startsWith('-');
+    // An empty page lies beside its key or, at an offset, at the end of the list.
+    const [low, high] = isAtLowEnd
+      ? ['low', `coalesce(high, max(${key} - 1, 0), 0)`]
+      : [`coalesce(low, min(${key} + 1, ${MAX_KEY}), ${MAX_KEY})`, 'high'];
+    // From the page on, so that a record nearby is found without reading those at the far end.
+    const exists = (condition: string, direction: 'ASC' | 'DESC') =>
+      this.#sources()
+        .map(
+          ({ from, where, key, isChosen }) => `
+            (${isChosen} AND (SELECT 1 FROM ${from} WHERE ${where} AND ${key} ${condition}
+                              ORDER BY ${key} ${direction} LIMIT 1) IS NOT NULL)`,
+        )
+        .join(' OR ');
+    return `
+      SELECT *, ${exists('< page.low', 'DESC')} AS has_lower,
+        ${exists('> page.high', 'ASC')} AS has_higher
+      FROM (SELECT request, tag, is_current, owner_exists, total, items, count,
+              ${low} AS low, ${high} AS high FROM (${page})) AS page`;
+  }
+
+  /** Returns the SQL of the rows of a page; those before a key are in the reverse order. */
+  #rows(limit: string): string {
+    const { position, order, include } = this.#shape;
+    if (order === 'rank') return this.#rankedRows(limit);
+    const isRising = order.startsWith('-') === (position === 'before');
+    const columns = listColumns(this.#resource, include);
+    const [start, offset] = this.#start(isRising);
+    const sources = this.#sources().map(
+      ({ from, where, key, isChosen }) => `
+        SELECT ${columns}, ${key} AS key FROM ${from} WHERE ${where} AND ${start(key)}
+        ORDER BY ${key} ${isRising ? 'ASC' : 'DESC'}
+        LIMIT ${isChosen === 'TRUE' ? limit : `iif(${isChosen}, ${limit}, 0)`} ${offset}`,
+    );
+    const [only = ''] = sources;
+    if (sources.length === 1) return only;
+    return sources.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
+  }
+
+  /** Returns the condition on the key where a page starts, and its OFFSET clause. */
+  #start(isRising: boolean): [condition: (key: string) => string, offset: string] {
+    const { position } = this.#shape;
+    if (position === 'after' || position === 'before')
+      return [(key) => `${key} ${isRising ? '>' : '<'} ${this.#value('key')}`, ''];
+    if (position === 'offset' || !this.#source.blocks())
+      return [() => 'TRUE', `OFFSET ${this.#value('offset')}`];
+    const block = `(SELECT block FROM block_${this.#index})`;
+    const before = `(SELECT before FROM block_${this.#index})`;
+    return [
+      (key) =>
+        isRising
+          ? `${key} >= ${block} << ${BLOCK_BITS}`
+          : `${key} < (${block} + 1) << ${BLOCK_BITS}`,
+      `OFFSET coalesce(${this.#value('offset')} - ${before}, 0)`,
+    ];
+  }
+
+  /** Sorts only ids, so that no other record than those of the page is read. */
+  #rankedRows(limit: string): string {
+    const { table } = this.#resource;
+    const { ids, id, where } = this.#source.first();
+    const search = searchOf(this.#resource);
+    const score = `bm25(${[search.table, ...search.weights].join(', ')})`;
+    return `
+      SELECT ${listColumns(this.#resource, this.#shape.include)}, NULL AS key
+      FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
+            ORDER BY score, found LIMIT ${limit} OFFSET ${this.#value('offset')})
+      CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
+  }
+
+  #sources() {
+    return this.#source.each(`(SELECT few FROM linked_${this.#index})`);
+  }
+}

@@ -1,0 +1,49 @@
+// The JSON text of a record, as clients get it: SQLite makes it for a record that is read, and
+// `recordText` for one that was just written. Both produce the same bytes.
+import {
+  type Field,
+  type Relation,
+  type Resource,
+  rowColumnsOf,
+} from '../../resources/resource.ts';
+import type { Values } from '../batches/writer.ts';
+
+/** Returns the SQL of a record's JSON text, given the SQL of its columns. */
+export function recordSql(
+  resource: Resource,
+  columnSql = (column: string) => `${resource.table}.${column}`,
+): string {
+  return `json_object(${membersSql(resource, columnSql).join(', ')})`;
+}
+
+/** Returns the SQL of the name and the value of each member, for `json_object`. */
+export function membersSql(relation: Relation, columnSql = (column: string) => column): string[] {
+  return rowColumnsOf(relation).map(
+    (column) => `'${column}', ${valueSql(columnSql(column), relation.fields[column])}`,
+  );
+}
+
+function valueSql(column: string, field: Field | undefined): string {
+  return field?.type === 'boolean' ? `json(iif(${column}, 'true', 'false'))` : column;
+}
+
+/**
+ * Returns a record as JSON text, given a row: the id of its owner, if it has one, and its values,
+ * of which the first is at `first`.
+ */
+export function recordText(
+  { fields, owner }: Resource,
+  id: number,
+  row: Values,
+  first: number,
+): string {
+  let text = owner ? `{"id":${id},"${owner.column}":${row[0]}` : `{"id":${id}`;
+  let index = first;
+  for (const name in fields) text += `,"${name}":${JSON.stringify(row[index++])}`;
+  return `${text}}`;
+}
+
+/** Returns the SQL condition that the owner with this `id` (SQL) exists; TRUE without owners. */
+export function ownerExistsSql({ owner }: Resource, id: string): string {
+  return owner ? `EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${id})` : 'TRUE';
+}

@@ -1,0 +1,69 @@
+// The budget that large answers share: who gets room, in which order, and who does not.
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ByteBudget, Share } from '../../../src/http/body/byte-budget.ts';
+import { ClientGone } from '../../../src/http/body/read.ts';
+import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import { Problem } from '../../../src/http/problem.ts';
+import { setLimits } from '../../support/overload.ts';
+
+/** Returns a response, and its share of a budget. */
+function openShare(budget: ByteBudget) {
+  const response = new PassThrough();
+  return { share: new Share(budget, response), close: () => response.destroy() };
+}
+
+const isRefusal = (error: unknown) =>
+  error instanceof Problem && error.slug === 'service-unavailable' && error.message === 'full';
+
+test('byte budget: who waits gets room in the order of arrival', async () => {
+  const budget = new ByteBudget(100, 'full');
+  const order: string[] = [];
+  const [first, second, third] = [openShare(budget), openShare(budget), openShare(budget)];
+  await first.share.reserve(80);
+  const large = second.share.reserve(90).then(() => order.push('large'));
+  // It would fit, but came later.
+  const small = third.share.reserve(10).then(() => order.push('small'));
+  await nextTurn();
+  assert.deepEqual([order, second.share.bytes], [[], 0]);
+  first.share.hold(5);
+  await large;
+  assert.throws(() => budget.ensureRoom(6), isRefusal);
+  budget.ensureRoom(5);
+  first.close();
+  await small;
+  assert.deepEqual(order, ['large', 'small']);
+  assert.throws(() => budget.ensureRoom(), isRefusal);
+});
+
+test('byte budget: a wait has a limit, and so has the number of those who wait', async (t) => {
+  setLimits(t, DISPATCH_LIMITS, { replyWaitMs: 20, waitingReplies: 2 });
+  const budget = new ByteBudget(100, 'full');
+  const { share } = openShare(budget);
+  share.hold(100);
+  const waiting = [openShare(budget), openShare(budget)].map((each) => each.share.reserve(1));
+  await assert.rejects(openShare(budget).share.reserve(1), isRefusal);
+  for (const each of waiting) await assert.rejects(each, isRefusal);
+  share.hold(99);
+  await openShare(budget).share.reserve(1);
+});
+
+test('byte budget: who leaves waits no longer and keeps nothing', async () => {
+  const budget = new ByteBudget(100, 'full');
+  const holder = openShare(budget);
+  const leaving = openShare(budget);
+  const next = openShare(budget);
+  holder.share.hold(50);
+  const left = leaving.share.reserve(60);
+  const reserved = next.share.reserve(50);
+  leaving.close();
+  await assert.rejects(left, ClientGone);
+  await reserved;
+  holder.close();
+  next.close();
+  await nextTurn();
+  leaving.share.hold(1);
+  budget.ensureRoom(100);
+});

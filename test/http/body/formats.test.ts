@@ -1,0 +1,182 @@
+// The formats of bodies: which media types each kind of route accepts, and lines of JSON, compared
+// with a model that splits the text.
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type BodyFormats, formatOf, parseLines } from '../../../src/http/body/formats.ts';
+import { parseJson } from '../../../src/http/body/json.ts';
+import { Problem } from '../../../src/http/problem.ts';
+
+const LINES = { types: ['application/json', 'application/x-ndjson'], maxLines: 5 };
+const PLAIN = { types: ['application/json'], maxLines: 0 };
+const PATCH = { types: ['application/merge-patch+json', 'application/json'], maxLines: 0 };
+
+/** Returns the format of a body of a type, or the refusal. */
+function judge(type: string | undefined, accepted: BodyFormats): string | Problem {
+  const message = { headers: { 'content-type': type } } as IncomingMessage;
+  try {
+    return formatOf(message, accepted);
+  } catch (error) {
+    assert.ok(error instanceof Problem);
+    assert.equal(error.slug, 'unsupported-media-type');
+    return error;
+  }
+}
+
+test('body formats: each kind of route accepts its own media types', () => {
+  for (const [type, plain, lines, patch] of [
+    [undefined, true, 'json', true],
+    ['application/json', true, 'json', true],
+    ['Application/JSON; charset=UTF-8', true, 'json', true],
+    ['application/json; charset=latin1', false, undefined, false],
+    ['application/x-ndjson', false, 'lines', false],
+    ['Application/X-NDJSON; charset="utf-8"', false, 'lines', false],
+    ['application/x-ndjson; charset=utf-16', false, undefined, false],
+    ['application/ndjson', false, undefined, false],
+    ['application/jsonl', false, undefined, false],
+    ['application/jsonlines', false, undefined, false],
+    ['application/x-jsonlines', false, undefined, false],
+    ['application/merge-patch+json', true, 'json', true],
+    ['application/merge-patch+json; charset=utf-8', true, 'json', true],
+    ['application/merge-patch+json; charset=latin1', false, undefined, false],
+    ['application/json-patch+json', true, 'json', false],
+    ['application/a+json', true, 'json', false],
+    ['text/plain', false, undefined, false],
+    ['', false, undefined, false],
+  ] as const) {
+    assert.equal(judge(type, PLAIN) === 'json', plain, type);
+    assert.equal(typeof judge(type, LINES) === 'string' ? judge(type, LINES) : undefined, lines);
+    assert.equal(judge(type, PATCH) === 'json', patch, type);
+  }
+});
+
+test('body formats: a refusal names every media type that the route accepts', () => {
+  const patches = 'application/merge-patch+json, application/json';
+  for (const [accepted, accept, acceptPatch] of [
+    [PLAIN, 'application/json', []],
+    [LINES, 'application/json, application/x-ndjson', []],
+    [PATCH, patches, ['accept-patch', patches]],
+  ] as const) {
+    const refusal = judge('application/jsonl', accepted);
+    assert.ok(refusal instanceof Problem);
+    const identity = ['accept-encoding', 'identity'];
+    assert.deepEqual(refusal.headers, ['accept', accept, ...identity, ...acceptPatch]);
+    for (const type of accepted.types) assert.ok(refusal.message.includes(` ${type}`), type);
+    assert.equal(refusal.message.includes('ndjson'), accepted === LINES);
+  }
+});
+
+const MAX_LINES = 5;
+
+/** Returns the values of the lines, or the detail of the refusal. */
+async function parsed(bytes: Buffer, sliceBytes = 1_000): Promise<unknown[] | string> {
+  const pause = () => Promise.resolve();
+  return parseLines(bytes, LINES, sliceBytes, pause).catch((error) => {
+    assert.ok(error instanceof Problem && error.slug === 'bad-request', String(error));
+    return error.message;
+  });
+}
+
+/** Returns what `parsed` should. */
+function expected(bytes: Buffer): unknown[] | string {
+  const lines = bytes.toString('latin1').split('\n');
+  const trimmed = lines.map((line) => line.replace(/^[ \t\r]+/, ''));
+  const present = trimmed.filter(Boolean).slice(0, MAX_LINES + 1);
+  try {
+    return present.map((line, index) =>
+      parseJson(Buffer.from(line, 'latin1'), `Line ${index} (counted from 0)`),
+    );
+  } catch (error) {
+    return (error as Problem).message;
+  }
+}
+
+test('lines: blank ones, ends of lines and numbers', async () => {
+  for (const [text, values] of [
+    ['', []],
+    ['\n \n\t\r\n\r\n', []],
+    ['1', [1]],
+    ['1\n', [1]],
+    ['1\r\n2\r\n', [1, 2]],
+    ['\n\n1\n \n\t2 \n\n', [1, 2]],
+    [' {"a": "b\\nc"} \n[]', [{ a: 'b\nc' }, []]],
+    ['4.0\n4.5', [null, 4.5]],
+    ['1\n2\n3\n4\n5\n6\n7\nx', [1, 2, 3, 4, 5, 6]],
+    ['1 2', 'Line 0 (counted from 0) is not valid JSON.'],
+    ['\n1\n\n{\n}', 'Line 1 (counted from 0) is not valid JSON.'],
+    ['1\r2', 'Line 0 (counted from 0) is not valid JSON.'],
+    ['1\u20282', 'Line 0 (counted from 0) is not valid JSON.'],
+    [
+      '1\n\ufeff2',
+      'Line 1 (counted from 0) is not valid JSON; remove the byte order mark at its start.',
+    ],
+    [`1\n${'['.repeat(1_001)}`, 'Line 1 (counted from 0) is nested too deeply.'],
+    ['1\n2\n3\n"\xff"', [1, 2, 3, '\xff']],
+  ] as const) {
+    assert.deepEqual(await parsed(Buffer.from(text)), values, JSON.stringify(text.slice(0, 40)));
+  }
+  const invalid = Buffer.from('1\n"\xff"\n2', 'latin1');
+  assert.equal(await parsed(invalid), 'Line 1 (counted from 0) is not valid UTF-8.');
+});
+
+test('lines: generated bodies are read as the model reads them', async () => {
+  const piece = fc.constantFrom(
+    ...[
+      '\n',
+      '\n',
+      '\r\n',
+      '\r',
+      ' ',
+      '\t',
+      '1',
+      '{}',
+      '[',
+      ']',
+      '"',
+      '"a"',
+      '\\',
+      '4.0',
+      ',',
+      '\0',
+    ],
+    ...['{"title":"a"}', '\x80', '\xff', '\xc3\xa9', '\xef\xbb\xbf', '\v', '\xa0', 'null'],
+  );
+  const text = fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join(''));
+  const bytes = fc.oneof(
+    text.map((each) => Buffer.from(each, 'latin1')),
+    fc.uint8Array({ maxLength: 40 }).map((each) => Buffer.from(each)),
+  );
+  await fc.assert(
+    fc.asyncProperty(bytes, fc.integer({ min: 1, max: 9 }), async (body, sliceBytes) => {
+      assert.deepEqual(await parsed(body, sliceBytes), expected(body));
+    }),
+    { seed: 1, numRuns: 3_000 },
+  );
+});
+
+test('lines: a pause after each slice, and none for what is left out', async () => {
+  let pauses = 0;
+  const count = async (body: string, maxLines: number, sliceBytes: number) => {
+    pauses = 0;
+    const pause = () => {
+      pauses += 1;
+      return Promise.resolve();
+    };
+    await parseLines(Buffer.from(body), { ...LINES, maxLines }, sliceBytes, pause);
+    return pauses;
+  };
+  // Each line takes ten bytes, and each slice ends with a line.
+  assert.equal(await count('123456789\n'.repeat(100), 100, 100), 9);
+  assert.equal(await count('123456789\n'.repeat(100), 100, 1_000), 0);
+  assert.equal(await count('123456789\n'.repeat(100), 19, 100), 1);
+  // A line that is longer than a slice is parsed as a whole.
+  assert.equal(await count('123456789\n'.repeat(100), 100, 1), 99);
+  // A million blank lines are no work.
+  assert.equal(await count('\n'.repeat(1_000_000), 100, 100), 0);
+});
+
+test('lines: a pause that fails ends the work', async () => {
+  const pause = () => Promise.reject(new Error('enough'));
+  await assert.rejects(parseLines(Buffer.from('1\n2\n3'), LINES, 2, pause), /enough/);
+});

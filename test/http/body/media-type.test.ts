@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import { formatOf } from '../../../src/http/body/formats.ts';
+import { parseMediaType, parseWeights } from '../../../src/http/body/media-type.ts';
+import { Problem } from '../../../src/http/problem.ts';
+
+/** Whether a route that takes JSON accepts a body of this type. */
+function isJson(type: string): boolean {
+  const message = { headers: { 'content-type': type } } as IncomingMessage;
+  try {
+    return formatOf(message, { types: ['application/json'], maxLines: 0 }) === 'json';
+  } catch (error) {
+    assert.ok(error instanceof Problem);
+    return false;
+  }
+}
+
+test('media types: case and spaces do not matter', () => {
+  const parsed = parseMediaType(' Application/JSON ; Charset=UTF-8;\tq=1 ');
+  assert.equal(parsed?.essence, 'application/json');
+  assert.deepEqual(
+    [...(parsed?.parameters ?? [])],
+    [
+      ['charset', 'UTF-8'],
+      ['q', '1'],
+    ],
+  );
+});
+
+test('media types: parameters may be quoted, escaped or empty', () => {
+  const parameters = (text: string) => Object.fromEntries(parseMediaType(text)?.parameters ?? []);
+  assert.deepEqual(parameters('a/b;x="1"'), { x: '1' });
+  assert.deepEqual(parameters('a/b;x=""'), { x: '' });
+  assert.deepEqual(parameters('a/b;x="a\\"b\\\\c;y=2"'), { x: 'a"b\\c;y=2' });
+  assert.deepEqual(parameters('a/b;;x=1; ;'), { x: '1' });
+  assert.deepEqual(parameters('a/b;x=1;X=2'), { x: '2' });
+});
+
+test('media types: invalid ones are undefined', () => {
+  for (const text of [
+    ...['', ' ', 'json', '/', 'application/', '/json', 'application json'],
+    ...['application/json, text/plain', 'a/b/c', 'a/b x', 'a/b;x', 'a/b;x=', 'a/b;=1', 'a/b;x =1'],
+    ...['a/b;x= 1', 'a/b;x="1', 'a/b;x="1\\"', 'a/b;x=1 2', 'é/b'],
+  ]) {
+    assert.equal(parseMediaType(text), undefined, text);
+  }
+});
+
+test('media types: JSON is application/json and +json, in UTF-8', () => {
+  for (const text of [
+    ...['application/json', 'APPLICATION/JSON', 'application/json;'],
+    ...['application/json;charset=utf-8', 'application/json; charset=UTF-8'],
+    ...['application/json; charset="utf-8"', 'application/json; charset="\\UTF-8"'],
+    ...['application/json;charset=utf8', 'application/json; profile="https://a/b"'],
+    ...['application/merge-patch+json', 'Application/JSON', 'application/json;charset="UTF-8"'],
+    ...['application/vnd.api+json; profile="a;b"', 'application/vnd.api+json; charset=utf-8'],
+    ...['application/problem+json', 'application/a+b+json'],
+  ]) {
+    assert.equal(isJson(text), true, text);
+  }
+});
+
+test('media types: others are not JSON', () => {
+  for (const text of [
+    ...['', 'text/plain', 'text/json', 'application/x-www-form-urlencoded'],
+    ...['multipart/form-data; boundary=x', 'application/jsonp', 'application/json5'],
+    ...['application/xml', 'application/+json', 'application/json+xml', 'text/plain;charset=UTF-8'],
+    ...['application/octet-stream', 'application/jsonx', ' ', ';'],
+    ...['application/json; charset=utf-16le', 'application/json; charset="utf-32"'],
+    ...['application/json, text/plain', 'application/ld+json;charset=iso-8859-1', 'image/svg+json'],
+    ...['json', '*/*', 'application/*', 'application/json, application/json'],
+    ...['application/json; charset=latin1', 'application/json; charset=utf-16'],
+    ...['application/json; charset="utf-16"', 'application/json; charset=us-ascii'],
+    ...['application/json; charset=""', 'application/json; charset'],
+    ...['application/json; charset=utf-8; charset=latin1', 'application/json charset=utf-8'],
+  ]) {
+    assert.equal(isJson(text), false, text);
+  }
+});
+
+test('media types: long hostile ones are judged quickly', () => {
+  const long = 16_384;
+  for (const text of [
+    ...[`application/json${';'.repeat(long)}`, `application/json;x="${'\\"'.repeat(long)}`],
+    ...[`application/json${'; '.repeat(long)}x`, `${' '.repeat(long)}application/json`],
+    ...[`application/json;${' \t'.repeat(long)}=`, `application/json${';a=b'.repeat(long)};`],
+    `${'a'.repeat(long)}/`,
+  ]) {
+    // The machine may be busy: only the best of several attempts counts.
+    const isQuick = [1, 2, 3].some(() => {
+      const started = performance.now();
+      parseMediaType(text);
+      return performance.now() - started < 200;
+    });
+    assert.ok(isQuick, text.slice(0, 40));
+  }
+});
+
+const weighed = (field: string | string[] | undefined) => Object.fromEntries(parseWeights(field));
+
+test('weights: the default weight is 1', () => {
+  assert.deepEqual(weighed('gzip'), { gzip: 1 });
+  assert.deepEqual(weighed('br, gzip,identity'), { br: 1, gzip: 1, identity: 1 });
+});
+
+test('weights: weights from 0 to 1', () => {
+  assert.deepEqual(weighed('text/html, application/json;q=0.5, */*;q=0.001'), {
+    'text/html': 1,
+    'application/json': 0.5,
+    '*/*': 0.001,
+  });
+  assert.deepEqual(weighed('br;q=0,gzip ; q=0.0\t, deflate;q=1.000'), {
+    br: 0,
+    gzip: 0,
+    deflate: 1,
+  });
+  assert.deepEqual(weighed('text/html;level=1;q=0.4;x=2'), { 'text/html': 0.4 });
+});
+
+test('weights: names and q in either case', () => {
+  assert.deepEqual(weighed('GZip;Q=0.5'), { gzip: 0.5 });
+});
+
+test('weights: an invalid weight counts as zero', () => {
+  assert.deepEqual(weighed('br;q=x, gzip;q=, identity;q=0,5'), {
+    br: 0,
+    gzip: 0,
+    identity: 0,
+    '5': 1,
+  });
+});
+
+test('weights: an empty field accepts nothing', () => {
+  for (const field of [undefined, '', ' ', ',', ';q=1', ' , ;'])
+    assert.deepEqual(weighed(field), {}, field);
+});
+
+test('weights: several lines are one list', () => {
+  assert.deepEqual(weighed(['br;q=0', 'gzip']), { br: 0, gzip: 1 });
+});
