@@ -43,7 +43,7 @@ import {
   ReadTooSlow,
 } from './storage/database.ts';
 import { IndexBehind, SearchIndexes } from './storage/index/search-index.ts';
-import { SlowLane, WaitedTooLong } from './storage/lists/slow-reads.ts';
+import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
 import { createLinkedTable } from './storage/records/linked-writes.ts';
 import { createLinks } from './storage/records/links.ts';
@@ -228,7 +228,7 @@ export class App {
       onWritten: () => feed.noticeWrites(),
     });
     const { write } = this.#indexes;
-    const lane = new SlowLane(meters?.page);
+    const lane = new SlowReads(meters?.page);
     const tables = new Map(
       RESOURCES.map((resource) => [
         resource,

@@ -5,6 +5,8 @@ import {
   validateHeaderName,
   validateHeaderValue,
 } from 'node:http';
+import { pipeline } from 'node:stream';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { drain } from './body/drain.ts';
 import { JSON_LINES } from './body/media-type.ts';
 
@@ -99,14 +101,23 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   const { body, large } = reply;
   response.writeHead(reply.status, replyHeaders(reply, requestId));
   if (body === undefined) {
-    for (const part of large?.parts ?? []) response.write(part);
-    response.end(large?.onSent);
+    if (large && large.parts.length > 1)
+      pipeline(oneByOne(large.parts), response, () => large.onSent?.());
+    else response.end(large?.parts[0], large?.onSent);
     return;
   }
   // Node writes Latin-1 faster than UTF-8, and ASCII is the same in both.
   response.write(body, Buffer.byteLength(body) === body.length ? 'latin1' : 'utf8');
   // `end(body)` would write a second, empty piece, and Node would copy both.
   process.nextTick(() => response.end());
+}
+
+/** Yields each part in another iteration of the event loop, because the system copies them. */
+async function* oneByOne(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
+  for (const part of parts) {
+    yield part;
+    await immediate();
+  }
 }
 
 /** Sends `reply`, discards the rest of the body within limits, and closes the connection. */

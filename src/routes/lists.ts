@@ -9,6 +9,7 @@ import { whenReady } from '../http/when-ready.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { linkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
+import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
 import type { PageRequest } from '../storage/lists/request.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Bases } from './docs.ts';
@@ -38,7 +39,7 @@ export function listRoutes(
 }
 
 /** What a list contains, and the label of the record that it belongs to. */
-interface Scope extends Pick<PageRequest, 'owner' | 'linkedTo' | 'isOfLinked'> {
+interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
   readonly label: string;
 }
 
@@ -59,9 +60,11 @@ class Lists {
   readonly #memory: FreshMemory;
   readonly #baseUrl: string;
   readonly #snippets: Snippets;
+  readonly #filters: Readonly<Record<string, Filter>>;
 
   constructor(resource: Resource, table: Table, memory: FreshMemory, baseUrl: string) {
     this.#snippets = new Snippets(textFieldsOf(resource));
+    this.#filters = filtersOf(resource);
     this.#resource = resource;
     this.#table = table;
     this.#memory = memory;
@@ -81,7 +84,7 @@ class Lists {
     // Not from the parameters: the query may have a filter of the same name.
     const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
     const path = fillTemplate(template, { [other.idParameter]: id });
-    return this.#answer(input, path, { linkedTo: [id], isOfLinked: true, label: other.label });
+    return this.#answer(input, path, { owner: id, isOfLinked: true, label: other.label });
   }
 
   #answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
@@ -106,7 +109,6 @@ class Lists {
     checkListQuery(parameters, sent);
     const { limit, offset, after, before, include = [] } = parameters;
     const search = queryOf(parameters);
-    const { linkedTo, isUnlinked } = this.#linkFilters(parameters);
     const hasSnippets = include.includes('snippet');
     const page = await this.#table.page({
       ...scope,
@@ -115,10 +117,7 @@ class Lists {
       after,
       before,
       order: orderOf(parameters),
-      linkedTo: [...(scope.linkedTo ?? []), ...linkedTo],
-      isUnlinked,
-      equal: this.#filters(parameters),
-      match: search?.match,
+      filters: this.#filtersIn(parameters, scope, search?.match),
       include,
       asLines: hasSnippets,
       known: knownCondition(headers),
@@ -133,33 +132,58 @@ class Lists {
     if (!page) throw notFound(label, call.pathValues[0]);
     const { total, tag, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
-    const records =
+    const ends =
       search && hasSnippets
-        ? await this.#snippets.add(items, search, () => call.ensureSendable())
-        : items;
+        ? await this.#snippets.endsOf(recordsIn(items), search, () => call.ensureSendable())
+        : undefined;
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
     const end = `],"limit":${limit},${position}"total":${total}}`;
     const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
-    if (typeof records === 'string') return { tag, text: `{"items":[${records}${end}`, link };
-    const body = Buffer.isBuffer(records) ? [records] : records;
-    const parts = [Buffer.from('{"items":['), ...body, Buffer.from(end)];
-    return { tag, text: undefined, large: { parts, onSent: () => discard(items) }, link };
+    return typeof items === 'string'
+      ? { tag, text: `{"items":[${withEnds(items, ends)}${end}`, link }
+      : { tag, text: undefined, large: largeBody(items, ends, end), link };
   }
 
-  /** Returns the links that the query requires of records, and whether they must have none. */
-  #linkFilters(parameters: Readonly<Record<string, unknown>>) {
-    const { link } = linkOf(this.#resource) ?? {};
-    if (!link) return { linkedTo: [], isUnlinked: false };
-    // Lists of second records lack these parameters.
-    const ids = parameters[link.ends[1].resource.idParameter] as readonly number[] | undefined;
-    return { linkedTo: ids ?? [], isUnlinked: parameters[link.unlinkedFilter] !== undefined };
+  /** Returns the values of the filters; a list of linked records has one more. */
+  #filtersIn(
+    parameters: Readonly<Record<string, unknown>>,
+    { owner, isOfLinked }: Pick<PageRequest, 'owner' | 'isOfLinked'>,
+    match: string | undefined,
+  ) {
+    const other = isOfLinked && linkOf(this.#resource)?.other.resource;
+    if (!other) return filterValues(this.#filters, { ...parameters, match });
+    // The path has the same parameter, unless the query has it.
+    const given = parameters[other.idParameter];
+    const linked = [owner, ...(Array.isArray(given) ? given : [])];
+    return filterValues(this.#filters, { ...parameters, match, [other.idParameter]: linked });
   }
+}
 
-  /** Returns the values that the query requires of fields. */
-  #filters(parameters: Readonly<Record<string, unknown>>): Record<string, string> {
-    const { filters = [] } = this.#resource;
-    const given = filters.filter((name) => parameters[name] !== undefined);
-    return Object.fromEntries(given.map((name) => [name, String(parameters[name])]));
-  }
+/** Returns the records of a page, of which a text has a line each. */
+function recordsIn(items: string | readonly Buffer[]): readonly (string | Buffer)[] {
+  if (typeof items !== 'string') return items;
+  return items === '' ? [] : items.split('\n');
+}
+
+/** Returns the records in the lines of a text with other ends; the text itself without ends. */
+function withEnds(text: string, ends: readonly string[] | undefined): string {
+  if (!ends) return text;
+  const records = text.split('\n');
+  return ends.map((end, index) => `${records[index]?.slice(0, -1)}${end}`).join(',');
+}
+
+/** Returns the body of a list with large records, which ends with `end`. */
+function largeBody(
+  records: readonly Buffer[],
+  ends: readonly string[] | undefined,
+  end: string,
+): LargeBody {
+  const parts = records.flatMap((record, index) => {
+    const separator = index === 0 ? '{"items":[' : ',';
+    return ends
+      ? [Buffer.from(separator), record.subarray(0, -1), Buffer.from(ends[index] ?? '')]
+      : [Buffer.from(separator), record];
+  });
+  return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
 }

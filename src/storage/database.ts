@@ -19,6 +19,8 @@ export interface Statement {
   readonly rows?: string;
   /** Whether a read may take long, so that it must not delay others. */
   readonly isSlow?: boolean;
+  /** Whether rows are large, so that they should not be received all at once. */
+  readonly hasLargeRows?: boolean;
   /** A read rejects with {@link AnswerTooLarge} beyond this, where the engine can tell in time. */
   readonly maxBytes?: number | undefined;
 }

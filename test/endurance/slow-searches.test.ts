@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
-import { LANE_LIMITS } from '../../src/storage/lists/slow-reads.ts';
+import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { maxLengthOf } from '../support/collections.ts';
 import { newFile } from '../support/databases.ts';
 import type { Answer } from '../support/http.ts';
@@ -99,7 +99,7 @@ test('slow searches: they do not keep another client from searching', async (t) 
 });
 
 test('slow searches: a client that has left does not wait', async (t) => {
-  setLimits(t, LANE_LIMITS, { waitMs: 30_000 });
+  setLimits(t, SLOW_READ_LIMITS, { waitMs: 30_000 });
   const service = await startWithLongNotes(t, newFile(t), 60);
   const lanes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => converse(service)));
   for (const { socket } of lanes)

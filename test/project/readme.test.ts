@@ -13,7 +13,7 @@ import { problemTypes } from '../../src/http/problem.ts';
 import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
 import { BATCH_LIMITS } from '../../src/storage/batches/backlog-limit.ts';
 import { MAX_PAGE_BYTES } from '../../src/storage/lists/request.ts';
-import { LANE_LIMITS } from '../../src/storage/lists/slow-reads.ts';
+import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, perform } from '../support/perform.ts';
@@ -237,8 +237,8 @@ test('operation: the limits are those of the code', () => {
     `a list over ${MAX_PAGE_BYTES / MiB} MiB | ${largePageBytes / MiB} MiB of the memory for ` +
       `answers, for which ${waitingReplies} lists may wait ${replyWaitMs / s} s`,
     `an answer over ${largeReplyCharacters / KiB} KiB | ${repliesBytes / MiB} MiB for all`,
-    `${LANE_LIMITS.waitMs / s} s of waiting for others; ${LANE_LIMITS.places} may wait, ` +
-      `${LANE_LIMITS.places / 2} of one client`,
+    `${SLOW_READ_LIMITS.waitMs / s} s of waiting for others; ${SLOW_READ_LIMITS.waiting} may wait, ` +
+      `${SLOW_READ_LIMITS.waiting / 2} of one client`,
     `${streams.toLocaleString('en')} streams (\`notes_streams_open\``,
     `(${closeMs / s} seconds at most)`,
     `longer than about ${waitMs} ms`,
@@ -253,8 +253,8 @@ test('operation: the limits are those of the code', () => {
 
 test('finding notes: as much text is searched for snippets as the code says', () => {
   // Each character counts twice, before and after it is folded.
-  assert.equal(SNIPPET_LIMITS.effortUnits, 2 * 2_000_000);
-  assert.ok(proseOf(guide('finding-notes')).includes('up to two million characters of a page'));
+  assert.equal(SNIPPET_LIMITS.effortUnits, 2 * 1_000_000);
+  assert.ok(proseOf(guide('finding-notes')).includes('up to one million characters of a page'));
 });
 
 test('documents: their npm scripts exist', () => {

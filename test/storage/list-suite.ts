@@ -77,9 +77,9 @@ export function testLists(engine: Engine): void {
         const offsets = [0, 1, 2_047, 2_048, 2_049, 2_200, 2_300, sorted.length - 1, sorted.length];
         for (const offset of [...offsets, 2_000_000]) {
           if (offset < 0) continue;
-          const linkedTo = tag ? { linkedTo: [tag] } : {};
+          const filters = tag ? { filters: { linked: [tag] } } : {};
           assert.deepEqual(
-            await idsOf({ limit: 3, offset, order, ...linkedTo }),
+            await idsOf({ limit: 3, offset, order, ...filters }),
             { ids: sorted.slice(offset, offset + 3), total: sorted.length },
             `${tag} ${order} ${offset}`,
           );
@@ -100,7 +100,7 @@ export function testLists(engine: Engine): void {
         // With tag 2, records are sorted for the larger limit only.
         for (const limit of [1, 100]) {
           for (const key of [-1, 0, 17, 2_000, 4_000, 9_000]) {
-            const request = { limit, order, linkedTo: [tag] };
+            const request = { limit, order, filters: { linked: [tag] } };
             const follows = sorted.filter(({ number }) => sign * (number - key) > 0);
             const precedes = sorted.filter(({ number }) => sign * (number - key) < 0);
             const total = sorted.length;
@@ -145,12 +145,18 @@ export function testLists(engine: Engine): void {
         ['SEARCH notes USING INTEGER PRIMARY KEY (rowid<?)'],
       ],
       [{ limit: 5, before: 9 }, ['SEARCH notes USING INTEGER PRIMARY KEY (rowid<?)']],
-      [{ limit: 5, linkedTo: [1] }, ofTag()],
-      [{ limit: 5, linkedTo: [1], offset: 3_000 }, ofTag(' AND note_id>?')],
-      [{ limit: 5, order: '-id', linkedTo: [1], offset: 3_000 }, ofTag(' AND note_id<?')],
-      [{ limit: 5, linkedTo: [1], before: 50 }, ofTag(' AND note_id<?')],
-      [{ limit: 5, linkedTo: [1, 2], after: 50 }, ofTag(' AND note_id>?')],
-      [{ limit: 5, order: 'updated', linkedTo: [1], after: 9 }, [...ofTag(), sort, changes('>')]],
+      [{ limit: 5, filters: { linked: [1] } }, ofTag()],
+      [{ limit: 5, filters: { linked: [1] }, offset: 3_000 }, ofTag(' AND note_id>?')],
+      [
+        { limit: 5, order: '-id', filters: { linked: [1] }, offset: 3_000 },
+        ofTag(' AND note_id<?'),
+      ],
+      [{ limit: 5, filters: { linked: [1] }, before: 50 }, ofTag(' AND note_id<?')],
+      [{ limit: 5, filters: { linkedToAll: [1, 2] }, after: 50 }, ofTag(' AND note_id>?')],
+      [
+        { limit: 5, order: 'updated', filters: { linked: [1] }, after: 9 },
+        [...ofTag(), sort, changes('>')],
+      ],
     ];
     for (const [request, expected] of sources) {
       const plan = await planOf(heard, () => table.page(request));
@@ -173,14 +179,14 @@ export function testLists(engine: Engine): void {
       await table.page({ limit: 5, ...request });
       return heard.reads.map((each) => each.isSlow);
     };
-    assert.deepEqual(await isSlow({ order: '-id', linkedTo: [1] }), [false]);
+    assert.deepEqual(await isSlow({ order: '-id', filters: { linked: [1] } }), [false]);
     assert.deepEqual(await isSlow({ order: 'updated' }), [false]);
     for (const request of [
       // The notes with a tag may be the last ones in this order.
-      { order: 'updated', linkedTo: [1] },
-      { linkedTo: [1, 2] },
-      { isUnlinked: true },
-      { match: '"note"' },
+      { order: 'updated', filters: { linked: [1] } },
+      { filters: { linkedToAll: [1, 2] } },
+      { filters: { unlinked: true } },
+      { filters: { match: '"note"' } },
     ] as const)
       assert.deepEqual(await isSlow(request), [true], JSON.stringify(request));
   });
@@ -190,7 +196,7 @@ export function testLists(engine: Engine): void {
     for (const call of [
       () => noteTable.page({ limit: 5, include: ['tag_ids'] }),
       () => tagTable.page({ limit: 5, include: ['notes_count'] }),
-      () => tagTable.page({ limit: 5, linkedTo: [40], isOfLinked: true }),
+      () => tagTable.page({ limit: 5, owner: 40, isOfLinked: true, filters: { linked: [40] } }),
       () => noteTable.page({ limit: 1, id: 40, include: ['tag_ids', 'times'] }),
     ]) {
       const details = (await planOf(heard, call)).map(({ detail }) => detail);

@@ -60,7 +60,7 @@ export function testSearchIndex(engine: Engine): void {
   test('search index: a page that lacks the last write has another tag', async (t) => {
     const { index, notes } = await openIndexed(t, engine);
     await notes.create([['milk', '']]);
-    const search = () => notes.page({ limit: 1, order: 'id', match: '"milk"' });
+    const search = () => notes.page({ limit: 1, order: 'id', filters: { match: '"milk"' } });
     const before = await search();
     await index.catchUp();
     const after = await search();
@@ -82,7 +82,7 @@ export function testSearchIndex(engine: Engine): void {
       },
     };
     const table = createTable(resource, overtaken, async () => assert.fail(), { index });
-    const page = await table.page({ limit: 10, order: 'id', match: '"milk"' });
+    const page = await table.page({ limit: 10, order: 'id', filters: { match: '"milk"' } });
     assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
   });
 

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QueueFull } from '../../src/storage/batches/batcher.ts';
-import { LANE_LIMITS, SlowLane, WaitedTooLong } from '../../src/storage/lists/slow-reads.ts';
+import { SLOW_READ_LIMITS, SlowReads, WaitedTooLong } from '../../src/storage/lists/slow-reads.ts';
 import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
 
 /** A lane in which the test ends the running read. */
 function heldLane() {
-  const lane = new SlowLane();
+  const lane = new SlowReads();
   const started: string[] = [];
   let end = () => {};
   const run = (name: string, client: string, signal?: AbortSignal, deadlineMs?: number) =>
@@ -41,7 +41,7 @@ test('slow lane: one at a time, in turn for each client', async () => {
 });
 
 test('slow lane: a failed read does not stop the others', async () => {
-  const lane = new SlowLane();
+  const lane = new SlowReads();
   const failed = lane.run(() => Promise.reject(new Error('a')));
   const next = lane.run(async () => 'b');
   await assert.rejects(failed, /^Error: a$/);
@@ -49,7 +49,7 @@ test('slow lane: a failed read does not stop the others', async () => {
 });
 
 test('slow lane: the places are bounded, and a client may hold half of them', async (t) => {
-  setLimits(t, LANE_LIMITS, { places: 4 });
+  setLimits(t, SLOW_READ_LIMITS, { waiting: 4 });
   const { run, endAfter } = heldLane();
   const admitted = ['a', 'a', 'a'].map((client) => run(client, client));
   await assert.rejects(run('a', 'a'), QueueFull);
@@ -73,7 +73,7 @@ test('slow lane: a read that waits too long is refused', async () => {
 });
 
 test('slow lane: a client that leaves gives up its place', async (t) => {
-  setLimits(t, LANE_LIMITS, { places: 2 });
+  setLimits(t, SLOW_READ_LIMITS, { waiting: 2 });
   const { run, started, endAfter } = heldLane();
   const first = run('a1', 'a');
   const leaving = new AbortController();

@@ -295,3 +295,18 @@ test('sqlite: a read with a limit rejects a longer value', async (t) => {
     }),
   );
 });
+
+test('sqlite: large rows arrive in order, and those of a failed read not at all', async (t) => {
+  const database = await openSqlite(newFile(t), { slowMs: 50 });
+  t.after(() => database.close());
+  const numbers = `${withNumbers(100)} SELECT n FROM numbers`;
+  const read = (sql: string) => database.read({ sql, isSlow: true, hasLargeRows: true });
+  const found = await read(numbers);
+  assert.deepEqual(
+    found.map(({ n }) => n),
+    Array.from({ length: 100 }, (_, index) => index + 1),
+  );
+  await assert.rejects(read(`${numbers} UNION ALL SELECT * FROM (${ENDLESS})`), ReadTooSlow);
+  await assert.rejects(read(`${numbers} UNION ALL SELECT abs(-9223372036854775808)`), /overflow/);
+  assert.equal((await read(numbers)).length, 100);
+});

@@ -5,12 +5,10 @@ const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
 /**
- * Frees the memory of a buffer that shares it with nobody; does nothing for a text. The buffer is
- * empty afterwards, and so is every part of it.
+ * Frees the memory of a buffer that shares it with nobody. The buffer is empty afterwards, and so is
+ * every part of it.
  */
-export function discard(value: Buffer | string): void {
-  if (typeof value === 'string') return;
-  const { buffer, length } = value;
+export function discard({ buffer, length }: Buffer): void {
   if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
   // What is transferred to nobody is freed.
   closedPort.postMessage(undefined, [buffer]);

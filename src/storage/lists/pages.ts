@@ -5,15 +5,9 @@ import { BATCH_LIMITS } from '../batches/backlog-limit.ts';
 import { Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { AnswerTooLarge, type Database, type Row } from '../database.ts';
 import { NEVER } from '../records/condition.ts';
-import {
-  isSlow,
-  MAX_PAGE_BYTES,
-  type PageRequest,
-  type Shape,
-  shapeOf,
-  valuesIn,
-} from './request.ts';
-import { SlowLane } from './slow-reads.ts';
+import { filtersOf } from './filters.ts';
+import { MAX_PAGE_BYTES, type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
+import { SlowReads } from './slow-reads.ts';
 import { listSql } from './sql.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
@@ -21,10 +15,10 @@ export interface Page {
   /** The entity tag of every list: it changes with every change in the database. */
   readonly tag: string;
   /**
-   * The records, separated as `asLines` asks for; the bytes of a page larger than
+   * The records, separated as `asLines` asks for; the bytes of each record of a page larger than
    * {@link MAX_PAGE_BYTES}; undefined if the tag was among the known ones.
    */
-  readonly items: string | Buffer | undefined;
+  readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
   /** The least and the greatest key, where lists are read by keys. */
@@ -51,9 +45,6 @@ const CONCURRENT_BATCHES = 2;
 /** How many statements are kept, because requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
 
-/** Resolves with a page, or with undefined if the record that the list belongs to is missing. */
-type ReadPage = (request: PageRequest) => Promise<Page | undefined>;
-
 /** A request, and the JSON text of its shape. */
 interface Item {
   readonly request: PageRequest;
@@ -61,72 +52,77 @@ interface Item {
   readonly name: string;
 }
 
-/**
- * Returns a function that reads pages of `resource` from `database`; `meter` observes the batches.
- * Pages whose time grows with the data run in `lane`.
- */
-export function createPages(
-  resource: Resource,
-  database: Database,
-  meter?: BatchMeter,
-  lane = new SlowLane(meter),
-): ReadPage {
-  const reader = new PageReader(resource, database);
-  // Until the size of the records is known, each page is read alone.
-  const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
-  const common = {
-    size: ({ request }: Item) => request.limit,
-    check: ({ request }: Item) => request.check?.(),
-    meter,
-  };
-  const quick = new Batcher<Item, Page | undefined>({
-    ...common,
-    run: (items) => reader.read(items, limits),
-    concurrency: CONCURRENT_BATCHES,
-    limits,
-  });
-  // One at a time, so that the other connection is left to small pages.
-  const large = new Batcher<Item, Page | undefined>({
-    ...common,
-    run: (items) => reader.read(items),
-    limits: { ...BATCH_LIMITS, batchItems: 1 },
-  });
-  const readSlowly = async (item: Item) => {
-    common.check(item);
-    const [page] = await reader.read([item]);
-    return page;
-  };
-  const read = (request: PageRequest, isLarge: boolean) => {
-    const shape = shapeOf(request, isLarge);
-    const item = { request, shape, name: JSON.stringify(shape) };
-    if (isSlow(shape))
-      return lane.run(() => readSlowly(item), request.requester, request.deadlineMs);
-    return (isLarge ? large : quick).submit(item);
-  };
-  return async (request) => {
+/** The pages of the lists of one resource. */
+export class Pages {
+  readonly #resource: Resource;
+  readonly #database: Database;
+  readonly #filters: ReturnType<typeof filtersOf>;
+  readonly #slow: SlowReads;
+  readonly #quick: Batcher<Item, Page | undefined>;
+  readonly #large: Batcher<Item, Page | undefined>;
+  readonly #statements = new Map<string, string>();
+
+  /** `meter` observes the batches. Pages whose time grows with the data run in `slow`. */
+  constructor(
+    resource: Resource,
+    database: Database,
+    meter?: BatchMeter,
+    slow = new SlowReads(meter),
+  ) {
+    this.#resource = resource;
+    this.#database = database;
+    this.#filters = filtersOf(resource);
+    this.#slow = slow;
+    // Until the size of the records is known, each page is read alone.
+    const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
+    const common = {
+      size: ({ request }: Item) => request.limit,
+      check: ({ request }: Item) => request.check?.(),
+      meter,
+    };
+    this.#quick = new Batcher({
+      ...common,
+      run: (items) => this.#readBatch(items, limits),
+      concurrency: CONCURRENT_BATCHES,
+      limits,
+    });
+    // One at a time, so that the other connection is left to small pages.
+    this.#large = new Batcher({
+      ...common,
+      run: (items) => this.#readBatch(items),
+      limits: { ...BATCH_LIMITS, batchItems: 1 },
+    });
+  }
+
+  /** Resolves with a page, or with undefined if the record that the list belongs to is missing. */
+  async read(request: PageRequest): Promise<Page | undefined> {
     try {
-      return await read(request, false);
+      return await this.#readAs(request, false);
     } catch (error) {
       if (!(error instanceof AnswerTooLarge)) throw error;
       await request.reserve?.();
-      return read(request, true);
+      return this.#readAs(request, true);
     }
-  };
-}
+  }
 
-/** Reads batches of pages of one resource. */
-class PageReader {
-  readonly #resource: Resource;
-  readonly #database: Database;
-  readonly #statements = new Map<string, string>();
+  #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {
+    const shape = shapeOf(request, isLarge);
+    const item = { request, shape, name: JSON.stringify(shape) };
+    if (!this.#isSlow(shape)) return (isLarge ? this.#large : this.#quick).submit(item);
+    const read = async () => {
+      request.check?.();
+      const [page] = await this.#readBatch([item]);
+      return page;
+    };
+    return this.#slow.run(read, request.requester, request.deadlineMs);
+  }
 
-  constructor(resource: Resource, database: Database) {
-    this.#resource = resource;
-    this.#database = database;
+  #isSlow({ filters, order }: Shape): boolean {
+    return filters.some((name) => this.#filters[name]?.isSlow(order));
   }
 
   /** Resolves with the pages; sets `limits.batchSize` by the size of their records. */
-  async read(
+  async #readBatch(
     items: readonly Item[],
     limits?: { batchSize: number },
   ): Promise<(Page | undefined)[]> {
@@ -149,15 +145,18 @@ class PageReader {
     const isConditional = items.some(({ request: { known = NEVER } }) => known !== NEVER);
     const [first] = items;
     if (!first) return 0;
+    const { isLarge } = first.shape;
     const rows = await this.#database.read({
       sql: this.#statement(first, size, isConditional),
       parameter: JSON.stringify(padded.map(valuesIn)),
-      isSlow: isSlow(first.shape),
-      maxBytes: first.shape.isLarge ? undefined : MAX_PAGE_BYTES,
+      isSlow: this.#isSlow(first.shape),
+      ...(isLarge ? { hasLargeRows: true } : { maxBytes: MAX_PAGE_BYTES }),
     });
-    for (const row of rows) {
+    // Of a large page, the row of the page precedes those of its records.
+    for (const row of isLarge ? rows.slice(0, 1) : rows) {
       const item = items[Number(row.request)];
-      if (item && row.owner_exists) pages.set(item, pageOf(row));
+      if (item && row.owner_exists)
+        pages.set(item, pageOf(row, isLarge ? rows.slice(1) : undefined));
     }
     return Math.max(...rows.map(recordLength));
   }
@@ -173,13 +172,15 @@ class PageReader {
   }
 }
 
-function pageOf(row: Row): Page {
+/** Returns the page in a row; `records` are the rows of a large page. */
+function pageOf(row: Row, records?: readonly Row[]): Page {
   const { tag, is_current, items, total, low, high, has_lower, has_higher } = row;
   const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>
     isThere ? Number(key) : undefined;
+  const texts = records ? records.map((record) => record.items as Buffer) : String(items);
   return {
     tag: String(tag),
-    items: isText(items) ? items : undefined,
+    items: items === null ? undefined : texts,
     total: Number(total),
     ...(has_lower === undefined
       ? {}
@@ -190,9 +191,5 @@ function pageOf(row: Row): Page {
 
 /** Returns the average length of the records of a page, 0 if it has none. */
 function recordLength({ items, count }: Row): number {
-  return isText(items) && count ? items.length / Number(count) : 0;
-}
-
-function isText(items: Row[string] | undefined): items is string | Buffer {
-  return typeof items === 'string' || Buffer.isBuffer(items);
+  return typeof items === 'string' && count ? items.length / Number(count) : 0;
 }

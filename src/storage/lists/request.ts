@@ -16,20 +16,14 @@ export interface PageRequest {
   readonly before?: number | undefined;
   /** Default: id. A search by rank has no keys. */
   readonly order?: Order;
-  /** The id of the record that owns the records of the list; a table without owners ignores it. */
+  /** The id of the record that the list belongs to, if it does. */
   readonly owner?: number | undefined;
   /** The id of the only record. */
   readonly id?: number | undefined;
-  /** The records at the other end of the resource's link to which all records are linked. */
-  readonly linkedTo?: readonly number[];
-  /** Whether the list belongs to the first of `linkedTo`, without which it does not exist. */
+  /** The values of filters, by their names in `filtersOf`. */
+  readonly filters?: Readonly<Record<string, unknown>>;
+  /** Whether the owner is the record at the other end of the resource's link. */
   readonly isOfLinked?: boolean;
-  /** Only records without links. */
-  readonly isUnlinked?: boolean;
-  /** The values that fields must have. */
-  readonly equal?: Readonly<Record<string, string>>;
-  /** Only records that match this expression of FTS5. */
-  readonly match?: string | undefined;
   /** The members that the records have besides their fields. */
   readonly include?: readonly string[];
   /** Whether `items` has a line for each record, instead of commas between them. */
@@ -59,10 +53,8 @@ export interface Shape {
   readonly order: Order;
   readonly position: 'offset' | 'deep' | 'after' | 'before';
   readonly isOne: boolean;
-  readonly links: number;
   readonly isOfLinked: boolean;
-  readonly isUnlinked: boolean;
-  readonly equal: readonly string[];
+  readonly filters: readonly string[];
   readonly isSearch: boolean;
   readonly include: readonly string[];
   readonly asLines: boolean;
@@ -72,7 +64,7 @@ export interface Shape {
 
 /** Returns the shape of a request. Two requests with the same JSON text of it share statements. */
 export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
-  const { order = 'id', after, before, offset = 0, linkedTo = [], match } = request;
+  const { order = 'id', after, before, offset = 0, filters = {} } = request;
   const isDeep = order.endsWith('id') && offset >= DEEP_OFFSET;
   const byOffset = isDeep ? 'deep' : 'offset';
   const byKey = after === undefined ? 'before' : 'after';
@@ -80,26 +72,18 @@ export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
     order,
     position: (after ?? before) === undefined ? byOffset : byKey,
     isOne: request.id !== undefined,
-    // The SQL only tells one from several.
-    links: Math.min(linkedTo.length, 2),
     isOfLinked: request.isOfLinked ?? false,
-    isUnlinked: request.isUnlinked ?? false,
-    equal: Object.keys(request.equal ?? {}),
-    isSearch: match !== undefined,
+    filters: Object.keys(filters),
+    isSearch: filters.match !== undefined,
     include: request.include ?? [],
     asLines: request.asLines ?? false,
     isLarge,
   };
 }
 
-/** Whether the time of a page grows with the records, because they are counted or sorted. */
-export function isSlow({ isSearch, isUnlinked, links, order }: Shape): boolean {
-  return isSearch || isUnlinked || links > 1 || (links > 0 && order.endsWith('updated'));
-}
-
 /** Returns the values of a request, which statements get in JSON. */
 export function valuesIn(request: PageRequest): object {
-  const { limit, offset = 0, owner = 0, id, after, before, equal, match, known = NEVER } = request;
+  const { limit, offset = 0, owner = 0, id, after, before, filters, known = NEVER } = request;
   const key = after ?? before;
-  return { limit, offset, owner, id, key, links: request.linkedTo, equal, match, known };
+  return { limit, offset, owner, id, key, filters, known };
 }

@@ -2,12 +2,12 @@
 // nobody waits long.
 import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
 
-/** The limits of a lane. */
-export const LANE_LIMITS = {
+/** The limits of slow reads. */
+export const SLOW_READ_LIMITS = {
   /** How long a call may wait for others. */
   waitMs: 2_000,
-  /** How many calls may wait. One client may hold half of these places. */
-  places: 256,
+  /** How many calls may wait. One client may hold half of them. */
+  waiting: 256,
 };
 
 /** A call has waited too long. This says nothing about the health of the database. */
@@ -35,7 +35,7 @@ const FULL = new QueueFull('too many slow reads wait');
 const TOO_LATE = new WaitedTooLong('others took too long');
 
 /** Runs the slow reads of a database one by one. */
-export class SlowLane {
+export class SlowReads {
   readonly #waiting = new Set<Waiting>();
   #isBusy = false;
   /** The client and the turn of the call that has started last. */
@@ -57,7 +57,7 @@ export class SlowLane {
   async run<T>(
     work: () => Promise<T>,
     requester?: Requester,
-    deadlineMs = performance.now() + LANE_LIMITS.waitMs,
+    deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs,
   ): Promise<T> {
     const client = requester?.clientId() ?? '';
     if (this.#isBusy) await this.#wait(client, requester?.signal(), deadlineMs);
@@ -72,11 +72,11 @@ export class SlowLane {
     }
   }
 
-  /** Resolves when the lane is free for this call. */
+  /** Resolves when it is the turn of this call. */
   #wait(client: string, signal: AbortSignal | undefined, deadlineMs: number): Promise<void> {
     const ofClient = [...this.#waiting].filter((each) => each.client === client);
-    const { places } = LANE_LIMITS;
-    if (this.#waiting.size >= places || ofClient.length >= places / 2) return Promise.reject(FULL);
+    const { waiting: most } = SLOW_READ_LIMITS;
+    if (this.#waiting.size >= most || ofClient.length >= most / 2) return Promise.reject(FULL);
     if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
       const settle = (outcome: () => void) => {
@@ -107,7 +107,7 @@ export class SlowLane {
   #startNext(): void {
     let next: Waiting | undefined;
     for (const each of this.#waiting) if (!next || each.turn < next.turn) next = each;
-    // The lane stays busy until the call begins, so that no other one can come in between.
+    // It stays busy until the call begins, so that no other one can come in between.
     this.#isBusy = next !== undefined;
     this.#current = next ?? { client: '', turn: this.#current.turn };
     next?.start();

@@ -59,7 +59,10 @@ class PageSql {
     this.#source = new ListSource(resource, shape, this.#value);
   }
 
-  /** Returns the tables that the page needs: the block where it begins, and its number of links. */
+  /**
+   * Returns the tables that the page needs: the block where it begins, its number of links, and the
+   * ids of a large page.
+   */
   tables(): string[] {
     const { position, order } = this.#shape;
     const tables: string[] = [];
@@ -80,33 +83,60 @@ class PageSql {
         SELECT total * total < (SELECT total FROM everything) * ${this.#value('limit')}
         FROM (${totalSql(linked)}))`);
     }
+    if (this.#shape.isLarge) {
+      const found = `SELECT id, key FROM (${this.#rows()}) ${this.#reversed()}`;
+      tables.push(`found (id, key) AS MATERIALIZED (${found})`);
+    }
     return tables;
   }
 
-  /** Returns the query for the row of the page. */
+  /** Returns the query for the row of the page; rows with the records of a large page follow. */
   select(): string {
-    const { position, order, isOne, asLines, isLarge, include } = this.#shape;
-    const value = this.#value;
-    const known = satisfiesSql(value('known'), '(SELECT tag FROM state)');
+    const { isOne, isLarge } = this.#shape;
     const unlessKnown = (sql: string) =>
-      this.#isConditional ? `iif(${known}, NULL, ${sql})` : sql;
-    const limit = this.#isConditional ? `iif(${known}, 0, ${value('limit')})` : value('limit');
+      this.#isConditional ? `iif(${this.#isKnown()}, NULL, ${sql})` : sql;
     const total = isOne ? '1' : `(${this.#source.total()})`;
-    const record = listRecord(this.#resource, include);
-    // The aggregates keep the order of the subquery; an ORDER BY argument would sort again.
-    const sorted =
-      position === 'before' ? ` ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
-    // Unlike json_group_array, this ends as soon as the text exceeds the limit of the statement.
-    const texts = `coalesce(group_concat(${record}, ${asLines ? 'char(10)' : "','"}${sorted}), '')`;
-    // The bytes need neither a string nor an encoding on their way to the socket.
-    const items = isLarge ? `CAST(${texts} AS BLOB)` : texts;
     const page = `
       SELECT ${this.#index} AS request, (SELECT tag FROM state) AS tag,
         (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,
         ${unlessKnown(total)} AS total, ${unlessKnown('items')} AS items, count, low, high
-      FROM (SELECT ${items} AS items, count(*) AS count, min(key) AS low, max(key) AS high
-            FROM (${this.#rows(limit)}) AS ${this.#resource.table})`;
-    return this.#hasKeys ? this.#withEdges(page) : page;
+      FROM (SELECT ${isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
+              min(key) AS low, max(key) AS high
+            FROM (${isLarge ? 'found' : this.#rows()}) AS ${this.#resource.table})`;
+    const withEdges = this.#hasKeys ? this.#withEdges(page) : page;
+    return isLarge ? `${withEdges} UNION ALL ${this.#largeRecords()}` : withEdges;
+  }
+
+  /** Returns the SQL of all records as one text. */
+  #texts(): string {
+    const record = listRecord(this.#resource, this.#shape.include);
+    const separator = this.#shape.asLines ? 'char(10)' : "','";
+    // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
+    // json_group_array, it ends as soon as the text exceeds the limit of the statement.
+    return `coalesce(group_concat(${record}, ${separator} ${this.#reversed()}), '')`;
+  }
+
+  /**
+   * Returns the query for the records of a large page, a row for each. Their bytes need neither a
+   * string nor an encoding on their way to the socket.
+   */
+  #largeRecords(): string {
+    const { table } = this.#resource;
+    const record = listRecord(this.#resource, this.#shape.include);
+    const others = this.#hasKeys ? ', NULL, NULL' : '';
+    return `
+      SELECT ${this.#index}, NULL, NULL, NULL, NULL, CAST(${record} AS BLOB), 1, NULL, NULL${others}
+      FROM found CROSS JOIN ${table} ON ${table}.id = found.id`;
+  }
+
+  /** Returns the ORDER BY clause of records that were found in the reverse order. */
+  #reversed(): string {
+    const { position, order } = this.#shape;
+    return position === 'before' ? `ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
+  }
+
+  #isKnown(): string {
+    return satisfiesSql(this.#value('known'), '(SELECT tag FROM state)');
   }
 
   /** Whether the links to other pages have keys. */
@@ -142,8 +172,10 @@ class PageSql {
   }
 
   /** Returns the SQL of the rows of a page; those before a key are in the reverse order. */
-  #rows(limit: string): string {
+  #rows(): string {
     const { position, order, include } = this.#shape;
+    const given = this.#value('limit');
+    const limit = this.#isConditional ? `iif(${this.#isKnown()}, 0, ${given})` : given;
     if (order === 'rank') return this.#rankedRows(limit);
     const isRising = order.startsWith('-') === (position === 'before');
     const columns = listColumns(this.#resource, include);

@@ -7,9 +7,9 @@ import type { Values, Write } from '../batches/writer.ts';
 import { tagSql } from '../changes/numbers.ts';
 import type { Database } from '../database.ts';
 import type { SearchIndex } from '../index/search-index.ts';
-import { createPages, type Page } from '../lists/pages.ts';
+import { type Page, Pages } from '../lists/pages.ts';
 import { MAX_PAGE_BYTES, type PageRequest } from '../lists/request.ts';
-import { LANE_LIMITS, type SlowLane } from '../lists/slow-reads.ts';
+import { SLOW_READ_LIMITS, type SlowReads } from '../lists/slow-reads.ts';
 import type { Condition } from './condition.ts';
 import { recordSql } from './text.ts';
 import { type Created, type CreatedOnce, createKinds, type Once, type Stored } from './writes.ts';
@@ -66,7 +66,7 @@ export interface TableOptions {
   /** Keeps records; the writer of the table must use the same. */
   readonly memory?: FreshMemory | undefined;
   /** Runs the slow reads; all tables of a database share one. */
-  readonly lane?: SlowLane;
+  readonly lane?: SlowReads;
 }
 
 /** Returns the table of `resource`, whose writes go through `write`. */
@@ -79,7 +79,7 @@ export function createTable(
   const kinds = createKinds(resource, false);
   const conditional = createKinds(resource, true);
   const readRecord = createReads(resource, database, memory, meters?.read);
-  const readPage = createPages(resource, database, meters?.page, lane);
+  const pages = new Pages(resource, database, meters?.page, lane);
   const kindsFor = (condition: Condition) => (condition === null ? kinds : conditional);
   const rowsOf = (records: readonly Values[], owner = 0) => ({
     rows: resource.owner ? records.map((each) => [owner, ...each]) : records,
@@ -99,11 +99,11 @@ export function createTable(
     remove: (id, owner, condition = null) =>
       write(kindsFor(condition).removal, id, rowsOf([[id, condition]], owner)),
     async page(request) {
-      if (!index || request.match === undefined) return readPage(request);
-      const deadlineMs = performance.now() + LANE_LIMITS.waitMs;
+      if (!index || request.filters?.match === undefined) return pages.read(request);
+      const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;
       for (let reads = 1; ; reads += 1) {
         await index.catchUp();
-        const page = await readPage({ ...request, deadlineMs });
+        const page = await pages.read({ ...request, deadlineMs });
         // Otherwise, a write has come in between: words and records may differ.
         const isLast = reads === MAX_READS || performance.now() > deadlineMs;
         if (!page?.isStale || isLast) return page;

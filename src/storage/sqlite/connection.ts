@@ -87,18 +87,24 @@ export class Connection {
    * Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. After
    * `maxMs`, rejects with {@link ReadTooSlow}.
    */
-  async run({ sql, parameter, maxBytes }: Statement, maxMs?: number): Promise<readonly Row[]> {
+  async run(
+    { sql, parameter, maxBytes, hasLargeRows }: Statement,
+    maxMs?: number,
+  ): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
     if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
     this.#limitValues(maxBytes);
     const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
+    const parameters = parameter === undefined ? [] : [parameter];
     const rows = await new Promise<readonly Row[]>((resolve, reject) => {
-      statement.all<Row>(parameter === undefined ? [] : [parameter], (error, rows) => {
+      const settle = (error: Error | null, rows: readonly Row[]) => {
         clearTimeout(timer);
         // Until it is reset, a write that failed with SQLITE_BUSY prevents all other commits.
         if (error) statement.reset(() => reject(this.#translate(error)));
         else resolve(rows);
-      });
+      };
+      if (hasLargeRows) takeOneByOne(statement, parameters, settle);
+      else statement.all<Row>(parameters, settle);
     });
     this.#verify?.();
     return rows;
@@ -184,6 +190,25 @@ export class Connection {
       () => {},
     );
   }
+}
+
+/**
+ * Takes rows in the order in which SQLite finds them. Unlike `all`, which copies all rows at once,
+ * this lets other events in between.
+ */
+function takeOneByOne(
+  statement: sqlite3.Statement,
+  parameters: readonly string[],
+  settle: (error: Error | null, rows: readonly Row[]) => void,
+): void {
+  const rows: Row[] = [];
+  let failed: Error | null = null;
+  const onRow = (error: Error | null, row: Row) => {
+    if (error) failed = error;
+    else rows.push(row);
+  };
+  // An error comes before the reset, but not always before the end.
+  statement.each<Row>(parameters, onRow, () => statement.reset(() => settle(failed, rows)));
 }
 
 function translate(error: Error & { code?: string }): Error {

@@ -1,0 +1,131 @@
+// The filters of lists. Each is one entry: which value it takes from a request, which records it
+// lets through, and what it costs.
+import type { Resource } from '../../resources/resource.ts';
+import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import type { Order } from './request.ts';
+
+/** The checked parameters of a request. */
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** Returns the SQL of the value of a filter; `path` leads to a part of it, such as `[0]`. */
+export type FilterValue = (path?: string) => string;
+
+/** A filter of the lists of one resource. */
+export interface Filter {
+  /** Returns its value in a request; undefined if the request does not use it. */
+  readonly value: (parameters: Parameters) => unknown;
+  /** Returns the SQL condition on a record. Missing if the filter is always the source. */
+  readonly condition?: (id: string, value: FilterValue) => string;
+  /** Whether the condition reads columns of the record. */
+  readonly readsRecord?: boolean;
+  /** Whether the time of a page grows with the records, because they are counted or sorted. */
+  readonly isSlow: (order: Order) => boolean;
+  /** Another table that finds the records. */
+  readonly source?: FilterSource;
+}
+
+/** A table with the ids of the records that pass a filter. */
+export interface FilterSource {
+  readonly table: string;
+  /** The SQL of the id. */
+  readonly id: string;
+  readonly where: (value: FilterValue) => string;
+  /** Counts of at least these records in each block of ids. */
+  readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
+  /** Whether the counts are those of exactly these records. */
+  readonly isCounted?: boolean;
+}
+
+/** Returns the filters of a resource by name. The first one with a source finds the records. */
+export function filtersOf(resource: Resource): Readonly<Record<string, Filter>> {
+  const link = linkOf(resource);
+  return {
+    ...(resource.search && { match: matchFilter(resource.search) }),
+    ...(link && linkFilters(link)),
+    ...Object.fromEntries((resource.filters ?? []).map((name) => [name, equal(resource, name)])),
+  };
+}
+
+/** Returns the values of the filters that a request uses. */
+export function filterValues(
+  filters: Readonly<Record<string, Filter>>,
+  parameters: Parameters,
+): Readonly<Record<string, unknown>> {
+  const values = Object.entries(filters).map(([name, { value }]) => [name, value(parameters)]);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}
+
+/** The records whose words match an expression of FTS5. */
+function matchFilter({ table }: NonNullable<Resource['search']>): Filter {
+  return {
+    value: ({ match }) => match,
+    isSlow: () => true,
+    source: { table, id: `${table}.rowid`, where: (value) => `${table} MATCH ${value()}` },
+  };
+}
+
+/** The records with the value of a field. */
+function equal({ table }: Resource, name: string): Filter {
+  return {
+    value: (parameters) => parameters[name],
+    condition: (_, value) => `${table}.${name} = ${value()}`,
+    readsRecord: true,
+    isSlow: () => false,
+  };
+}
+
+/** The records that are linked to one other, to each of several, or to none. */
+function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string, Filter> {
+  const { idParameter } = other.resource;
+  const idsIn = (parameters: Parameters) => (parameters[idParameter] ?? []) as readonly number[];
+  const id = `${link.table}.${own.column}`;
+  const linksOf = (record: string) =>
+    `SELECT 1 FROM ${link.table} AS each WHERE each.${own.column} = ${record}`;
+  const isLinked = (record: string, value: string) =>
+    `EXISTS (${linksOf(record)} AND each.${other.column} = ${value})`;
+  const toAll = (record: string, value: FilterValue) =>
+    `NOT EXISTS (SELECT 1 FROM json_each(${value()}) AS wanted
+       WHERE NOT ${isLinked(record, 'wanted.value')})`;
+  const counts = isFirst && {
+    counts: {
+      table: link.blocks,
+      where: (value: FilterValue) => `${other.column} = ${value('[0]')}`,
+    },
+  };
+  // The id to which the fewest records are linked.
+  const rarest = (value: FilterValue) => `
+    (SELECT wanted.value FROM json_each(${value()}) AS wanted
+     LEFT JOIN ${link.blocks} ON ${other.column} = wanted.value
+     GROUP BY wanted.value ORDER BY coalesce(sum(count), 0) LIMIT 1)`;
+  return {
+    linked: {
+      value: (parameters) => (idsIn(parameters).length === 1 ? idsIn(parameters) : undefined),
+      condition: (record, value) => isLinked(record, value('[0]')),
+      isSlow: (order) => order.endsWith('updated'),
+      source: {
+        table: link.table,
+        id,
+        where: (value) => `${link.table}.${other.column} = ${value('[0]')}`,
+        ...counts,
+        isCounted: isFirst,
+      },
+    },
+    linkedToAll: {
+      value: (parameters) => (idsIn(parameters).length > 1 ? idsIn(parameters) : undefined),
+      condition: toAll,
+      isSlow: () => true,
+      source: {
+        table: link.table,
+        id,
+        where: (value) =>
+          `${link.table}.${other.column} = ${rarest(value)} AND ${toAll(id, value)}`,
+        ...counts,
+      },
+    },
+    unlinked: {
+      value: (parameters) => parameters[link.unlinkedFilter] || undefined,
+      condition: (record) => `NOT EXISTS (${linksOf(record)})`,
+      isSlow: () => true,
+    },
+  };
+}
