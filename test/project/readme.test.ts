@@ -237,8 +237,8 @@ test('operation: the limits are those of the code', () => {
     `a list over ${MAX_PAGE_BYTES / MiB} MiB | ${largePageBytes / MiB} MiB of the memory for ` +
       `answers, for which ${waitingReplies} lists may wait ${replyWaitMs / s} s`,
     `an answer over ${largeReplyCharacters / KiB} KiB | ${repliesBytes / MiB} MiB for all`,
-    `${SLOW_READ_LIMITS.waitMs / s} s of waiting for others; ${SLOW_READ_LIMITS.waiting} may wait, ` +
-      `${SLOW_READ_LIMITS.waiting / 2} of one client`,
+    `${SLOW_READ_LIMITS.waitMs / s} s of waiting for others; ` +
+      `${SLOW_READ_LIMITS.waiting} may wait, ${SLOW_READ_LIMITS.waiting / 2} of one client`,
     `${streams.toLocaleString('en')} streams (\`notes_streams_open\``,
     `(${closeMs / s} seconds at most)`,
     `longer than about ${waitMs} ms`,

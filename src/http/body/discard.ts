@@ -5,8 +5,8 @@ const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
 /**
- * Frees the memory of a buffer that shares it with nobody. The buffer is empty afterwards, and so is
- * every part of it.
+ * Frees the memory of a buffer that shares it with nobody. The buffer is empty afterwards, and so
+ * is every part of it.
  */
 export function discard({ buffer, length }: Buffer): void {
   if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;

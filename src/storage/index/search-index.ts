@@ -48,6 +48,9 @@ const ASSUMED_MS_PER_BYTE = 0.000_2;
 /** The weight of earlier measurements, in bytes. */
 const REMEMBERED_BYTES = 262_144;
 
+/** What follows a step. */
+type Next = 'go on' | 'look again' | 'retry' | 'rest';
+
 interface Waiting {
   readonly number: number;
   readonly since: number;
@@ -183,35 +186,36 @@ export class SearchIndex {
   /** Takes steps until the index is up to date. Never rejects. */
   async #catchUpInSteps(): Promise<void> {
     this.#isWorking = true;
-    let retryMs: number | undefined;
+    let next: Next = 'go on';
     try {
-      while (!this.#isClosing) {
-        const writes = this.#writes;
-        const started = performance.now();
-        const outcome = await this.#takeStep();
-        if (outcome === 'done') {
-          this.#isWanted = false;
-          if (this.#waiting.length > 0) continue;
-          if (this.#writes > writes) retryMs = INDEX_TIMES.delayMs;
-          break;
-        }
-        this.#rejectLate();
-        if (this.#isClosing || this.#isUrgent) continue;
-        if (outcome === 'lost') {
-          // Another process is at work. Look again later, in case it ends.
-          retryMs = INDEX_TIMES.delayMs;
-          break;
-        }
-        if (this.#writes > writes)
-          await this.#pause(INDEX_TIMES.pauseFactor * (performance.now() - started));
-      }
+      while (next === 'go on' && !this.#isClosing) next = await this.#proceed();
     } catch (error) {
       this.#rejectAll(error);
-      retryMs = INDEX_TIMES.retryMs;
+      next = 'retry';
     }
     if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
     this.#isWorking = false;
-    if (retryMs !== undefined) this.#schedule(retryMs);
+    if (next === 'look again') this.#schedule(INDEX_TIMES.delayMs);
+    if (next === 'retry') this.#schedule(INDEX_TIMES.retryMs);
+  }
+
+  /** Takes a step, pauses if others write, and resolves with what to do next. */
+  async #proceed(): Promise<Next> {
+    const writes = this.#writes;
+    const started = performance.now();
+    const outcome = await this.#takeStep();
+    if (outcome === 'done') {
+      this.#isWanted = false;
+      if (this.#waiting.length > 0) return 'go on';
+      return this.#writes > writes ? 'look again' : 'rest';
+    }
+    this.#rejectLate();
+    if (this.#isUrgent) return 'go on';
+    // Another process is at work, which may end before the index is up to date.
+    if (outcome === 'lost') return 'look again';
+    if (this.#writes > writes && !this.#isClosing)
+      await this.#pause(INDEX_TIMES.pauseFactor * (performance.now() - started));
+    return 'go on';
   }
 
   /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
