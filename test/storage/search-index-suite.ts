@@ -101,6 +101,8 @@ export function testSearchIndex(engine: Engine): void {
     const { database, index, notes, reads, transactions } = await openIndexed(t, engine);
     await notes.create([['a', 'b']]);
     await index.catchUp();
+    // Ends the work in the background, which reads as well.
+    await index.close();
     const before = [reads.length, transactions.length];
     await Promise.all([index.catchUp(), index.catchUp(), index.catchUp()]);
     assert.deepEqual([reads.length, transactions.length], [Number(before[0]) + 1, before[1]]);
