@@ -52,7 +52,7 @@ test('hazards: a page of snippets of long texts does not delay others', async (t
     pageMs: 7_749,
     threePagesMs: 23_100,
     othersMaxMs: 523,
-    abandonedCpuMs: 2_110,
+    abandonedMainThreadMs: 2_110,
   });
   assert.equal(figures.pageStatus, 200);
 });

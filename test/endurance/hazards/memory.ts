@@ -1,9 +1,6 @@
 // The memory and the CPU time of a process, as Linux reports them.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** The unit of times in /proc, on every Linux. */
-const TICK_MS = 10;
-
 /** Returns the resident memory of a process now and at its peak, in MB. */
 export function residentOf(pid: number | undefined): { nowMb: number; peakMb: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -17,9 +14,8 @@ export function resetPeak(pid: number | undefined): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** Returns the CPU time of a process so far. */
-export function cpuMillisecondsOf(pid: number | undefined): number {
-  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const [user, system] = fields.split(' ').slice(11, 13);
-  return TICK_MS * (Number(user) + Number(system));
+/** Returns the CPU time of the main thread of a process so far. */
+export function mainThreadMsOf(pid: number | undefined): number {
+  const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+  return Number(nanoseconds) / 1e6;
 }
