@@ -19,7 +19,7 @@ export interface Statement {
   readonly rows?: string;
   /** Whether a read may take long, so that it must not delay others. */
   readonly isSlow?: boolean;
-  /** Whether rows are large, so that they should not be received all at once. */
+  /** Whether rows are large and should not be received all at once. The last ones may get lost. */
   readonly hasLargeRows?: boolean;
   /** A read rejects with {@link AnswerTooLarge} beyond this, where the engine can tell in time. */
   readonly maxBytes?: number | undefined;

@@ -3,7 +3,7 @@
 import type { Resource } from '../../resources/resource.ts';
 import { BATCH_LIMITS } from '../batches/backlog-limit.ts';
 import { Batcher, type BatchMeter } from '../batches/batcher.ts';
-import { AnswerTooLarge, type Database, type Row } from '../database.ts';
+import { AnswerTooLarge, type Database, type Row, type Statement } from '../database.ts';
 import { NEVER } from '../records/condition.ts';
 import { filtersOf } from './filters.ts';
 import { MAX_PAGE_BYTES, type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
@@ -146,12 +146,14 @@ export class Pages {
     const [first] = items;
     if (!first) return 0;
     const { isLarge } = first.shape;
-    const rows = await this.#database.read({
+    const statement = {
       sql: this.#statement(first, size, isConditional),
       parameter: JSON.stringify(padded.map(valuesIn)),
       isSlow: this.#isSlow(first.shape),
-      ...(isLarge ? { hasLargeRows: true } : { maxBytes: MAX_PAGE_BYTES }),
-    });
+    };
+    const rows = await (isLarge
+      ? this.#readLarge(statement)
+      : this.#database.read({ ...statement, maxBytes: MAX_PAGE_BYTES }));
     // Of a large page, the row of the page precedes those of its records.
     for (const row of isLarge ? rows.slice(0, 1) : rows) {
       const item = items[Number(row.request)];
@@ -159,6 +161,13 @@ export class Pages {
         pages.set(item, pageOf(row, isLarge ? rows.slice(1) : undefined));
     }
     return Math.max(...rows.map(recordLength));
+  }
+
+  /** Resolves with the row of a large page and those of its records. */
+  async #readLarge(statement: Statement): Promise<readonly Row[]> {
+    const rows = await this.#database.read({ ...statement, hasLargeRows: true });
+    const isWhole = rows.length === 1 + Number(rows[0]?.count);
+    return isWhole ? rows : this.#database.read(statement);
   }
 
   #statement({ shape, name }: Item, size: number, isConditional: boolean): string {

@@ -193,8 +193,8 @@ export class Connection {
 }
 
 /**
- * Takes rows in the order in which SQLite finds them. Unlike `all`, which copies all rows at once,
- * this lets other events in between.
+ * Takes rows as SQLite finds them. Unlike `all`, which copies all rows at once, this lets other
+ * events in between; but the package ignores rows that arrive while it handles the end.
  */
 function takeOneByOne(
   statement: sqlite3.Statement,
