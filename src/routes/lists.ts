@@ -43,7 +43,6 @@ interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
   readonly label: string;
 }
 
-/** A list as it is sent. */
 interface ListText {
   readonly tag: string;
   /** Undefined if the page is large, or if the client knows the state with this tag. */
@@ -53,7 +52,6 @@ interface ListText {
   readonly link: readonly string[];
 }
 
-/** The handlers of the lists of one resource. */
 class Lists {
   readonly #resource: Resource;
   readonly #table: Table;

@@ -48,7 +48,6 @@ const ASSUMED_MS_PER_BYTE = 0.000_2;
 /** The weight of earlier measurements, in bytes. */
 const REMEMBERED_BYTES = 262_144;
 
-/** What follows a step. */
 type Next = 'go on' | 'look again' | 'retry' | 'rest';
 
 interface Waiting {
@@ -81,7 +80,6 @@ export class SearchIndexes {
     return this.#indexes.get(resource);
   }
 
-  /** Closes all indexes. */
   async close(): Promise<void> {
     for (const index of this.#indexes.values()) await index.close();
   }
@@ -276,7 +274,6 @@ export class SearchIndex {
     }
   }
 
-  /** Removes searches from those that wait, and returns them. */
   #takeWaiting(isMeant: (waiting: Waiting) => boolean): Waiting[] {
     const taken = this.#waiting.filter(isMeant);
     this.#waiting = this.#waiting.filter((each) => !isMeant(each));

@@ -44,7 +44,6 @@ export interface IndexPosition {
 
 /** How far an index is behind. */
 export interface IndexState extends IndexPosition {
-  /** The number of the last change. */
   readonly last: number;
   /** Whether the log has all changes since `number`. If not, all records must be indexed again. */
   readonly reaches: boolean;

@@ -4,7 +4,6 @@ import type { Resource } from '../../resources/resource.ts';
 import { linkOf, type ResourceLink } from '../../resources/resources.ts';
 import type { Order } from './request.ts';
 
-/** The checked parameters of a request. */
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** Returns the SQL of the value of a filter; `path` leads to a part of it, such as `[0]`. */
@@ -20,14 +19,12 @@ export interface Filter {
   readonly readsRecord?: boolean;
   /** Whether the time of a page grows with the records, because they are counted or sorted. */
   readonly isSlow: (order: Order) => boolean;
-  /** Another table that finds the records. */
   readonly source?: FilterSource;
 }
 
 /** A table with the ids of the records that pass a filter. */
 export interface FilterSource {
   readonly table: string;
-  /** The SQL of the id. */
   readonly id: string;
   readonly where: (value: FilterValue) => string;
   /** Counts of at least these records in each block of ids. */
@@ -55,7 +52,6 @@ export function filterValues(
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-/** The records whose words match an expression of FTS5. */
 function matchFilter({ table }: NonNullable<Resource['search']>): Filter {
   return {
     value: ({ match }) => match,
@@ -64,7 +60,6 @@ function matchFilter({ table }: NonNullable<Resource['search']>): Filter {
   };
 }
 
-/** The records with the value of a field. */
 function equal({ table }: Resource, name: string): Filter {
   return {
     value: (parameters) => parameters[name],

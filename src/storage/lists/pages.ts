@@ -36,7 +36,6 @@ export interface PageKeys {
 /** The limits of a batch, all of which is in memory at once; characters are estimated. */
 export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_576 };
 
-/** Pads a batch: a page without records. */
 const NO_PAGE: PageRequest = { limit: 0 };
 
 /** One per reading connection of SQLite, so that a small page need not wait for a large one. */
@@ -45,7 +44,6 @@ const CONCURRENT_BATCHES = 2;
 /** How many statements are kept, because requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
 
-/** A request, and the JSON text of its shape. */
 interface Item {
   readonly request: PageRequest;
   readonly shape: Shape;
@@ -198,7 +196,6 @@ function pageOf(row: Row, records?: readonly Row[]): Page {
   };
 }
 
-/** Returns the average length of the records of a page, 0 if it has none. */
 function recordLength({ items, count }: Row): number {
   return typeof items === 'string' && count ? items.length / Number(count) : 0;
 }

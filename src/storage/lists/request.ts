@@ -7,7 +7,6 @@ export type Order = 'id' | '-id' | 'updated' | '-updated' | 'rank';
 
 /** A page of a list. A page at a key, given by `after` or `before`, has no offset. */
 export interface PageRequest {
-  /** The largest number of records. */
   readonly limit: number;
   /** How many records precede the page. Default: 0. */
   readonly offset?: number;
@@ -18,7 +17,6 @@ export interface PageRequest {
   readonly order?: Order;
   /** The id of the record that the list belongs to, if it does. */
   readonly owner?: number | undefined;
-  /** The id of the only record. */
   readonly id?: number | undefined;
   /** The values of filters, by their names in `filtersOf`. */
   readonly filters?: Readonly<Record<string, unknown>>;
@@ -28,7 +26,6 @@ export interface PageRequest {
   readonly include?: readonly string[];
   /** Whether `items` has a line for each record, instead of commas between them. */
   readonly asLines?: boolean;
-  /** The tags that the client knows. */
   readonly known?: Condition;
   /** Called right before the page is read; if it throws, the call rejects. */
   readonly check?: (() => void) | undefined;

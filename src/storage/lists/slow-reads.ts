@@ -4,7 +4,6 @@ import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
 
 /** The limits of slow reads. */
 export const SLOW_READ_LIMITS = {
-  /** How long a call may wait for others. */
   waitMs: 2_000,
   /** How many calls may wait. One client may hold half of them. */
   waiting: 256,

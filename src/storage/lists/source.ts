@@ -9,15 +9,12 @@ import type { Shape } from './request.ts';
 /** Returns the SQL of an expression, given the name of a value of the request. */
 export type Value = (name: string) => string;
 
-/** A way to find the records of a list. */
 interface Source {
   /** The FROM clause that gives the columns of the records. */
   readonly from: string;
   /** A FROM clause that gives only the ids. */
   readonly ids: string;
-  /** The SQL of the id. */
   readonly id: string;
-  /** The SQL of the conditions. */
   readonly where: string;
 }
 
@@ -44,7 +41,6 @@ export class ListSource {
   readonly #shape: Shape;
   readonly #value: Value;
   readonly #filters: readonly UsedFilter[];
-  /** The filter whose source finds the records. */
   readonly #finder: (UsedFilter & { readonly source: FilterSource }) | undefined;
 
   constructor(resource: Resource, shape: Shape, value: Value) {

@@ -41,7 +41,6 @@ function stateQuery(resource: Resource, { isSearch }: Shape): string {
   return `SELECT ${listTagSql(number)}, ${number} = ${LAST_NUMBER} FROM ${position}`;
 }
 
-/** The page of one request in SQL. */
 class PageSql {
   readonly #resource: Resource;
   readonly #shape: Shape;
@@ -107,7 +106,6 @@ class PageSql {
     return isLarge ? `${withEdges} UNION ALL ${this.#largeRecords()}` : withEdges;
   }
 
-  /** Returns the SQL of all records as one text. */
   #texts(): string {
     const record = listRecord(this.#resource, this.#shape.include);
     const separator = this.#shape.asLines ? 'char(10)' : "','";

@@ -116,7 +116,6 @@ export class Connection {
     this.#maxBytes = maxBytes;
   }
 
-  /** Ends the statement that is running. */
   interrupt(): void {
     this.#handle.interrupt();
   }

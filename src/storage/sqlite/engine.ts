@@ -18,7 +18,6 @@ import { Transactions } from './transactions.ts';
 import { unusable } from './unusable.ts';
 import { openWalIndex, type WalIndex } from './wal-index.ts';
 
-/** The path of a new database in memory. */
 const MEMORY = ':memory:';
 
 /** Two connections for quick reads, and one for those that may take long. */

@@ -34,7 +34,6 @@ const OVERWRITTEN = 'overwritten';
 
 /** What the beginning of a SQLite file tells. */
 export interface FileStart {
-  /** Of the first pages. */
   readonly hash: string;
   /** Never becomes less. */
   readonly counter: number;
