@@ -42,15 +42,6 @@ test('docs page: the keyboard reaches the button that copies', { skip }, async (
   assert.deepEqual(faults, []);
 });
 
-test('docs page: the call has the host by which the reader came', { skip }, async (t) => {
-  const here = service.url.replace('127.0.0.1', 'localhost');
-  const { page, faults } = await open(t, `${here}/docs`, undefined, withoutOperations);
-  await page.getByRole('button', { name: 'Copy the command' }).waitFor();
-  const shown = await page.locator('.command code').textContent();
-  assert.ok(shown?.endsWith(`'${here}/notes'`), String(shown));
-  assert.deepEqual(faults, []);
-});
-
 test('docs page: copies from a selection without a clipboard', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs`, undefined, async (opened) => {
     await withoutOperations(opened);
