@@ -1,13 +1,12 @@
 // The docs page in a real browser: every operation is tried, and the pages work behind a proxy.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { after, test } from 'node:test';
 import type { Locator, Route } from 'playwright-core';
 import { execute, OPERATIONS, open, skip, unfold } from '../support/browser.ts';
 import { contract } from '../support/contract.ts';
+import { startListener } from '../support/ports.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -283,7 +282,7 @@ test('docs page: tries requests under any name of the server', { skip }, async (
 });
 
 test('docs page: works below a path, behind a proxy', { skip }, async (t) => {
-  const proxy = createServer((message, response) => {
+  const origin = await startListener(t, (message, response) => {
     const { method, headers, url = '' } = message;
     const path = url.startsWith('/below/') ? url.slice('/below'.length) : '/not-below';
     const target = { host: '127.0.0.1', port: below.port, method, path, headers };
@@ -293,9 +292,7 @@ test('docs page: works below a path, behind a proxy', { skip }, async (t) => {
     });
     message.pipe(onward);
   });
-  await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => proxy.close());
-  const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/below`;
+  const baseUrl = `${origin}/below`;
   const below = await startService(t, { baseUrl });
 
   const { page, faults } = await open(t, `${baseUrl}/problems/not-found`);

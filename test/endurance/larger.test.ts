@@ -30,7 +30,7 @@ const texts = { seed, numRuns: 10_000 };
 const LISTS = COLLECTIONS.filter(({ label }) => label !== 'Tag');
 
 async function playLongLedger(t: TestContext): Promise<void> {
-  const { commits, reads, fromMemory, stale } = await playLedger(t, 20_000);
+  const { commits, reads, fromMemory, stale } = await playLedger(t, 10_000);
   assert.deepEqual(stale, []);
   t.diagnostic(`${commits} commits, ${reads} reads, ${fromMemory} of them from memory`);
 }
@@ -44,7 +44,7 @@ async function requestAtOnce(t: TestContext): Promise<void> {
 const TESTS: Readonly<Record<string, (t: TestContext) => unknown>> = {
   'durability: acknowledged writes survive ten kills': (t) => killRepeatedly(t, 10, [60, 240]),
   'records: sixty random databases exported and imported': (t) => checkRoundTrips(t, 60),
-  'never stale: 20,000 commits of three writers': playLongLedger,
+  'never stale: 10,000 commits of three writers': playLongLedger,
   'model: 5,000 random operations, with restarts': (t) => playRounds(t, { ...game, rounds: 10 }),
   'model: 5,000 random operations of 24 clients': (t) => playClients(t, { ...game, clients: 24 }),
   'clients: 1,000 concurrent creates get distinct ids': (t) => clients.createAtOnce(t, 1_000),
