@@ -3,44 +3,57 @@
 // core and the load on the second.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+/** Returns the path of a file of test/bench/. */
+export const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const node = process.execPath;
 
-const ours = (port, file) => [
-  ...[node, here('../../bin/notes-server'), '--port', port, '--db', file],
-  ...['--log-level', 'error'],
-];
+/** The root of this tree. */
+export const TREE = here('../..');
+
+/** All cores of the machine, as `taskset` takes them. */
+export const ALL_CORES = `0-${availableParallelism() - 1}`;
+
+/** Returns the command of the service of a tree, with more options if there are some. */
+export const serviceOf =
+  (tree, ...options) =>
+  (port, file) => [
+    ...[node, join(tree, 'bin/notes-server'), '--port', port, '--db', file],
+    ...['--log-level', 'error', ...options],
+  ];
+
+const peer = (name) => (port, file) => [node, here(`peers/${name}.mjs`), port, file];
 
 /** The command of each server, by name, for a port and a file. */
 export const SERVERS = {
-  ours,
+  ours: serviceOf(TREE),
   /** The service without records and pages in memory. */
-  uncached: (port, file) => [...ours(port, file), '--cache-size', '0'],
+  uncached: serviceOf(TREE, '--cache-size', '0'),
   /** The service with a log line for each request. */
   logging: (port, file) => [
     ...['sh', '-c', 'exec "$@" 2>"$0"', `${file}.log`],
-    ...[node, here('../../bin/notes-server'), '--port', port, '--db', file],
+    ...serviceOf(TREE, '--log-level', 'info')(port, file),
   ],
-  bare: (port) => [node, here('peers/bare.mjs'), port],
-  fastify: (port, file) => [node, here('peers/fastify.mjs'), port, file],
-  express: (port, file) => [node, here('peers/express.mjs'), port, file],
-  hono: (port, file) => [node, here('peers/hono.mjs'), port, file],
+  bare: peer('bare'),
+  fastify: peer('fastify'),
+  express: peer('express'),
+  hono: peer('hono'),
   bun: (port, file) => [here('peers/node_modules/.bin/bun'), here('peers/bun.mjs'), port, file],
 };
 
-const has = (command) => spawnSync(command, ['-h']).error === undefined;
+/** Tells whether a program is installed. */
+export const has = (program) => spawnSync(program, ['--version']).error === undefined;
 const pins = has('taskset') && availableParallelism() > 1;
-const hasWrk = has('wrk');
 
-/** Returns `command`, pinned to that core if `taskset` is installed. */
-export const pinned = (core, command) =>
-  pins ? ['taskset', '-c', String(core), ...command] : command;
+/** Returns `command`, pinned to those cores if `taskset` is installed. */
+export const pinned = (cores, command) =>
+  (pins ? ['taskset', '-c', cores, ...command] : command).map(String);
 
 /** Installs the peers unless they are installed. */
 export function installPeers() {
@@ -49,23 +62,50 @@ export function installPeers() {
     execFileSync('npm', ['ci', '--prefix', here('peers')], { stdio: ['ignore', 2, 2] });
 }
 
+/**
+ * Starts the server of each of `commands`, by name, on `cores` and on an own file, and calls `use`
+ * with them; stops them when it has ended. Each has that many notes, and `prepare`, which is called
+ * with the command and its file before the start, may have filled the file.
+ */
+export async function withServers(commands, { cores, notes = 0, prepare }, use) {
+  const folder = mkdtempSync(join(tmpdir(), 'notes-bench-'));
+  const servers = [];
+  try {
+    for (const [name, command] of Object.entries(commands)) {
+      const file = join(folder, `${name}.db`);
+      await prepare?.(command, file);
+      const server = await start((port) => command(port, file), cores);
+      servers.push({ name, file, ...server });
+      if (name !== 'bare') await preload(server.url, notes);
+    }
+    return await use(servers);
+  } finally {
+    for (const { stop } of servers) await stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** Starts a server on `cores`, by default the first; resolves when it has answered a request. */
 export async function start(command, cores = '0') {
   const port = await freePort();
-  const [program, ...args] = pinned(cores, command(String(port)));
-  const started = performance.now();
+  const [program, ...args] = pinned(cores, command(port));
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const exited = once(child, 'exit');
   const url = `http://127.0.0.1:${port}`;
-  while (child.exitCode === null && !(await isUp(`${url}/notes/1`))) await sleep(1);
+  const isUp = () => statusOf(`${url}/notes/1`).then(Boolean, () => false);
+  while (child.exitCode === null && !(await isUp())) await sleep(1);
   if (child.exitCode !== null) throw new Error(`${args.join(' ')} did not start`);
+  const status = (name) =>
+    Number(
+      new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1],
+    );
   return {
     url,
-    startMs: performance.now() - started,
-    pid: child.pid,
     cpu: () => cpuOf(child.pid),
-    residentMb: () =>
-      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1_024,
+    residentMb: () => status('VmRSS') / 1_024,
+    peakMb: () => status('VmHWM') / 1_024,
+    threads: () => status('Threads'),
+    descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length,
     async stop() {
       child.kill();
       await exited;
@@ -82,19 +122,11 @@ function cpuOf(pid) {
     .reduce((sum, child) => sum + cpuOf(child), (Number(fields[11]) + Number(fields[12])) / 100);
 }
 
-async function isUp(url) {
-  try {
-    await isOk(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function isOk(url) {
-  const answer = await fetch(url);
+/** Requests a page, and resolves with the status of the answer once it is complete. */
+export async function statusOf(url, init) {
+  const answer = await fetch(url, init);
   await answer.text();
-  return answer.ok;
+  return answer.status;
 }
 
 async function freePort() {
@@ -105,59 +137,21 @@ async function freePort() {
   return port;
 }
 
-const NOTE = {
-  title: 'A title of usual length',
-  body: 'A body that is somewhat longer, as the bodies of notes tend to be.',
-};
-
 /** Creates that many notes through the service; resolves when they can be searched. */
 export async function preload(url, count) {
-  const init = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(NOTE),
-  };
+  const title = 'A title of usual length';
+  const body = 'A body that is somewhat longer, as the bodies of notes tend to be.';
+  const headers = { 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify({ title, body }) };
   let left = count;
   const client = async () => {
     for (; left > 0; ) {
       left -= 1;
-      const { ok } = await fetch(`${url}/notes`, init).then(
-        async (answer) => (await answer.text()) && answer,
-      );
-      if (!ok) throw new Error(`${url} did not take a note`);
+      const status = await statusOf(`${url}/notes`, init);
+      if (status !== 201) throw new Error(`${url} has answered ${status} to a note`);
     }
   };
   await Promise.all(Array.from({ length: 64 }, client));
   // Indexing in the background would count as CPU time of other requests.
-  while (!(await isOk(`${url}/notes?q=title`))) await sleep(500);
-}
-
-/** Long enough to read nearly all notes and pages, so that later reads find them in memory. */
-const WARM_SECONDS = 4;
-
-/** Warms servers up for a kind of work on that many notes. */
-export function warmUp(servers, work, notes) {
-  for (const { url } of servers)
-    drive(url, work, { connections: 64, seconds: WARM_SECONDS, notes });
-}
-
-/**
- * Loads `url` for some seconds from `cores`, by default the second, with wrk or, if that is not
- * installed, with autocannon, which needs more CPU itself. Returns the requests, the seconds, and
- * the 50th and 99th percentile in ms; throws if a request failed.
- */
-export function drive(url, work, options) {
-  const { connections, seconds, notes, cores = '1' } = options;
-  const wrk = [
-    // wrk itself takes only whole seconds.
-    ...['timeout', '--preserve-status', '--signal=INT', seconds],
-    ...['wrk', '-t1', `-c${connections}`, '-d1h', '-s', here('work.lua'), url, '--', work, notes],
-  ];
-  const cannon = [node, here('autocannon.mjs'), url, work, connections, seconds, notes];
-  const [program, ...args] = pinned(cores, (hasWrk ? wrk : cannon).map(String));
-  const printed = execFileSync(program, args).toString();
-  const measured = JSON.parse(printed.trim().split('\n').at(-1));
-  if (measured.failed > 0) throw new Error(`${measured.failed} requests failed: ${printed}`);
-  // On a busy machine, wrk may begin long after `timeout`.
-  return measured.seconds < seconds / 2 ? drive(url, work, options) : measured;
+  while (count > 0 && (await statusOf(`${url}/notes?q=title`)) !== 200) await sleep(500);
 }

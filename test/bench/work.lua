@@ -1,41 +1,31 @@
--- The kinds of work for wrk: wrk ... URL -- WORK NOTES. Ids and offsets are random among the NOTES existing notes. Prints
--- the measurements as one line of JSON.
+-- The kinds of work for wrk: wrk ... URL -- WORK NOTES, where WORK may also be the path of a GET.
+-- Ids and offsets are random among the NOTES existing notes. Prints the measurements as a line of JSON.
 local headers = { ["content-type"] = "application/json" }
 local text = "A body that is somewhat longer, as the bodies of notes tend to be."
 local writes, work, notes = 0, "get", 1
 
-local function get() return wrk.format("GET", "/notes/" .. math.random(1, notes)) end
-
-local function post()
-  return wrk.format("POST", "/notes", headers, '{"title":"A title of usual length","body":"' .. text .. '"}')
+local function written(method, path, body)
+  return wrk.format(method, path, headers, '{"title":"A title of usual length","body":"' .. body .. '"}')
 end
 
--- The text changes: SQLite skips a write that changes nothing.
-local function put()
+local works = {}
+function works.get() return wrk.format("GET", "/notes/" .. math.random(1, notes)) end
+function works.page() return wrk.format("GET", "/notes?offset=" .. math.random(0, notes - 20)) end
+function works.post() return written("POST", "/notes", text) end
+function works.put()
+  -- The text changes: SQLite skips a write that changes nothing.
   writes = writes + 1
-  local body = '{"title":"A title of usual length","body":"' .. text .. " " .. writes .. '"}'
-  return wrk.format("PUT", "/notes/" .. math.random(1, notes), headers, body)
+  return written("PUT", "/notes/" .. math.random(1, notes), text .. " " .. writes)
 end
-
-local works = {
-  get = get,
-  post = post,
-  put = put,
-  page = function() return wrk.format("GET", "/notes?offset=" .. math.random(0, notes - 20)) end,
-  first = function() return wrk.format("GET", "/notes?offset=0") end,
-  middle = function() return wrk.format("GET", "/notes?offset=" .. math.floor(notes / 2)) end,
-  last = function() return wrk.format("GET", "/notes?offset=" .. notes - 20) end,
-  comments_first = function() return wrk.format("GET", "/notes/1/comments?offset=0") end,
-  comments_last = function() return wrk.format("GET", "/notes/1/comments?offset=" .. notes - 20) end,
-  mix = function() if math.random(1, 10) == 1 then return put() else return get() end end,
-}
+function works.count() return wrk.format("POST", "/counter/increment", headers, '{"workers":16,"count":1000}') end
+function works.mix() if math.random(1, 10) == 1 then return works.put() else return works.get() end end
 
 function init(arguments)
   work, notes = arguments[1], tonumber(arguments[2])
   math.randomseed(os.time())
 end
 
-function request() return works[work]() end
+function request() return works[work] and works[work]() or wrk.format("GET", work) end
 
 function done(summary, latency)
   local errors = summary.errors

@@ -8,6 +8,7 @@ import type { Locator, Page } from 'playwright-core';
 import { execute, type Opened, open, skip, unfold } from '../support/browser.ts';
 import { contract } from '../support/contract.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -50,15 +51,18 @@ async function findings(page: Page): Promise<string[]> {
   });
 }
 
+const IS_DARK = 'Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)) < 128';
+
 /**
- * Changes the colour scheme, and waits until the script of the docs page and all transitions have
- * followed.
+ * Changes the colour scheme, and waits until the colours, the script of the docs page and all
+ * transitions have followed.
  */
 async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme });
   const hasScript = (await page.locator('#swagger-ui').count()) > 0;
   const root = colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)';
   if (hasScript) await page.locator(root).waitFor({ state: 'attached' });
+  await until(async () => (await page.evaluate(IS_DARK)) === (colorScheme === 'dark'));
   await page.evaluate(
     'Promise.allSettled(document.getAnimations().map(({ finished }) => finished))',
   );

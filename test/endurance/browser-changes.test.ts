@@ -1,27 +1,21 @@
 // The change feed in a real browser, whose EventSource continues after a restart of the service.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { open, skip } from '../support/browser.ts';
-import { lastingPort } from '../support/ports.ts';
+import { lastingPort, startListener } from '../support/ports.ts';
 import { type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const NOTE = { json: { title: 'a', body: 'b' } };
 
 /** Starts a server of an empty page; resolves with its origin. */
-async function startPage(t: TestContext): Promise<string> {
-  const server = createServer((_request, response) => {
+function startPage(t: TestContext): Promise<string> {
+  return startListener(t, (_request, response) => {
     response
       .writeHead(200, { 'content-type': 'text/html' })
       .end('<!doctype html><link rel="icon" href="data:,">');
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Lets the page follow the changes of the service at `url`; resolves when it has begun. */

@@ -1,12 +1,11 @@
 // The client scripts that the guide to testing clients lists, as their users run them: refused for
 // a while, without an answer, and behind a proxy without its service.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import { assertStored, CLIENTS, REPORT, runClient } from '../support/client-scripts.ts';
 import { send } from '../support/http.ts';
+import { startListener } from '../support/ports.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 
@@ -16,12 +15,10 @@ async function startProxy(
   answer: (count: number, request: IncomingMessage, response: ServerResponse) => unknown,
 ) {
   const arrivals: number[] = [];
-  const server = createServer((request, response) => {
+  const url = await startListener(t, (request, response) => {
     answer(arrivals.push(performance.now()), request, response);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, arrivals };
+  return { url, arrivals };
 }
 
 /**

@@ -76,8 +76,8 @@ async function changeRecords(t: TestContext, db: string, rounds: number): Promis
   t.diagnostic(`${inDoubt.size} changes without an answer, ${found.size - kept.size} of them made`);
 }
 
-test('conditions: 10,000 changes of 16 clients, none lost', (t) =>
-  changeRecords(t, newFile(t), 10_000));
+test('conditions: 5,000 changes of 16 clients, none lost', (t) =>
+  changeRecords(t, newFile(t), 5_000));
 
 test('conditions: changes on a cluster, none lost', { skip: needsRqlited }, async (t) => {
   const cluster = await startNodes(3);

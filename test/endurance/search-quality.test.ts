@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { parseQuery } from '../../src/search/query.ts';
 import { createRandom, type Random } from '../support/mutations.ts';
 import { findIn, type Note, UNBOUNDED } from '../support/search.ts';
-import { checkFinds } from '../support/search-checks.ts';
 
 interface Language {
   readonly words: readonly string[];
@@ -166,5 +165,3 @@ test('search: quality: precision and recall against a plain scan', async (t) => 
   );
   assert.ok(precision >= 0.99 && recall >= 0.99);
 });
-
-test('search: 50,000 queries find what a plain scan finds', () => checkFinds({ numRuns: 1_000 }));

@@ -7,7 +7,7 @@ import { request } from '../support/http.ts';
 import { checkAnswers, linesOfNotes } from '../support/search-answers.ts';
 import { until } from '../support/until.ts';
 
-const QUERIES = 100_000;
+const QUERIES = 50_000;
 
 test(`search: ${QUERIES} random queries are answered 200 or 422`, async (t) => {
   const command = startCommand(t, ['--port', '0', '--log-level', 'error']);

@@ -1,9 +1,9 @@
-// The service on a Unix socket when processes are killed, and when another takes its place.
+// Several processes on a Unix socket, when they are killed, and when others take their place.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
+import { startCommand, stop } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { request } from '../support/http.ts';
 import { assertLeavesSuccessor } from '../support/sockets.ts';
@@ -11,21 +11,6 @@ import { until } from '../support/until.ts';
 
 const BASE = 'http://localhost';
 const SOCKET = ['--socket', 'notes.sock'];
-
-test('socket: that of a killed process is replaced, another is not', async (t) => {
-  const folder = temporaryFolder(t);
-  const socketPath = join(folder, 'notes.sock');
-  const killed = startCommand(t, SOCKET, { folder });
-  await killed.ready();
-  await stop(killed, 'SIGKILL');
-  assert.ok(existsSync(socketPath));
-  const command = startCommand(t, SOCKET, { folder });
-  await command.ready();
-  const second = await runCommand(t, SOCKET, { folder });
-  assertRefused(second, 1, /: notes\.sock is in use by another process$/m);
-  assert.equal((await request(BASE, 'GET', '/notes', { socketPath })).status, 200);
-  assert.equal((await stop(command)).status, 0);
-});
 
 test('socket: a stop of two processes leaves that of a successor', (t) =>
   assertLeavesSuccessor(t, 2));

@@ -5,13 +5,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { STREAM_TIMES } from '../../src/routes/changes.ts';
-import { LAST_NUMBER } from '../../src/storage/changes/numbers.ts';
 import { startCommand, stop } from '../support/command.ts';
-import { openDatabase, openOther, withNumbers } from '../support/databases.ts';
+import { openDatabase, withNumbers } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { request, send } from '../support/http.ts';
-import { startProcesses } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { CANNOT_LOOK, residentMegabytesOf } from '../support/threads.ts';
@@ -80,33 +78,6 @@ test('streams: comments keep one open that has nothing to send', async (t) => {
   await stream.changes(1);
 });
 
-test('streams: a commit arrives soon, whoever makes it', async (t) => {
-  const service = await startProcesses(t, 2);
-  // Both processes have streams. One of them makes a write, and the other has to notice it.
-  const streams = await openStreams(t, service.url, () => ({}), 8);
-  const note = async () => void (await request(service.url, 'POST', '/notes', NOTE));
-  const other = await openOther(t, join(service.folder, 'notes.db'));
-  const foreign = () =>
-    other.execute(`INSERT INTO notes (title, body, number) VALUES ('a', 'b', 1 + ${LAST_NUMBER})`);
-  let count = 0;
-  for (const [name, commit] of Object.entries({ 'a process': note, 'another program': foreign })) {
-    const delays: number[][] = [];
-    for (let round = 0; round < 20; round += 1) {
-      await commit();
-      count += 1;
-      const committed = performance.now();
-      const arrivals = streams.map(async ({ events }) => {
-        await until(() => events.length >= count);
-        return performance.now() - committed;
-      });
-      delays.push((await Promise.all(arrivals)).toSorted((one, next) => one - next));
-    }
-    const worst = (place: number) => Math.max(...delays.map((each) => each.at(place) ?? 0));
-    t.diagnostic(`${name}: ${worst(0).toFixed(0)} to ${worst(-1).toFixed(0)} ms at most`);
-  }
-  for (const stream of streams) assertComplete([stream], count);
-});
-
 test('streams: a client that does not read is disconnected, and continues later', async (t) => {
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
   const command = startCommand(t, ['--port', '0']);
@@ -163,20 +134,6 @@ test('streams: a slow client gets 100,000 changes', async (t) => {
   }
   await until(() => stream.events.length >= 100_000);
   assertComplete([stream], 100_000);
-});
-
-test('streams: records longer than what may be unread', async (t) => {
-  const command = startCommand(t, ['--port', '0', '--log-level', 'error']);
-  const url = await command.ready();
-  const { next } = (await request(url, 'GET', '/changes')).json;
-  // As JSON, a body of 600,000 bytes; two of them exceed what may be unread.
-  const json = { title: 'large', body: '\u0001'.repeat(100_000) };
-  for (let count = 0; count < 8; count += 1) await request(url, 'POST', '/notes', { json });
-  const stream = await openStream(t, url, `/changes?include=record&since=${next}`);
-  for (const change of await stream.changes(8)) assert.equal(change.type, 'note.created');
-  await request(url, 'POST', '/notes', { json });
-  await stream.changes(9);
-  assertComplete([stream], 9);
 });
 
 async function openStreams(

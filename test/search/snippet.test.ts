@@ -120,6 +120,11 @@ test('search: snippet: pieces of any length give that of the whole text', () => 
   );
 });
 
+test('search: snippet: a mark at the beginning of a piece belongs to the last character', () => {
+  const body = `か\u3099${' x'.repeat(100)} か`;
+  assert.deepEqual(searchSnippet('か', inPieces(body, 1)).snippet, snippetFor('か', body));
+});
+
 test('search: snippet: a long phrase counts, though it ends after another match', () => {
   const phrase = 'y '.repeat(50);
   const before = searchSnippet(`milk "x milk ${phrase}"`, inPieces(`x milk ${phrase}z`, 5));

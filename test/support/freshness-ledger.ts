@@ -16,10 +16,8 @@ const OTHER_WRITERS = 2;
 const READERS = 16;
 const MAX_BYTES = 1_000_000;
 
-/** The most reads that a writer lets pass before it writes again; fewer in a long run. */
+/** The most reads that a writer lets pass before it writes again. */
 const READS_BETWEEN_WRITES = 100;
-const FEW_READS = 20;
-const LONG_RUN = 100_000;
 
 /** What others do now and then besides writing. */
 const MAINTENANCE = [
@@ -73,7 +71,6 @@ export async function playLedger(
   const stale: string[] = [];
   let reads = 0;
 
-  const mostReads = commits < LONG_RUN ? READS_BETWEEN_WRITES : FEW_READS;
   const isRunning = () => written < commits && stale.length === 0;
 
   /** Makes changes on the notes of one writer until there are enough. */
@@ -81,7 +78,7 @@ export async function playLedger(
     while (isRunning()) {
       written += 1;
       // Each write empties the memory, so readers must get the time to fill it.
-      const enough = reads + between(0, mostReads);
+      const enough = reads + between(0, READS_BETWEEN_WRITES);
       while (reads < enough && isRunning()) await nextTurn();
       const id = 1 + writer * NOTES_PER_WRITER + between(0, NOTES_PER_WRITER - 1);
       const version = (ledger.get(id) ?? 0) + 1;

@@ -1,7 +1,9 @@
-// Ports at which a service can be started again.
+// Ports at which a service can be started again, and servers that stand in for another program.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import type { Ends } from './engine.ts';
 
 /** Below the ports that Linux gives to connections and to servers at port 0. */
 const FIRST = 20_000;
@@ -21,4 +23,12 @@ export async function lastingPort(): Promise<number> {
     await once(server, 'close');
     return port;
   }
+}
+
+/** Starts an HTTP server that ends with the test; resolves with its origin. */
+export async function startListener(test: Ends, listener: RequestListener): Promise<string> {
+  const server = createHttpServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  test.after(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

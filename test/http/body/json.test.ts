@@ -1,4 +1,4 @@
-// Strict JSON is compared with JSON.parse. test/endurance/json.test.ts does so with thousands of
+// Strict JSON is compared with JSON.parse. test/endurance/larger.test.ts does so with thousands of
 // random texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -5,7 +5,7 @@ import { COLLECTIONS } from '../../support/collections.ts';
 import { startService } from '../../support/service.ts';
 import { testConditions } from './conditions-suite.ts';
 
-// Tags differ from notes in their names alone, and are left to the endurance tests.
+// Tags differ from notes in their names alone.
 for (const each of COLLECTIONS) if (each.label !== 'Tag') testConditions(each);
 
 test('conditions: tags survive a restart and mean nothing to another database', async (t) => {

@@ -1,5 +1,5 @@
 // Short games of random operations, the same in each run. Long ones of a random seed are in
-// test/endurance/model.test.ts.
+// test/endurance/larger.test.ts.
 import { test } from 'node:test';
 import { playClients, playRounds } from '../../support/model-games.ts';
 

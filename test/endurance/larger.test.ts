@@ -1,0 +1,88 @@
+// Tests of `npm test` with larger values: more kills, longer games, larger lists, every code point.
+// NOTES_TEST_SEED=N repeats the random ones of seed N.
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { checkRoundTrips } from '../commands/round-trip.ts';
+import { foretellLinks, foretellWrites } from '../storage/foretold-rows.ts';
+import { testLinkGames } from '../storage/link-suite.ts';
+import { COLLECTIONS, maxLengthOf } from '../support/collections.ts';
+import * as clients from '../support/concurrent-clients.ts';
+import { ENGINES, MEMORY } from '../support/engines.ts';
+import { playLedger } from '../support/freshness-ledger.ts';
+import * as json from '../support/json-properties.ts';
+import { killRepeatedly } from '../support/kills.ts';
+import { playClients, playRounds } from '../support/model-games.ts';
+import { overfillWithBodies } from '../support/overload.ts';
+import { testWindows } from '../support/page-windows.ts';
+import { OTHERS, USUAL } from '../support/places.ts';
+import { assertLimiterBounded, assertQuota } from '../support/rate-limiter.ts';
+import { checkFinds } from '../support/search-checks.ts';
+import { startService } from '../support/service.ts';
+import { stopUnderLoad } from '../support/stops.ts';
+import { assertKept, codePoints } from '../support/texts.ts';
+import { ORDERS, walkAllLists } from '../support/walks.ts';
+
+const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
+const game = { seed, operations: 5_000 };
+const texts = { seed, numRuns: 10_000 };
+
+/** Tags differ from notes in their names alone. */
+const LISTS = COLLECTIONS.filter(({ label }) => label !== 'Tag');
+
+async function playLongLedger(t: TestContext): Promise<void> {
+  const { commits, reads, fromMemory, stale } = await playLedger(t, 10_000);
+  assert.deepEqual(stale, []);
+  t.diagnostic(`${commits} commits, ${reads} reads, ${fromMemory} of them from memory`);
+}
+
+async function requestAtOnce(t: TestContext): Promise<void> {
+  const { request } = await startService(t);
+  const answers = await Promise.all(Array.from({ length: 1_000 }, () => request('GET', '/notes')));
+  assert.ok(answers.every(({ status }) => status === 200));
+}
+
+const TESTS: Readonly<Record<string, (t: TestContext) => unknown>> = {
+  'durability: acknowledged writes survive ten kills': (t) => killRepeatedly(t, 10, [60, 240]),
+  'records: sixty random databases exported and imported': (t) => checkRoundTrips(t, 60),
+  'never stale: 10,000 commits of three writers': playLongLedger,
+  'model: 5,000 random operations, with restarts': (t) => playRounds(t, { ...game, rounds: 5 }),
+  'model: 5,000 random operations of 24 clients': (t) => playClients(t, { ...game, clients: 24 }),
+  'clients: 1,000 concurrent creates get distinct ids': (t) => clients.createAtOnce(t, 1_000),
+  'clients: each of 64 reads its own writes': (t) => clients.readOwnWrites(t, 64, 20),
+  'clients: 32 write one record in one order': (t) => clients.writeOneRecord(t, 32, 12),
+  'clients: 600 writes to missing notes spoil no batch': (t) => clients.commentOnMissing(t, 600),
+  'clients: comments while ten notes are deleted': (t) => clients.commentWhileDeleting(t, 10),
+  'overload: 1,000 simultaneous clients are all answered': requestAtOnce,
+  'overload: large bodies of 64 MiB together': async (t) =>
+    overfillWithBodies(await startService(t), 1_000_000),
+  'rate limit: a quota of a million at once, then evenly': () => assertQuota(1_000_000, 5e9),
+  'rate limit: a million clients take bounded memory': () => assertLimiterBounded(1_000_000),
+  'foretold rows: 300 random batches of all kinds of writes': (t) => foretellWrites(t, 300),
+  'foretold rows: 100 random batches of writes with links': (t) => foretellLinks(t, 100),
+  'search: 25,000 queries find what a plain scan finds': () => checkFinds({ numRuns: 500 }),
+  'JSON: 10,000 generated texts': () => json.checkTexts(texts),
+  'JSON: 10,000 mutated texts': () => json.checkMutatedTexts(texts),
+  'JSON: 10,000 texts of damaged bytes': () => json.checkBytes(texts),
+  'JSON: a mebibyte is judged within 500 ms': () => json.checkSpeed(1_048_576, 500),
+};
+
+console.log(`NOTES_TEST_SEED=${seed}`);
+for (const [name, run] of Object.entries(TESTS)) test(name, async (t) => void (await run(t)));
+
+for (const processes of [1, 2])
+  test(`stop: five times under load, processes: ${processes}`, (t) =>
+    stopUnderLoad(t, { stops: 5, clients: 64, answers: 1_000, processes }));
+
+for (const [place, start] of Object.entries({ ...USUAL, ...OTHERS }))
+  test(`lists: all pages in all orders (${place})`, async (t) =>
+    walkAllLists(await start(t), ORDERS.length));
+
+for (const list of LISTS) {
+  test(`pages: ${list.path}: the window at every offset`, (t) =>
+    testWindows(t, list, { records: 6_600, step: 1 }));
+
+  test(`text: ${list.label.toLowerCase()}: every code point comes back`, (t) =>
+    assertKept(t, list, codePoints(maxLengthOf(list, 'body'), 1)));
+}
+
+for (const engine of [...ENGINES, MEMORY]) describe(engine.name, () => testLinkGames(engine, 50));
