@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../src/http/problem.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
-import { defaultsOf } from './collections.ts';
 import type { Answer, RequestParts } from './http.ts';
 import { selected, withMembers } from './model-lists.ts';
 import {
@@ -30,6 +29,7 @@ import {
   WRITES_ONE,
 } from './model-moves.ts';
 import { MALFORMED, type TagCondition, TagHistory } from './model-tags.ts';
+import { defaultsOf } from './records.ts';
 import { type Listed, rightPage } from './right-pages.ts';
 import type { Service } from './service.ts';
 
