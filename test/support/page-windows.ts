@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { DEEP_OFFSET } from '../../src/storage/lists/request.ts';
 import type { CollectionUnderTest } from './collections.ts';
 import { newFile, openDatabase, withNumbers } from './databases.ts';
+import { expected } from './records.ts';
 import { type Service, startService } from './service.ts';
 import { assertSound } from './stored-data.ts';
 
@@ -38,7 +39,11 @@ export async function testWindows(
   for (let id = 1; id <= records; id += 1) {
     if (inGap(id) || (nested && id % OF_OTHER_NOTE_EVERY === 0)) continue;
     left.push(
-      nested ? { id, note_id: 3, body: `body ${id}` } : { id, title: `${id}`, body: `body ${id}` },
+      expected({
+        id,
+        ...(nested ? { note_id: 3 } : { title: `${id}` }),
+        body: `body ${id}`,
+      }) as Item,
     );
   }
   assert.ok(left.length > DEEP_OFFSET + step + 100);
