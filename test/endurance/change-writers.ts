@@ -1,12 +1,12 @@
 // Writers that make changes of every kind, all to the same records, through the kills of a service.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Answer } from './http.ts';
-import { between, oneIn } from './ledger.ts';
-import { nextText } from './ledger-client.ts';
-import { titleOf } from './ledger-reader.ts';
-import type { MortalService } from './mortal-service.ts';
-import { until } from './until.ts';
+import type { Answer } from '../support/http.ts';
+import { between, oneIn } from '../support/ledger.ts';
+import { nextText } from '../support/ledger-client.ts';
+import { titleOf } from '../support/ledger-reader.ts';
+import type { MortalService } from '../support/mortal-service.ts';
+import { until } from '../support/until.ts';
 
 /** Beyond this many notes or tags, writers delete more than they create. */
 const MAX_NOTES = 200;
