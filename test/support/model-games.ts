@@ -285,18 +285,14 @@ function parametersFor(model: Model, resource: Resource, drawn: DrawnList): List
   };
 }
 
-/** Asserts that the service keeps exactly the records of all models, and that its file is sound. */
-async function assertKept(service: Service, models: readonly Model[]): Promise<void> {
-  const together = (resource: Resource, ownerId?: number) =>
-    models
-      .flatMap((model) => model.list(resource, ownerId))
-      .sort((one, other) => one.id - other.id);
+/** Asserts that the service keeps exactly the records of the model, and that its file is sound. */
+async function assertKept(service: Service, model: Model): Promise<void> {
   for (const resource of RESOURCES) {
     const { owner } = resource;
-    const owners = owner ? together(owner.resource).map(({ id }) => id) : [undefined];
+    const owners = owner ? model.list(owner.resource, undefined).map(({ id }) => id) : [undefined];
     for (const ownerId of owners) {
       const kept = await allItems(service, listPath(resource, ownerId));
-      assert.deepEqual(kept, together(resource, ownerId));
+      assert.deepEqual(kept, model.list(resource, ownerId));
     }
   }
   await assertSound(service.file);
@@ -313,16 +309,13 @@ function assertLively(statuses: readonly number[]): void {
   }
 }
 
-/** How long a game lasts, and the seed that repeats it. */
-export interface GameSizes {
-  readonly seed: number;
-  readonly operations: number;
-}
-
-/** Plays a game of one client, with restarts on the same file between its rounds. */
+/**
+ * Plays a game of so many operations, with restarts on the same file between its rounds. The same
+ * seed gives the same game.
+ */
 export async function playRounds(
   t: TestContext,
-  { seed, operations, rounds }: GameSizes & { readonly rounds: number },
+  { seed, operations, rounds }: Readonly<Record<'seed' | 'operations' | 'rounds', number>>,
 ): Promise<void> {
   const model = createModel();
   const statuses: number[] = [];
@@ -333,27 +326,5 @@ export async function playRounds(
     service = await startService(t, { db: service.file });
   }
   assertLively(statuses);
-  await assertKept(service, [model]);
-}
-
-/** Plays games of clients at once, each with records of its own. */
-export async function playClients(
-  t: TestContext,
-  { seed, operations, clients }: GameSizes & { readonly clients: number },
-): Promise<void> {
-  const service = await startService(t);
-  const games = draw(seed, clients, Math.ceil(operations / clients)).map((game) => ({
-    game,
-    model: createModel({ shared: true }),
-  }));
-  const statuses = await Promise.all(
-    games.map(async ({ game, model }) => {
-      const own: number[] = [];
-      for (const drawn of game) own.push(await play(service, model, drawn));
-      return own;
-    }),
-  );
-  assertLively(statuses.flat());
-  const models = games.map(({ model }) => model);
-  await assertKept(service, models);
+  await assertKept(service, model);
 }

@@ -84,12 +84,6 @@ export const COLLECTION_MOVES: ReadonlySet<string> = new Set([
   'repeat',
 ]);
 
-/** Whether others may have records in the list that a move asks for. */
-export function isOfAll(move: Move): boolean {
-  const { resource, parameters } = move;
-  return !ownerOf(move) && (resource !== FIRST_END || parameters.tag_id.length === 0);
-}
-
 /** Returns the resource of the record in the path before that of the resource, if there is one. */
 export function ownerOf({ resource, operation, isLinked }: Move): Resource | undefined {
   if (LINK_MOVES.has(operation)) return SECOND_END;

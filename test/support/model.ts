@@ -16,7 +16,6 @@ import {
   faultsOf,
   fieldsIn,
   hasListTag,
-  isOfAll,
   LINK,
   LINK_MOVES,
   MAX_ERRORS,
@@ -33,7 +32,7 @@ import { defaultsOf } from './records.ts';
 import { type Listed, rightPage } from './right-pages.ts';
 import type { Service } from './service.ts';
 
-/** The records of one or of all clients. */
+/** The records that the service should have. */
 export interface Model {
   /** Returns all ids that the service has given to records of a resource, in order. */
   given(resource: Resource): readonly number[];
@@ -82,11 +81,8 @@ interface Keyed extends Sent {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/**
- * Returns an empty model. A `shared` one expects other clients, which leave its records alone: of
- * the items in lists without an owner it checks only its own.
- */
-export function createModel({ shared = false } = {}): Model {
+/** Returns an empty model. */
+export function createModel(): Model {
   const stateByResource = new Map(
     RESOURCES.map((each) => [
       each,
@@ -340,33 +336,15 @@ export function createModel({ shared = false } = {}): Model {
     return { status: 204 };
   }
 
-  /** Checks the model's own items in a list that others change. */
-  function assertOwnItems(move: Move, { status, json }: Answer): void {
-    const { resource, parameters } = move;
-    const { given } = stateOf(resource);
-    assert.equal(status, 200);
-    const own = new Map(listed(move).map(({ item }) => [item.id, item]));
-    const ids = json.items.map(({ id }: Item) => id);
-    assert.equal(new Set(ids).size, ids.length);
-    assert.ok(ids.length <= Number(parameters.limit ?? 20));
-    assert.ok(json.total >= own.size && json.total >= ids.length);
-    for (const item of json.items as Item[]) {
-      if (given.includes(item.id)) assert.deepEqual(item, own.get(item.id));
-    }
-  }
-
   /** Returns the request of a move. */
   function requestOf(move: Move): Sent {
     const { operation, match: wantedMatch, noneMatch: wantedNoneMatch } = move;
     const path = pathOf(move);
     const parts = partsOf(move);
-    // Others change what the model would say about lists.
-    const hasTag = !shared || !hasListTag(move);
-    const tags = hasTag ? tagsOf(move) : new TagHistory();
+    const tags = tagsOf(move);
     const isLink = LINK_MOVES.has(operation);
-    const isOthers = !hasTag && METHODS[operation] === 'GET';
-    const match = tags.condition(isLink || isOthers ? undefined : wantedMatch);
-    const noneMatch = tags.condition(isLink || !hasTag ? undefined : wantedNoneMatch);
+    const match = tags.condition(isLink ? undefined : wantedMatch);
+    const noneMatch = tags.condition(isLink ? undefined : wantedNoneMatch);
     const used = keyed.filter((each) => each.path === path).at(-1 - (move.which % 4))?.key;
     const newKey = move.key && randomUUID();
     const key = METHODS[operation] === 'POST' ? (move.key === 'used' && used) || newKey : undefined;
@@ -403,8 +381,8 @@ export function createModel({ shared = false } = {}): Model {
     assert.deepEqual([status, headers.location], [right.status, location], label);
     assert.equal(headers.link, right.link, label);
     assert.equal(headers['idempotent-replayed'], undefined, label);
-    if (tags && !(shared && tags === listTags)) tags.observe(headers.etag);
-    if (!tags) assert.equal(headers.etag, undefined, label);
+    if (tags) tags.observe(headers.etag);
+    else assert.equal(headers.etag, undefined, label);
   }
 
   return {
@@ -436,8 +414,6 @@ export function createModel({ shared = false } = {}): Model {
         assertReplay(answer, used.answer, label);
       } else if (used) {
         assert.deepEqual([status, json.type], [422, `${service.url}/problems/${REUSED}`], label);
-      } else if (shared && operation === 'list' && isOfAll(move)) {
-        assertOwnItems(move, answer);
       } else {
         assertRight(service, answer, expected(service, move, sent, answer), label);
         if (status < 300) await learnNumbers(service, move, sent, answer);
