@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startCommand, stop } from '../support/command.ts';
 import { newFile, openDatabase } from '../support/databases.ts';
-import type { DistinctReads } from '../support/distinct-reads.ts';
 import { send } from '../support/http.ts';
 import { randomText } from '../support/random-texts.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { CANNOT_LOOK, residentMegabytesOf } from '../support/threads.ts';
+import type { DistinctReads } from './distinct-reads.ts';
 
 /** The default bound, in MiB. */
 const BOUND = 64;
@@ -25,7 +25,7 @@ const CLIENTS = 8;
 const COLLECTIONS = 20;
 
 test('memory: a million distinct reads fit its bound', async (t) => {
-  const program = fileURLToPath(new URL('../support/distinct-reads.js', import.meta.url));
+  const program = fileURLToPath(new URL('./distinct-reads.js', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program, String(BOUND)]);
   const { heap, during, resident, kept }: DistinctReads = JSON.parse(stdout);
   const [used, after, most] = [heap, resident, during].map(Math.round);
