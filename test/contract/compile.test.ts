@@ -141,14 +141,16 @@ function valuesFor(pointer: string): fc.Arbitrary<unknown> {
       return uniqueItems ? weighted(counted, counted, same) : weighted(same, fc.array(item));
     }
     case 'object': {
-      const members = Object.keys(properties).map((name) => [
-        name,
-        valuesFor(`${place}/properties/${name}`),
-      ]);
-      const known: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(members);
+      const members = Object.keys(properties).map(
+        (name) => [name, valuesFor(`${place}/properties/${name}`)] as const,
+      );
+      const known = Object.fromEntries(members);
       const whole = fc.record(known, { requiredKeys: [...required] });
+      const least = fc.record(
+        Object.fromEntries(members.filter(([name]) => required.includes(name))),
+      );
       const parts = fc.record({ ...known, unknown: others }, { requiredKeys: [] });
-      return weighted(whole, whole, whole, parts);
+      return weighted(whole, whole, least, parts);
     }
     default:
       throw new Error(`no values for ${pointer}`);

@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 import { assertRefused, assertServes, runCommand, type startCommand } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { RESOLUTIONS, testLibrary } from '../support/library-user.ts';
-import { startRegistry } from '../support/registry.ts';
 import { root } from '../support/sources.ts';
+import { startRegistry } from './registry.ts';
 
 const run = promisify(execFile);
 const registry = await startRegistry({ after });

@@ -11,9 +11,8 @@ import { ENGINES, MEMORY } from '../support/engines.ts';
 import { playLedger } from '../support/freshness-ledger.ts';
 import * as json from '../support/json-properties.ts';
 import { killRepeatedly } from '../support/kills.ts';
-import { playClients, playRounds } from '../support/model-games.ts';
+import { playRounds } from '../support/model-games.ts';
 import { overfillWithBodies } from '../support/overload.ts';
-import { testWindows } from '../support/page-windows.ts';
 import { OTHERS, USUAL } from '../support/places.ts';
 import { assertLimiterBounded, assertQuota } from '../support/rate-limiter.ts';
 import { checkFinds } from '../support/search-checks.ts';
@@ -46,11 +45,7 @@ const TESTS: Readonly<Record<string, (t: TestContext) => unknown>> = {
   'records: sixty random databases exported and imported': (t) => checkRoundTrips(t, 60),
   'never stale: 10,000 commits of three writers': playLongLedger,
   'model: 5,000 random operations, with restarts': (t) => playRounds(t, { ...game, rounds: 5 }),
-  'model: 5,000 random operations of 24 clients': (t) => playClients(t, { ...game, clients: 24 }),
-  'clients: 1,000 concurrent creates get distinct ids': (t) => clients.createAtOnce(t, 1_000),
-  'clients: each of 64 reads its own writes': (t) => clients.readOwnWrites(t, 64, 20),
   'clients: 32 write one record in one order': (t) => clients.writeOneRecord(t, 32, 12),
-  'clients: 600 writes to missing notes spoil no batch': (t) => clients.commentOnMissing(t, 600),
   'clients: comments while ten notes are deleted': (t) => clients.commentWhileDeleting(t, 10),
   'overload: 1,000 simultaneous clients are all answered': requestAtOnce,
   'overload: large bodies of 64 MiB together': async (t) =>
@@ -78,9 +73,6 @@ for (const [place, start] of Object.entries({ ...USUAL, ...OTHERS }))
     walkAllLists(await start(t), ORDERS.length));
 
 for (const list of LISTS) {
-  test(`pages: ${list.path}: the window at every offset`, (t) =>
-    testWindows(t, list, { records: 6_600, step: 1 }));
-
   test(`text: ${list.label.toLowerCase()}: every code point comes back`, (t) =>
     assertKept(t, list, codePoints(maxLengthOf(list, 'body'), 1)));
 }

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { DistinctReads } from '../support/distinct-reads.ts';
+import type { DistinctReads } from './distinct-reads.ts';
 
 /** The default bound, in MiB. */
 const BOUND = 64;
@@ -14,7 +14,7 @@ const HOLES = 1.5;
 const REST = 32;
 
 test('memory: a million distinct reads fit its bound', async (t) => {
-  const program = fileURLToPath(new URL('../support/distinct-reads.js', import.meta.url));
+  const program = fileURLToPath(new URL('./distinct-reads.js', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program, String(BOUND)]);
   const { heap, during, resident, kept }: DistinctReads = JSON.parse(stdout);
   const [used, after, most] = [heap, resident, during].map(Math.round);

@@ -1,22 +1,22 @@
-// A mirror follows the changes of a service into a database of its own, through a proxy that cuts
-// its connections, while the mirror, the service and the leader of the cluster are killed. It ends
-// up with the same records, and has applied every change once, in order.
+// A mirror follows the changes of a service through a proxy that cuts its connections, while the
+// service and the leader of the cluster are killed. It ends up with the same records, and has
+// applied every change once, in order.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { typeOf } from '../../src/resources/resource.ts';
 import { LINKS, RESOURCES } from '../../src/resources/resources.ts';
 import { renewGeneration } from '../../src/storage/changes/numbers.ts';
-import { ChangeWriters } from '../support/change-writers.ts';
-import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { newFile, openPath } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
-import { assertExact, type Mirror, startMirror, untilCaughtUp } from '../support/mirror.ts';
 import { type MortalService, startMortal, withKills } from '../support/mortal-service.ts';
 import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
+import { ChangeWriters } from './change-writers.ts';
+import { startCuttingProxy } from './cutting-proxy.ts';
+import { Mirror } from './mirror.ts';
 
 const WRITERS = 8;
 
@@ -28,7 +28,7 @@ const TYPES = [
   ...LINKS.flatMap(({ events }) => events),
 ];
 
-/** How many changes a mirror misses until it is started again. */
+/** How many changes a mirror misses while it pauses. */
 const MISSED = 2_000;
 
 /** Whom faults concern. */
@@ -53,9 +53,7 @@ async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run)
   const service = await startMortal(t, db, processes);
   const proxy = await startCuttingProxy(t, service.url);
   const writers = new ChangeWriters(service);
-  const mirror = await startMirror(t, proxy.url);
-  const { database, failed } = mirror;
-
+  const mirror = new Mirror(proxy.url);
   let hasFailed = false;
   const faults = faultsOf({ service, writers, mirror }).map((fault) => async () => {
     if (!hasFailed) await fault();
@@ -64,46 +62,38 @@ async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run)
   // Some records are there when the mirror begins, and others come while it reads them.
   const playing = withKills(writers.write(WRITERS, changes), progress, faults);
   try {
-    await Promise.race([playing, failed]);
-  } catch (error) {
+    await Promise.race([playing, mirror.ended]);
+    await Promise.race([mirror.untilCaughtUp(service), mirror.ended]);
+  } finally {
     hasFailed = true;
     writers.stop();
     // Whatever it starts must be there before the end of the test.
     await Promise.allSettled([playing]);
-    throw error;
+    await mirror.stop();
   }
-  await Promise.race([untilCaughtUp(mirror, service), failed]);
-
-  const logged = await assertExact(mirror, service, db);
+  const logged = await mirror.assertExact(service, db);
   assert.ok(proxy.cuts() > 0);
   await service.stop();
   await assertSound(db);
-  const ways = `${await database.countBy('stream')} as events, ${await database.countBy('page')}`;
-  t.diagnostic(`${logged} changes since it began: ${ways} in pages`);
-  t.diagnostic(
-    `${proxy.cuts()} connections cut, ${mirror.kills()} kills of the mirror, ` +
-      `${service.failures()} requests of writers repeated`,
-  );
+  const { stream, page } = mirror.counts;
+  t.diagnostic(`${logged} changes since it began: ${stream} as events, ${page} in pages`);
+  t.diagnostic(`${proxy.cuts()} connections cut, ${service.failures()} requests repeated`);
   return mirror;
 }
 
 /** Asserts that the mirror has got changes of all kinds in both ways, and began only once. */
-async function assertCompleteRun({ database }: Mirror): Promise<void> {
-  assert.deepEqual([...(await database.types())].sort(), [...TYPES].sort());
-  assert.ok((await database.countBy('stream')) > 0);
-  assert.ok((await database.countBy('page')) > 0);
-  assert.equal((await database.start()).starts, 1);
+function assertCompleteRun({ types, counts }: Mirror): void {
+  assert.deepEqual([...types].sort(), [...TYPES].sort());
+  assert.ok(counts.stream > 0 && counts.page > 0);
+  assert.equal(counts.starts, 1);
 }
 
-test('mirror: 20,000 changes of two processes, which are killed as the mirror is', async (t) => {
+test('mirror: 20,000 changes of two processes, which are killed', async (t) => {
   const faultsOf: Faults = ({ service: { killOne, killAll }, mirror, writers }) => {
-    const kill = () => mirror.kill();
-    const killForLong = () => mirror.kill(() => writers.more(MISSED));
-    const killBoth = () => Promise.all([killAll(), kill()]);
-    return [kill, killAll, killForLong, killBoth, killOne, killAll, killForLong, killOne];
+    const miss = () => mirror.pause(() => writers.more(MISSED));
+    return [killOne, miss, killAll, () => Promise.all([killAll(), miss()]), killOne];
   };
-  const run = { db: newFile(t), processes: 2, changes: 20_000, faultsOf };
-  await assertCompleteRun(await follow(t, run));
+  assertCompleteRun(await follow(t, { db: newFile(t), processes: 2, changes: 20_000, faultsOf }));
 });
 
 test('mirror: 3,000 changes of a cluster, its leader is killed', async (t) => {
@@ -112,29 +102,22 @@ test('mirror: 3,000 changes of a cluster, its leader is killed', async (t) => {
   t.after(() => cluster.stop());
   const db = clusterAddress(cluster.nodes.map(({ url }) => url));
   const killLeader = () => replaceLeader(cluster);
-  const faultsOf: Faults = ({ service: { killAll }, mirror }) => {
-    const kill = () => mirror.kill();
-    return [killLeader, kill, killAll, killLeader, kill];
-  };
-  const run = { db, processes: 1, changes: 3_000, faultsOf };
-  await assertCompleteRun(await follow(t, run));
+  const faultsOf: Faults = ({ service: { killAll } }) => [killLeader, killAll, killLeader];
+  assertCompleteRun(await follow(t, { db, processes: 1, changes: 3_000, faultsOf }));
 });
 
 test('mirror: begins again when its cursor has expired', async (t) => {
   const db = newFile(t);
-  const faultsOf: Faults = ({ mirror }) => {
-    const kill = () => mirror.kill();
-    const startedOften = (times: number) =>
-      until(async () => (await mirror.database.start()).starts === times);
+  const faultsOf: Faults = ({ mirror: { counts } }) => {
     const expire = async (times: number) => {
-      await startedOften(times);
+      await until(() => counts.starts === times);
       const other = await openPath(db);
       await other.transact(randomUUID(), renewGeneration());
       await other.close();
-      await startedOften(times + 1);
+      await until(() => counts.starts === times + 1);
     };
-    return [() => expire(1), () => Promise.all([expire(2), kill()]), kill, kill, kill];
+    return [() => expire(1), () => expire(2)];
   };
   const mirror = await follow(t, { db, processes: 1, changes: 10_000, faultsOf });
-  assert.equal((await mirror.database.start()).starts, 3);
+  assert.equal(mirror.counts.starts, 3);
 });

@@ -3,5 +3,4 @@ process.env.NOTES_TEST_PLACES = 'others';
 
 await import('../service/lists/members.test.ts');
 await import('../service/lists/search.test.ts');
-await import('../service/records/safe-writes.test.ts');
 await import('../service/records/tags-on-notes.test.ts');

@@ -15,9 +15,9 @@ import { testLinks } from '../storage/link-suite.ts';
 import { testSearchIndex } from '../storage/search-index-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
 import { testVersions } from '../storage/version-suite.ts';
-import { REAL_ENGINES } from '../support/real-engines.ts';
 import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
 import { plainTable } from '../support/tables.ts';
+import { REAL_ENGINES } from './real-engines.ts';
 
 for (const engine of REAL_ENGINES) {
   describe(engine.name, () => {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startCommand, stop } from '../support/command.ts';
 import { request } from '../support/http.ts';
-import { checkAnswers, linesOfNotes } from '../support/search-answers.ts';
 import { until } from '../support/until.ts';
+import { checkAnswers, linesOfNotes } from './search-answers.ts';
 
 const QUERIES = 50_000;
 

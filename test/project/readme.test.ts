@@ -17,6 +17,7 @@ import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, perform } from '../support/perform.ts';
+import { expected } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { root, sourceAt } from '../support/sources.ts';
@@ -102,7 +103,7 @@ test('safe writes: the commands of the guide work', async (t) => {
     ['Shopping', 'Books', 'c', 'e'],
   );
   const listed = JSON.parse(readFileSync(join(cwd, 'list.json'), 'utf8'));
-  assert.deepEqual(listed.items, [{ id: 1, title: 'a', body: 'b' }]);
+  assert.deepEqual(listed.items, [expected({ id: 1, title: 'a', body: 'b' })]);
 });
 
 test('following changes: the commands of the guide work', async (t) => {
@@ -123,7 +124,7 @@ test('following changes: the commands of the guide work', async (t) => {
   await until(() => /\ndata: .*\n\n$/.test(printed) || isOver());
   assert.equal(running.exitCode, null, printed);
   process.kill(-(running.pid ?? assert.fail()), 'SIGKILL');
-  const record = { id: 1, title: 'Books', body: 'Emma' };
+  const record = expected({ id: 1, title: 'Books', body: 'Emma' });
   const [cursor = ''] = /\w{8}-0/.exec(printed) ?? [];
   const id = cursor.replace('-0', '-1');
   const change = { id, type: 'note.created', note_id: 1 };

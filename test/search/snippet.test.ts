@@ -6,7 +6,7 @@ import { parseQuery } from '../../src/search/query.ts';
 import type { Snippet } from '../../src/search/snippet.ts';
 import { partsOf, queryFor, scan, UNBOUNDED } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
-import { inPieces, LENGTH, searchSnippet } from '../support/snippets.ts';
+import { inPieces, LENGTH, searchSnippet } from './snippets.ts';
 
 function snippetFor(query: string, body: string, title = ''): Snippet {
   return searchSnippet(query, inPieces(body), inPieces(title)).snippet;

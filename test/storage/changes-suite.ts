@@ -17,6 +17,7 @@ import { migrate } from '../../src/storage/schema/migrations.ts';
 import { change, overhear } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
+import { expected } from '../support/records.ts';
 import { tablesOf } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 import { fillFirstVersion } from './first-version-suite.ts';
@@ -112,7 +113,7 @@ export function testChanges(engine: Engine): void {
       const changes = await read(database, after, 1_000, true);
       return changes?.items.map(({ text }) => JSON.parse(text).record);
     };
-    const first = { id: 1, title: 'spaces and\n"lines"', body: 'b' };
+    const first = expected({ id: 1, title: 'spaces and\n"lines"', body: 'b' });
     assert.deepEqual(await records(start), [first, null, null, { id: 1, name: 't' }]);
     const long = 'x'.repeat(MAX_RECORD_BYTES / 4);
     await notes.create(Array.from({ length: 10 }, () => ['long', long]));

@@ -130,13 +130,13 @@ for (const engine of ENGINES) {
     for (const resource of RESOURCES) {
       const columns = await rows(
         database,
-        `SELECT name, type FROM pragma_table_info('${resource.table}')`,
+        `SELECT name, type FROM pragma_table_info('${resource.table}') ORDER BY name`,
       );
       const typeOf = (column: string) =>
         resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER';
       assert.deepEqual(
         JSON.parse(JSON.stringify(columns)),
-        ['id', ...columnsOf(resource), ...CHANGE_COLUMNS].map((name) => ({
+        ['id', ...columnsOf(resource), ...CHANGE_COLUMNS].sort().map((name) => ({
           name,
           type: typeOf(name),
         })),

@@ -16,6 +16,7 @@ import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
+import { expected, expectedText } from '../support/records.ts';
 import {
   type Fault,
   limitCluster,
@@ -63,7 +64,7 @@ test('rqlite: records as on the embedded engine', async (t) => {
     await Promise.all(['a', 'b', 'c'].map((name) => tables.notes.create([name, `${name}!`]))),
     [1, 2, 3],
   );
-  assert.equal(await tables.notes.read(2), '{"id":2,"title":"b","body":"b!"}');
+  assert.equal(await tables.notes.read(2), expectedText({ id: 2, title: 'b', body: 'b!' }));
   assert.deepEqual(
     await Promise.all([tables.notes.replace(2, ['B', 'B!']), tables.notes.replace(9, ['x', 'y'])]),
     [true, false],
@@ -89,7 +90,7 @@ test('rqlite: texts are kept, even those it would take for a BLOB', async (t) =>
   for (const [place, id] of ids.entries()) {
     const text = texts[place];
     const record = JSON.parse((await notes.read(id ?? 0)) ?? '');
-    assert.deepEqual(record, { id, title: text, body: text });
+    assert.deepEqual(record, expected({ id, title: text, body: text }));
   }
   for (const parameter of standIn.parameters)
     assert.ok(!/^\s*x'/i.test(String(parameter)), String(parameter));

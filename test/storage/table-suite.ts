@@ -13,6 +13,7 @@ import { DEEP_OFFSET } from '../../src/storage/lists/request.ts';
 import { change, overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { planOf } from '../support/plans.ts';
+import { expected, expectedText } from '../support/records.ts';
 import { type PlainTable, plainTable } from '../support/tables.ts';
 
 async function startTables(test: TestContext, engine: Engine) {
@@ -46,12 +47,12 @@ export function testTables(engine: Engine): void {
     const ids = await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, `${name}!`])));
     assert.deepEqual(ids, [1, 2, 3]);
     assert.equal(heard.transactions.length, 1);
-    assert.deepEqual(await parsed(notes.read(2)), { id: 2, title: 'b', body: 'b!' });
+    assert.deepEqual(await parsed(notes.read(2)), expected({ id: 2, title: 'b', body: 'b!' }));
     assert.deepEqual(
       await Promise.all(['d', 'e'].map((name) => notes.create([name, name]))),
       [4, 5],
     );
-    assert.deepEqual(await parsed(notes.read(5)), { id: 5, title: 'e', body: 'e' });
+    assert.deepEqual(await parsed(notes.read(5)), expected({ id: 5, title: 'e', body: 'e' }));
   });
 
   test('tables: an id is never given twice', async (t) => {
@@ -69,7 +70,7 @@ export function testTables(engine: Engine): void {
     await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, 'line\nfeed\u0000'])));
     const wanted = [3, 99, 1, 3, 0, -1, Number.MAX_SAFE_INTEGER, 2];
     const records = await Promise.all(wanted.map((id) => parsed(notes.read(id))));
-    const record = (id: number, title: string) => ({ id, title, body: 'line\nfeed\u0000' });
+    const record = (id: number, title: string) => expected({ id, title, body: 'line\nfeed\u0000' });
     assert.deepEqual(records, [
       ...[record(3, 'c'), undefined, record(1, 'a'), record(3, 'c'), undefined, undefined],
       ...[undefined, record(2, 'b')],
@@ -85,8 +86,8 @@ export function testTables(engine: Engine): void {
     assert.deepEqual(await Promise.all(replaced), [true, false, true]);
     assert.deepEqual(await Promise.all([3, 99].map((id) => notes.remove(id))), [true, false]);
     assert.deepEqual((await parsedPage(notes, 100, 0))?.items, [
-      { id: 1, title: 'new 1', body: 'new' },
-      { id: 2, title: 'new 2', body: 'new' },
+      expected({ id: 1, title: 'new 1', body: 'new' }),
+      expected({ id: 2, title: 'new 2', body: 'new' }),
     ]);
   });
 
@@ -157,7 +158,7 @@ export function testTables(engine: Engine): void {
       assert.deepEqual(await parsedPage(comments, 20, offset, 1), { items: [], total: 0 });
       assert.equal(await comments.page(20, offset, 2), undefined);
       assert.deepEqual(await parsedPage(notes, 20, offset), {
-        items: offset ? [] : [{ id: 1, title: 'a', body: 'a' }],
+        items: offset ? [] : [expected({ id: 1, title: 'a', body: 'a' })],
         total: 1,
       });
     }
@@ -347,10 +348,10 @@ export function testTables(engine: Engine): void {
     const table = plainTable(notes, turned);
     const texts = await Promise.all([1, 2, 4, 3].map((id) => table.read(id)));
     assert.deepEqual(texts, [
-      '{"id":1,"title":"a","body":"a"}',
-      '{"id":2,"title":"b","body":"b"}',
+      expectedText({ id: 1, title: 'a', body: 'a' }),
+      expectedText({ id: 2, title: 'b', body: 'b' }),
       undefined,
-      '{"id":3,"title":"c","body":"c"}',
+      expectedText({ id: 3, title: 'c', body: 'c' }),
     ]);
     assert.equal(trips, 1 + 4);
 

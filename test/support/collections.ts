@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { FieldValue, Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { at, resolve } from './contract.ts';
+import { defaultsOf, sampleOf } from './records.ts';
 import type { Service } from './service.ts';
 
 /** A collection under test. If it is nested, its path is below an owner that `prepare` creates. */
@@ -44,18 +45,10 @@ function requiredTexts({ fields }: Resource): string[] {
 
 /** Returns a value for each required field that is no text. */
 export function samplesOf({ fields }: Resource): Record<string, FieldValue> {
-  const isSampled = (name: string) =>
-    fields[name]?.type !== 'text' && fields[name]?.default === undefined;
-  const samples = Object.keys(fields).filter(isSampled);
-  return Object.fromEntries(samples.map((name) => [name, fields[name]?.type === 'boolean' || 1]));
-}
-
-/** Returns the defaults of the fields that have one. */
-export function defaultsOf({ fields }: Resource): Record<string, FieldValue> {
-  const defaults = Object.entries(fields).map(([name, field]) => [name, field.default] as const);
-  return Object.fromEntries(
-    defaults.filter((each): each is [string, FieldValue] => each[1] !== undefined),
+  const sampled = Object.entries(fields).filter(
+    ([, field]) => field.type !== 'text' && field.default === undefined,
   );
+  return Object.fromEntries(sampled.map(([name, field]) => [name, sampleOf(field)]));
 }
 
 /** Returns the path of the list of a resource; `ownerId` is the id of the owner, if it has one. */

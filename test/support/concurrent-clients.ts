@@ -1,7 +1,6 @@
 // Scenarios with concurrent clients. The caller chooses the number of clients and rounds.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { allItems } from './collections.ts';
 import type { Answer } from './http.ts';
 import { type Service, startService } from './service.ts';
 import { assertSound, whileLocked } from './stored-data.ts';
@@ -44,40 +43,6 @@ export async function createNotes(service: Service, count: number): Promise<void
 /** The status and detail of the answer where a record is missing. */
 export function missing(label: string, id: number): [status: number, detail: string] {
   return [404, `${label} with ID ${id} was not found.`];
-}
-
-/** `count` concurrent creates get distinct ids, and each record keeps its own text. */
-export async function createAtOnce(t: TestContext, count: number): Promise<void> {
-  const service = await startService(t);
-  const answers = await times(count, (index) =>
-    service.request('POST', '/notes', { json: { title: `title ${index}`, body: `body ${index}` } }),
-  );
-  assert.equal(new Set(answers.map(({ json }) => json.id)).size, count);
-  const stored = new Map((await allItems(service, '/notes')).map((item) => [item.id, item]));
-  assert.equal(stored.size, count);
-  for (const [index, { status, json }] of answers.entries()) {
-    assert.equal(status, 201);
-    assert.equal(json.title, `title ${index}`);
-    assert.deepEqual(stored.get(json.id), json);
-  }
-}
-
-/** Each client reads what it wrote last to its own note. */
-export async function readOwnWrites(t: TestContext, clients: number, rounds: number) {
-  const service = await startService(t);
-  await times(clients, async (client) => {
-    const title = `client ${client}`;
-    const { json } = await service.request('POST', '/notes', { json: { title, body: '0' } });
-    for (let round = 1; round <= rounds; round += 1) {
-      const note = { title, body: String(round) };
-      await service.request('PUT', `/notes/${json.id}`, { json: note });
-      const read = await service.request('GET', `/notes/${json.id}`);
-      assert.deepEqual(read.json, { id: json.id, ...note });
-    }
-    await service.request('DELETE', `/notes/${json.id}`);
-    assert.equal((await service.request('GET', `/notes/${json.id}`)).status, 404);
-  });
-  assert.equal((await service.request('GET', '/notes')).json.total, 0);
 }
 
 /** A write or read of one record: the value, and the ticks between which it took effect. */
@@ -142,33 +107,6 @@ export async function writeOneRecord(t: TestContext, clients: number, rounds: nu
   await record('read', () => service.request('GET', '/notes/1'));
   assert.equal(events.length, 1 + clients * rounds * 2 + 1);
   assertOneOrder(events);
-}
-
-/** Of `count` comments, those on missing notes are refused and the others are stored. */
-export async function commentOnMissing(t: TestContext, count: number): Promise<void> {
-  const service = await startService(t);
-  await createNotes(service, 3);
-  await service.request('DELETE', '/notes/2');
-  const answers = await times(count, async (index) => {
-    const noteId = (index % 4) + 1;
-    const body = `comment ${index} of ${noteId}`;
-    const answer = await service.request('POST', `/notes/${noteId}/comments`, { json: { body } });
-    return { noteId, body, answer };
-  });
-  const created = new Map<unknown, Answer['json']>();
-  for (const { noteId, body, answer } of answers) {
-    if (noteId === 2 || noteId === 4) {
-      assert.deepEqual([answer.status, answer.json.detail], missing('Note', noteId));
-    } else {
-      assert.deepEqual(answer.json, { id: answer.json.id, note_id: noteId, body });
-      created.set(answer.json.id, answer.json);
-    }
-  }
-  assert.equal(created.size, count / 2);
-  const lists = ['/notes/1/comments', '/notes/3/comments'];
-  const stored = (await Promise.all(lists.map((list) => allItems(service, list)))).flat();
-  assert.equal(stored.length, count / 2);
-  for (const item of stored) assert.deepEqual(item, created.get(item.id));
 }
 
 /** In each round, comments that arrive while their note is deleted are refused or go with it. */

@@ -6,10 +6,10 @@ import { notes as resource } from '../../src/resources/notes.ts';
 import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createTable, type Table } from '../../src/storage/records/table.ts';
 import { newFile, openDatabase, openOther } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { between } from './ledger.ts';
+import { type TestTable, tableOf } from './tables.ts';
 
 const NOTES_PER_WRITER = 4;
 const OTHER_WRITERS = 2;
@@ -59,7 +59,7 @@ export async function playLedger(
       return database.read(statement);
     },
   };
-  const table = createTable(resource, counting, createWriter(counting, { memory }), { memory });
+  const table = tableOf(resource, counting, createWriter(counting, { memory }), { memory });
   /** The last acknowledged version of each note; 0 is the first. */
   const ledger = new Map<number, number>();
   const writers = 1 + OTHER_WRITERS;
@@ -110,13 +110,13 @@ export async function playLedger(
 
 type Version = { readonly id: number; readonly body: string };
 
-async function readOne(table: Table, ledger: ReadonlyMap<number, number>): Promise<Version[]> {
+async function readOne(table: TestTable, ledger: ReadonlyMap<number, number>): Promise<Version[]> {
   const record = await table.read(between(1, ledger.size));
   assert.ok(record);
   return [JSON.parse(record.text)];
 }
 
-async function readPage(table: Table, memory: FreshMemory): Promise<Version[]> {
+async function readPage(table: TestTable, memory: FreshMemory): Promise<Version[]> {
   const { text } = await memory.recall('page', async () => ({
     text: `[${(await table.page({ limit: 100 }))?.items ?? ''}]`,
   }));
@@ -124,7 +124,7 @@ async function readPage(table: Table, memory: FreshMemory): Promise<Version[]> {
 }
 
 /** Writes as the service does; now and then, a write of it has no effect. */
-async function writeOwn(table: Table, id: number, body: string): Promise<void> {
+async function writeOwn(table: TestTable, id: number, body: string): Promise<void> {
   const isMissed = between(1, 4) === 1;
   if (isMissed) assert.equal(await table.replace(1_000, ['a', body]), undefined);
   const done = Number(body) % 2 ? table.replace(id, ['a', body]) : table.patch(id, [null, body]);

@@ -5,22 +5,50 @@ import { soundnessQueries } from '../../src/commands/check.ts';
 import { noteTags } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter, type NewLink } from '../../src/storage/batches/writer.ts';
+import { createWriter, type NewLink, type Write } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
+import { type Condition, isOneOf, NEVER } from '../../src/storage/records/condition.ts';
 import { createLinkedTable } from '../../src/storage/records/linked-writes.ts';
 import { createLinks } from '../../src/storage/records/links.ts';
-import { createTable } from '../../src/storage/records/table.ts';
+import type { Once } from '../../src/storage/records/writes.ts';
 import { rows } from './databases.ts';
+import { type Input, tableOf, valuesOf } from './tables.ts';
 
 /** Returns the tables of notes and tags, and the links between them; their writes share batches. */
 export function linkedTablesOf(database: Database) {
   const write = createWriter(database);
   return {
-    notes: createTable(notes, database, write),
-    tags: createTable(tags, database, write),
+    notes: tableOf(notes, database, write),
+    tags: tableOf(tags, database, write),
     links: createLinks(noteTags, database, write),
-    linked: createLinkedTable(noteTags, write),
+    linked: linkedTable(write),
+  };
+}
+
+/** Returns the notes with their tags; writes take {@link Input}. */
+function linkedTable(write: Write) {
+  const { create, change } = createLinkedTable(noteTags, write);
+  return {
+    create: (records: readonly Input[], links: readonly NewLink[], once?: Once) =>
+      create(
+        records.map((each) => valuesOf(notes, each)),
+        links,
+        once,
+      ),
+    change: (
+      id: number,
+      input: Input,
+      links: readonly NewLink[],
+      owner?: number,
+      condition?: Condition,
+    ) =>
+      change(
+        id,
+        valuesOf(notes, input, () => null),
+        links,
+        owner,
+        condition,
+      ),
   };
 }
 

@@ -16,42 +16,32 @@ import { assertSound } from './stored-data.ts';
 /** A random move. It names a record by how many ids were given after that of the record. */
 type Drawn = Omit<Move, 'id' | 'ownerId' | 'match' | 'noneMatch' | 'linkIds' | 'parameters'> & {
   readonly conditions: Pick<Move, 'match' | 'noneMatch'>;
-  readonly otherBack: number | string;
-  readonly linkBacks: readonly (number | string)[] | undefined;
+  readonly otherBack: number;
+  readonly linkBacks: readonly number[] | undefined;
   readonly drawnList: DrawnList;
-  readonly back: number | string;
-  readonly ownerBack: number | string;
+  readonly back: number;
+  readonly ownerBack: number;
 };
 
 /** The parameters of a list; keys as shares of the greatest, tags by how many were given after. */
 type DrawnList = Omit<ListParameters, 'after' | 'before' | 'tag_id' | 'name' | 'include'> & {
-  readonly after: number | string | undefined;
-  readonly before: number | string | undefined;
+  readonly after: number | undefined;
+  readonly before: number | undefined;
   /** Positions of the members to include; beyond the last one, none is. */
   readonly members: readonly number[];
-  readonly tagBacks: readonly (number | string)[];
-  readonly nameBack: number | string | undefined;
+  readonly tagBacks: readonly number[];
+  readonly nameBack: number | undefined;
 };
-
-const weighted =
-  (weight: number) =>
-  <T, U>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<U>) =>
-    fc.oneof({ weight, arbitrary: usual as fc.Arbitrary<T | U> }, { weight: 1, arbitrary: rare });
-
-const often = weighted(19);
-
-/** For the many parameters of a list, as each fault hides the others. */
-const mostly = weighted(80);
 
 /** About as many of these ids exist as do not, however long the game lasts. */
 const ids = (most: number) =>
-  often(
-    fc.oneof(fc.integer({ min: -1, max: 4 }), fc.integer({ min: -1, max: most })),
-    fc.constantFrom('x', '1.0', '1e0', '%31x'),
-  );
+  fc.oneof(fc.integer({ min: -1, max: 4 }), fc.integer({ min: -1, max: most }));
 
 /** Ids that mostly exist, for links. */
-const nearIds = mostly(fc.integer({ min: 0, max: 5 }), ids(12));
+const nearIds = fc.oneof(
+  { weight: 20, arbitrary: fc.integer({ min: 0, max: 5 }) },
+  { weight: 1, arbitrary: ids(12) },
+);
 
 /**
  * Any code point that is not a surrogate. The unit of fast-check itself takes a second to build.
@@ -61,31 +51,14 @@ const character = fc
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
 
 /** Words that notes contain and lists are searched for. */
-const WORDS = [
-  'milk',
-  'Milch',
-  'crème',
-  'creme',
-  '東京都',
-  '東京',
-  'スカイツリー',
-  '雨',
-  '안녕',
-  'zz',
-];
+const WORDS = 'milk Milch crème creme 東京都 東京 スカイツリー 雨 안녕 zz'.split(' ');
 
-const text = often(
-  fc.oneof(
+const text = fc
+  .oneof(
     fc.string({ unit: character, minLength: 1, maxLength: 20 }),
     fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 4 }).map((all) => all.join(' ')),
-  ),
-  fc.constantFrom<(string | number | null | undefined)[]>(
-    ...[
-      ...['', ' \t', '\u00a0\ufeff', '\ud800', 'a\udc00', 7, null, undefined, 'x'.repeat(201)],
-      '😀'.repeat(501),
-    ],
-  ),
-);
+  )
+  .filter((each) => each.trim() !== '');
 
 const MOST_FIELDS = Math.max(...RESOURCES.map(({ fields }) => Object.keys(fields).length));
 
@@ -96,7 +69,10 @@ const tagKinds = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-const condition = often(tagKinds, fc.constantFrom('*' as const, 'malformed' as const));
+const condition = fc.oneof(
+  { weight: 19, arbitrary: tagKinds },
+  { weight: 1, arbitrary: fc.constant('*' as const) },
+);
 
 /** Seldom both conditions, because one would hide the other. */
 const conditions = fc.oneof(
@@ -106,25 +82,13 @@ const conditions = fc.oneof(
   { weight: 1, arbitrary: fc.record({ match: condition, noneMatch: condition }) },
 );
 
-const key = mostly(
-  fc.integer({ min: 0, max: 110 }),
-  fc.constantFrom('-1', 'x', '9007199254740991'),
-);
+const key = fc.integer({ min: 0, max: 110 });
 
-/** Seldom two of them, which is a fault. */
 const positions = fc.oneof(
-  { weight: 4, arbitrary: fc.constant({}) },
-  { weight: 4, arbitrary: fc.record({ after: key }) },
-  { weight: 4, arbitrary: fc.record({ before: key }) },
-  { weight: 4, arbitrary: fc.record({ offset: fc.integer({ min: 0, max: 40 }).map(String) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      offset: fc.constantFrom('-1', '9007199254740991', '9007199254740992', '1.0', '00'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ after: key, before: key }) },
-  { weight: 1, arbitrary: fc.record({ before: key, offset: fc.constant('0') }) },
+  fc.constant({}),
+  fc.record({ after: key }),
+  fc.record({ before: key }),
+  fc.record({ offset: fc.integer({ min: 0, max: 40 }).map(String) }),
 );
 
 const term = fc.record({
@@ -138,12 +102,9 @@ const words = fc
   .tuple(term, fc.array(term, { maxLength: 1 }))
   .map(([first, more]) => [{ ...first, isExcluded: false }, ...more]);
 
-const names = mostly(fc.integer({ min: 0, max: 4 }), fc.constantFrom(' ', 'x'.repeat(201)));
+const names = fc.integer({ min: 0, max: 4 });
 
-const tagFilter = mostly(
-  fc.array(nearIds, { minLength: 1, maxLength: 2 }),
-  fc.constant(Array<number>(11).fill(0)),
-);
+const tagFilter = fc.array(nearIds, { minLength: 1, maxLength: 2 });
 
 /** Seldom two filters, because few records satisfy both. */
 const filters: fc.Arbitrary<Partial<DrawnList>> = fc.oneof(
@@ -151,22 +112,13 @@ const filters: fc.Arbitrary<Partial<DrawnList>> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ tagBacks: tagFilter, nameBack: names }) },
   { weight: 3, arbitrary: fc.record({ words }) },
   { weight: 1, arbitrary: fc.record({ tagBacks: tagFilter, words }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ untagged: mostly(fc.constant('true'), fc.constant('false')) }),
-  },
+  { weight: 1, arbitrary: fc.constant({ untagged: 'true' }) },
 );
 
 const list = fc
   .record({
-    limit: mostly(
-      fc.constantFrom(undefined, '1', '2', '3', '5', '8', '100'),
-      fc.constantFrom('0', '101'),
-    ),
-    order: mostly(
-      fc.constantFrom(undefined, 'id', '-id', 'updated', '-updated'),
-      fc.constantFrom('number', 'ID'),
-    ),
+    limit: fc.constantFrom(undefined, '1', '2', '3', '5', '8', '100'),
+    order: fc.constantFrom(undefined, 'id', '-id', 'updated', '-updated'),
     members: fc.array(fc.nat({ max: 2 }), { maxLength: 2 }),
     filters,
     position: positions,
@@ -208,10 +160,8 @@ function draw(seed: number, count: number, length: number): Drawn[][] {
 }
 
 /** The id that `back` names, or one that is never given if there are too few. */
-function idFor(given: readonly number[], back: number | string): string {
-  return typeof back === 'string'
-    ? back
-    : String(given[given.length - 1 - back] ?? 1_000_000 + back);
+function idFor(given: readonly number[], back: number): string {
+  return String(given[given.length - 1 - back] ?? 1_000_000 + back);
 }
 
 function play(
@@ -232,7 +182,9 @@ function play(
     ownerId: owner
       ? idFor(model.given(owner.resource), ownerBack)
       : otherFor(model, resource, otherBack, move),
-    linkIds: linkBacks?.map((each) => idFor(model.given(tags), each)),
+    linkIds: linkBacks && [
+      ...new Set(linkBacks.map((each) => Number(idFor(model.given(tags), each)))),
+    ],
     parameters: parametersFor(model, resource, {
       ...drawnList,
       // Otherwise few records would be read with tags of their own.
@@ -245,7 +197,7 @@ function play(
 function otherFor(
   model: Model,
   resource: Resource,
-  back: number | string,
+  back: number,
   { operation, which }: Pick<Move, 'operation' | 'which'>,
 ): string {
   const link = model.links().at(-1 - 3 * which);
@@ -254,13 +206,13 @@ function otherFor(
 }
 
 /** Returns the ids of tags: mostly such as a note has together. */
-function tagsFor(model: Model, backs: readonly (number | string)[]): string[] {
+function tagsFor(model: Model, backs: readonly number[]): string[] {
   const links = model.links();
   const [first] = backs;
-  const note = typeof first === 'number' && links.at(-1 - ((7 * first) % links.length))?.[0];
+  const note = first !== undefined && links.at(-1 - ((7 * first) % links.length))?.[0];
   const together = links.filter(([id]) => id === note).map(([, tag]) => tag);
   return backs.map((back, index) =>
-    typeof back === 'number' && back < 5 && together.length > 0
+    back < 5 && together.length > 0
       ? String(together[(back + index) % together.length])
       : idFor(model.given(tags), back),
   );
@@ -271,10 +223,10 @@ function parametersFor(model: Model, resource: Resource, drawn: DrawnList): List
   const known = membersOf(resource);
   const isByChanges = parameters.order?.endsWith('updated');
   const greatest = isByChanges ? model.lastNumber() : (model.given(resource).at(-1) ?? 0);
-  const keyFor = (share: number | string | undefined) =>
-    typeof share === 'number' ? String(Math.floor((share * greatest) / 100)) : share;
+  const keyFor = (share: number | undefined) =>
+    share === undefined ? undefined : String(Math.floor((share * greatest) / 100));
   const named =
-    typeof nameBack === 'number' ? model.list(tags, undefined).at(-1 - nameBack)?.name : nameBack;
+    nameBack === undefined ? undefined : model.list(tags, undefined).at(-1 - nameBack)?.name;
   return {
     ...parameters,
     include: [...new Set(members)].flatMap((index) => known[index] ?? []),
@@ -285,18 +237,14 @@ function parametersFor(model: Model, resource: Resource, drawn: DrawnList): List
   };
 }
 
-/** Asserts that the service keeps exactly the records of all models, and that its file is sound. */
-async function assertKept(service: Service, models: readonly Model[]): Promise<void> {
-  const together = (resource: Resource, ownerId?: number) =>
-    models
-      .flatMap((model) => model.list(resource, ownerId))
-      .sort((one, other) => one.id - other.id);
+/** Asserts that the service keeps exactly the records of the model, and that its file is sound. */
+async function assertKept(service: Service, model: Model): Promise<void> {
   for (const resource of RESOURCES) {
     const { owner } = resource;
-    const owners = owner ? together(owner.resource).map(({ id }) => id) : [undefined];
+    const owners = owner ? model.list(owner.resource, undefined).map(({ id }) => id) : [undefined];
     for (const ownerId of owners) {
       const kept = await allItems(service, listPath(resource, ownerId));
-      assert.deepEqual(kept, together(resource, ownerId));
+      assert.deepEqual(kept, model.list(resource, ownerId));
     }
   }
   await assertSound(service.file);
@@ -313,16 +261,13 @@ function assertLively(statuses: readonly number[]): void {
   }
 }
 
-/** How long a game lasts, and the seed that repeats it. */
-export interface GameSizes {
-  readonly seed: number;
-  readonly operations: number;
-}
-
-/** Plays a game of one client, with restarts on the same file between its rounds. */
+/**
+ * Plays a game of so many operations, with restarts on the same file between its rounds. The same
+ * seed gives the same game.
+ */
 export async function playRounds(
   t: TestContext,
-  { seed, operations, rounds }: GameSizes & { readonly rounds: number },
+  { seed, operations, rounds }: Readonly<Record<'seed' | 'operations' | 'rounds', number>>,
 ): Promise<void> {
   const model = createModel();
   const statuses: number[] = [];
@@ -333,27 +278,5 @@ export async function playRounds(
     service = await startService(t, { db: service.file });
   }
   assertLively(statuses);
-  await assertKept(service, [model]);
-}
-
-/** Plays games of clients at once, each with records of its own. */
-export async function playClients(
-  t: TestContext,
-  { seed, operations, clients }: GameSizes & { readonly clients: number },
-): Promise<void> {
-  const service = await startService(t);
-  const games = draw(seed, clients, Math.ceil(operations / clients)).map((game) => ({
-    game,
-    model: createModel({ shared: true }),
-  }));
-  const statuses = await Promise.all(
-    games.map(async ({ game, model }) => {
-      const own: number[] = [];
-      for (const drawn of game) own.push(await play(service, model, drawn));
-      return own;
-    }),
-  );
-  assertLively(statuses.flat());
-  const models = games.map(({ model }) => model);
-  await assertKept(service, models);
+  await assertKept(service, model);
 }

@@ -1,9 +1,7 @@
-// The lists that a model asks for: their queries, the faults in these, and their records.
-
+// The lists that a model asks for: their queries and their records.
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { maxLengthOf } from './collections.ts';
 import type { Listed } from './right-pages.ts';
 import { queryFor, scan, type Term } from './search.ts';
 
@@ -24,13 +22,8 @@ export interface ListParameters {
   readonly words: readonly Term[];
 }
 
-/** A violated rule of the query: the name of the parameter, and the code. */
-export type QueryFault = readonly ['query', field: string, code: string];
-
 /** The tags on notes, as `NOTE/TAG`. */
 export type NoteTags = ReadonlySet<string>;
-
-const ORDERS = ['id', '-id', 'updated', '-updated'];
 
 /** Returns the members that records can have besides their fields. */
 export function membersOf(resource: Resource): readonly string[] {
@@ -65,66 +58,6 @@ function orderIn(resource: Resource, list: ListParameters): string | undefined {
 
 function isSearch(resource: Resource, { words }: ListParameters): boolean {
   return resource === notes && words.length > 0;
-}
-
-/** Returns the faults in the members that records shall have, of which there are `most`. */
-export function includeFaults(
-  resource: Resource,
-  include: readonly string[],
-  most = membersOf(resource).length,
-): QueryFault[] {
-  const members = membersOf(resource);
-  const unknown = include.filter((member) => !members.includes(member));
-  const faults = unknown.map((): QueryFault => ['query', 'include', 'enum']);
-  return include.length > most ? [...faults, ['query', 'include', 'maxItems']] : faults;
-}
-
-/**
- * Returns the faults in the query of a list, in no order. Those of several parameters are reported
- * only if there are no others.
- */
-export function listFaults(
-  resource: Resource,
-  list: ListParameters,
-  hasOthers: boolean,
-): QueryFault[] {
-  const { limit, offset, after, before, order, tag_id, untagged, name } = list;
-  const faults: QueryFault[] = [];
-  const add = (field: string, code: string | undefined) =>
-    code !== undefined && faults.push(['query', field, code]);
-  add('limit', integerFault(limit, 1, 100));
-  add('offset', integerFault(offset, 0, Number.MAX_SAFE_INTEGER));
-  for (const [field, text] of Object.entries({ after, before }))
-    add(field, integerFault(text, 0, Number.MAX_SAFE_INTEGER - 1));
-  add('order', order === undefined || ORDERS.includes(order) ? undefined : 'enum');
-  // Lists of notes can have snippets too.
-  const most = membersOf(resource).length + (resource === notes ? 1 : 0);
-  faults.push(...includeFaults(resource, list.include, most));
-  if (resource === notes) {
-    for (const id of tag_id) add('tag_id', integerFault(id, 1, Number.POSITIVE_INFINITY));
-    add('tag_id', tag_id.length > 10 ? 'maxItems' : undefined);
-    add('untagged', untagged === undefined || untagged === 'true' ? undefined : 'enum');
-  }
-  if (resource === tags && name !== undefined) {
-    add('name', [...name].length > maxLengthOf(tags, 'name') ? 'maxLength' : undefined);
-    add('name', name.trim() === '' ? 'pattern' : undefined);
-  }
-  if (faults.length > 0 || hasOthers) return faults;
-  const [, second] = Object.entries({ offset, after, before }).filter(([, text]) => text);
-  add(second?.[0] ?? '', second && 'oneOf');
-  return faults;
-}
-
-/** Returns the code of the fault in the text of an integer. */
-export function integerFault(
-  text: string | undefined,
-  least: number,
-  most: number,
-): string | undefined {
-  if (text === undefined) return undefined;
-  if (!/^-?[0-9]+$/.test(text)) return 'type';
-  if (Number(text) < least) return 'minimum';
-  return Number(text) > most ? 'maximum' : undefined;
 }
 
 /** Returns the records that the filters of a list select. */

@@ -1,22 +1,14 @@
-// The moves of a model: operations on resources, the requests that they send, and the faults in
-// these.
+// The moves of a model: operations on resources, and the requests that they send, which are valid.
 import assert from 'node:assert/strict';
-import type { Violation } from '../../src/http/problem.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { LINKS } from '../../src/resources/resources.ts';
-import { listPath, maxLengthOf, samplesOf } from './collections.ts';
+import { listPath, samplesOf } from './collections.ts';
 import type { RequestParts } from './http.ts';
-import {
-  includeFaults,
-  type ListParameters,
-  listFaults,
-  listQuery,
-  type QueryFault,
-} from './model-lists.ts';
+import { type ListParameters, listQuery } from './model-lists.ts';
 import type { Wanted } from './model-tags.ts';
 
-/** The values of the texts in a body, by the position of their field; undefined: left out. */
-export type Texts = readonly (string | number | null | undefined)[];
+/** The texts of a body, by the position of their field; undefined: left out. */
+export type Texts = readonly (string | undefined)[];
 
 /** An operation on a resource, with ids and parameters as texts of the URL. */
 export interface Move {
@@ -37,16 +29,13 @@ export interface Move {
   readonly key: 'new' | 'used' | undefined;
   /** Selects an earlier creation; each bit leaves a field out of a patch. */
   readonly which: number;
-  /** The ids of links that a body sets; texts that are no integers are sent as texts. */
-  readonly linkIds: readonly string[] | undefined;
+  /** The ids of links that a body sets. */
+  readonly linkIds: readonly number[] | undefined;
   readonly parameters: ListParameters;
 }
 
 /** A JSON object. */
 export type Body = Readonly<Record<string, unknown>>;
-
-/** A violated rule: where it is broken, and its code. */
-export type Fault = readonly [place: Violation['in'], field: string, code: string] | QueryFault;
 
 /** The link between notes and tags. */
 export const [LINK = assert.fail()] = LINKS;
@@ -83,12 +72,6 @@ export const COLLECTION_MOVES: ReadonlySet<string> = new Set([
   'createAll',
   'repeat',
 ]);
-
-/** Whether others may have records in the list that a move asks for. */
-export function isOfAll(move: Move): boolean {
-  const { resource, parameters } = move;
-  return !ownerOf(move) && (resource !== FIRST_END || parameters.tag_id.length === 0);
-}
 
 /** Returns the resource of the record in the path before that of the resource, if there is one. */
 export function ownerOf({ resource, operation, isLinked }: Move): Resource | undefined {
@@ -133,10 +116,7 @@ export function partsOf(move: Move): RequestParts {
 
 /** Returns the JSON values that a move sends. */
 export function bodiesOf({ resource, operation, texts, moreTexts, which, linkIds }: Move): Body[] {
-  const linkMember =
-    linkIds && resource === FIRST_END
-      ? { [LINK.member]: linkIds.map((id) => (/^-?\d+$/.test(id) ? Number(id) : id)) }
-      : {};
+  const linkMember = linkIds && resource === FIRST_END ? { [LINK.member]: linkIds } : {};
   const samples = operation === 'patch' ? {} : samplesOf(resource);
   const withTexts = (values: Texts): Body => {
     const members = Object.entries(resource.fields).map(
@@ -157,52 +137,4 @@ export function bodiesOf({ resource, operation, texts, moreTexts, which, linkIds
     default:
       return [];
   }
-}
-
-/** Returns the faults in the request of a move. */
-export function faultsOf(move: Move): Fault[] {
-  const { resource, operation, ownerId, id, parameters } = move;
-  const faults: Fault[] = [];
-  const owner = ownerOf(move);
-  const isInteger = (text: string) => /^-?[0-9]+$/.test(text);
-  if (owner && !isInteger(ownerId)) faults.push(['path', owner.idParameter, 'type']);
-  if (!COLLECTION_MOVES.has(operation) && !isInteger(id))
-    faults.push(['path', resource.idParameter, 'type']);
-  if (operation === 'list') faults.push(...listFaults(resource, parameters, faults.length > 0));
-  if (operation === 'read') faults.push(...includeFaults(resource, parameters.include));
-  for (const [line, body] of bodiesOf(move).entries()) {
-    const prefix = operation === 'createAll' ? `${line}.` : '';
-    const fields = Object.entries(resource.fields);
-    // Missing members come before wrong ones.
-    for (const [field, { default: byDefault }] of operation === 'patch' ? [] : fields)
-      if (byDefault === undefined && !(field in body))
-        faults.push(['body', `${prefix}${field}`, 'required']);
-    for (const [field] of fields.filter(([each, { type }]) => type === 'text' && each in body)) {
-      for (const code of codesOf(body[field], maxLengthOf(resource, field)))
-        faults.push(['body', `${prefix}${field}`, code]);
-    }
-    faults.push(...linkFaults(prefix, (body[LINK.member] ?? []) as readonly unknown[]));
-  }
-  return faults.slice(0, MAX_ERRORS);
-}
-
-function codesOf(text: unknown, maxLength: number): string[] {
-  if (typeof text !== 'string') return ['type'];
-  if (text === '') return ['minLength'];
-  const codes: [isBroken: boolean, code: string][] = [
-    [[...text].length > maxLength, 'maxLength'],
-    [text.trim() === '', 'pattern'],
-    [!text.isWellFormed(), 'format'],
-  ];
-  return codes.filter(([isBroken]) => isBroken).map(([, code]) => code);
-}
-
-function linkFaults(prefix: string, ids: readonly unknown[]): Fault[] {
-  const items = ids.flatMap((id, index): Fault[] => {
-    const place = `${prefix}${LINK.member}.${index}`;
-    if (typeof id !== 'number') return [['body', place, 'type']];
-    return id < 1 ? [['body', place, 'minimum']] : [];
-  });
-  const isUnique = new Set(ids).size === ids.length;
-  return isUnique ? items : [['body', `${prefix}${LINK.member}`, 'uniqueItems'], ...items];
 }

@@ -2,14 +2,11 @@
 // them.
 import assert from 'node:assert/strict';
 
-/** Which tags a condition names; `malformed` stands for {@link MALFORMED}. */
-export type Wanted = '*' | 'malformed' | readonly TagKind[];
+/** Which tags a condition names. */
+export type Wanted = '*' | readonly TagKind[];
 
 /** A tag as it is now or was, of another generation, or of another form. */
 export type TagKind = 'current' | 'weak' | 'old' | 'foreign' | 'odd';
-
-/** A value that is neither `*` nor a list of tags. */
-export const MALFORMED = 'W/*';
 
 /** A condition: the value of its header, and whether the state matches it now. */
 export interface TagCondition {
@@ -41,8 +38,6 @@ export class TagHistory {
   condition(wanted: Wanted | undefined): TagCondition | undefined {
     if (wanted === undefined) return undefined;
     if (wanted === '*') return { header: '*', matchesStrongly: true, matchesWeakly: true };
-    if (wanted === 'malformed')
-      return { header: MALFORMED, matchesStrongly: false, matchesWeakly: false };
     const named = wanted.flatMap((kind) => {
       const tag = this.#tagOf(kind);
       return tag === undefined ? [] : [{ kind, tag }];

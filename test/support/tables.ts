@@ -1,52 +1,92 @@
-// The tables of a database under test, with and without entity tags.
+// The tables of a database under test, with and without entity tags. A test names the members of a
+// record that it speaks of; the others get defaults.
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
-import type { Resource } from '../../src/resources/resource.ts';
+import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
 import { createWriter, type Values, type Write } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createTable, type Table } from '../../src/storage/records/table.ts';
+import type { PageRequest } from '../../src/storage/lists/request.ts';
+import type { Condition } from '../../src/storage/records/condition.ts';
+import { createTable, type TableOptions } from '../../src/storage/records/table.ts';
 import type { Once } from '../../src/storage/records/writes.ts';
+import { type Members, sampleOf } from './records.ts';
+
+/** Members of a record by name, or the values of its first fields. */
+export type Input = Members | Values;
+
+/** Returns the values of all fields; what `input` leaves out is what `missing` returns for it. */
+export function valuesOf(
+  resource: Resource,
+  input: Input,
+  missing: (field: Field) => FieldValue | null = sampleOf,
+): Values {
+  const members: Input = input;
+  return Object.entries(resource.fields).map(([name, field], index) => {
+    const value = Array.isArray(members) ? members[index] : (members as Members)[name];
+    return value === undefined ? missing(field) : value;
+  });
+}
+
+/** A table that {@link tableOf} returns. */
+export type TestTable = ReturnType<typeof tableOf>;
+
+/** Returns the table of a resource, whose writes take {@link Input}. */
+export function tableOf(
+  resource: Resource,
+  database: Database,
+  write: Write = createWriter(database),
+  options: TableOptions = {},
+) {
+  const table = createTable(resource, database, write, options);
+  const complete = (input: Input) => valuesOf(resource, input);
+  return {
+    create: (records: readonly Input[], owner?: number) =>
+      table.create(records.map(complete), owner),
+    createOnce: (records: readonly Input[], once: Once, owner?: number) =>
+      table.createOnce(records.map(complete), once, owner),
+    read: (id: number, owner?: number) => table.read(id, owner),
+    replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
+      table.replace(id, complete(input), owner, condition),
+    patch: (id: number, input: Input, owner?: number, condition?: Condition) =>
+      table.patch(
+        id,
+        valuesOf(resource, input, () => null),
+        owner,
+        condition,
+      ),
+    remove: (id: number, owner?: number, condition?: Condition) =>
+      table.remove(id, owner, condition),
+    page: (request: PageRequest) => table.page(request),
+  };
+}
 
 /** Returns the tables of the service; their writes share batches. */
 export function tablesOf(database: Database) {
   const write = createWriter(database);
-  const tableOf = (resource: Resource) => createTable(resource, database, write);
-  return { notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
+  const each = (resource: Resource) => tableOf(resource, database, write);
+  return { notes: each(notes), tags: each(tags), comments: each(comments) };
 }
 
 /** Returns a table without entity tags, whose calls resolve with ids, texts and booleans. */
-export function plainTable(
-  resource: Resource,
-  database: Database,
-  write: Write = createWriter(database),
-) {
-  const table = createTable(resource, database, write);
+export function plainTable(resource: Resource, database: Database, write?: Write) {
+  const table = tableOf(resource, database, write);
   return {
-    create: async (values: Values, owner?: number) => (await table.create([values], owner))?.id,
+    create: async (input: Input, owner?: number) => (await table.create([input], owner))?.id,
     read: async (id: number, owner?: number) => (await table.read(id, owner))?.text,
-    replace: async (id: number, values: Values, owner?: number) =>
-      (await table.replace(id, values, owner)) !== undefined,
-    patch: async (id: number, values: Values, owner?: number) =>
-      (await table.patch(id, values, owner))?.text,
-    createOnce: async (values: Values, once: Once, owner?: number) =>
-      (await table.createOnce([values], once, owner))?.id,
+    replace: async (id: number, input: Input, owner?: number) =>
+      (await table.replace(id, input, owner)) !== undefined,
+    patch: async (id: number, input: Input, owner?: number) =>
+      (await table.patch(id, input, owner))?.text,
+    createOnce: async (input: Input, once: Once, owner?: number) =>
+      (await table.createOnce([input], once, owner))?.id,
     remove: (id: number, owner?: number) => table.remove(id, owner),
-    page: (limit: number, offset: number, owner?: number, check?: () => void) =>
-      pageOf(table, limit, offset, owner, check),
+    async page(limit: number, offset: number, owner?: number, check?: () => void) {
+      const page = await table.page({ limit, offset, owner, check });
+      return page && { items: `[${page.items ?? ''}]`, total: page.total };
+    },
   };
 }
 
 /** A table that {@link plainTable} returns. */
 export type PlainTable = ReturnType<typeof plainTable>;
-
-async function pageOf(
-  table: Table,
-  limit: number,
-  offset: number,
-  owner: number | undefined,
-  check: (() => void) | undefined,
-): Promise<{ items: string; total: number } | undefined> {
-  const page = await table.page({ limit, offset, owner, check });
-  return page && { items: `[${page.items ?? ''}]`, total: page.total };
-}

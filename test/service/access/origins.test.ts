@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { exchange, exchangeLast, requestText } from '../../support/raw.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -34,7 +35,9 @@ test('origins: a write of another site is 403 and changes nothing', async (t) =>
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
       assert.ok((await service.request(method, '/notes', { headers })).status < 300);
   }
-  assert.deepEqual((await service.request('GET', '/notes')).json.items, [{ id: 1, ...NOTE }]);
+  assert.deepEqual((await service.request('GET', '/notes')).json.items, [
+    expected({ id: 1, ...NOTE }),
+  ]);
 });
 
 test('origins: a write from the same site or no browser is stored', async () => {

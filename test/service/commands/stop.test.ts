@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startCommand, stop } from '../../support/command.ts';
 import { converse, refusal, requestText } from '../../support/raw.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -37,7 +38,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     assert.deepEqual(readdirSync(command.folder), ['notes.db']);
 
     const again = await startService(t, { db: join(command.folder, 'notes.db') });
-    assert.deepEqual((await again.request('GET', '/notes/1')).json, { id: 1, ...NOTE });
+    assert.deepEqual((await again.request('GET', '/notes/1')).json, expected({ id: 1, ...NOTE }));
   });
 }
 

@@ -9,6 +9,7 @@ import { GUIDES } from '../../../src/docs/guides.ts';
 import { problemTypes } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(problemTypes);
@@ -243,7 +244,7 @@ test('docs: the first call creates a note when pasted into a shell', async () =>
   assert.match(text, /<div class="command">\n<pre><code>curl /);
   const [curl = '', javaScript, python] = firstCallsIn(text);
   const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
-  const note = { id: 1, title: 'Shopping list', body: 'Milk, bread, apples' };
+  const note = expected({ id: 1, title: 'Shopping list', body: 'Milk, bread, apples' });
   assert.deepEqual(JSON.parse(stdout), note);
   assert.deepEqual((await service.request('GET', '/notes/1')).json, note);
   for (const sample of [javaScript, python]) assert.ok(sample?.includes(`'${service.url}/notes'`));

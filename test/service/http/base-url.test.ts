@@ -13,6 +13,9 @@ test('base URL: precedes every path in an answer', async (t) => {
   assert.equal(created.headers.location, '/api/notes/1');
   const comment = await service.request('POST', '/notes/1/comments', { json: { body: 'c' } });
   assert.equal(comment.headers.location, '/api/notes/1/comments/1');
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const bulk = await service.request('POST', '/tags', { body: '{"name":"n"}', headers });
+  assert.equal(bulk.headers.location, '/api/tags');
   assert.equal((await service.request('GET', '/')).headers.location, '/api/docs');
   const missing = await service.request('GET', '/notes/2');
   assert.equal(missing.json.type, `${base}/problems/not-found`);

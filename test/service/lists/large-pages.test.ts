@@ -14,6 +14,7 @@ import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
+import { tableOf } from '../../support/tables.ts';
 
 /** Six bytes for each character in JSON. */
 const BODY = '\u0001'.repeat(100_000);
@@ -62,7 +63,7 @@ test('large pages: wait for room, and free it as soon as they are sent', {
 }, async (t) => {
   const database = await openDatabase(t);
   const table = createTable(notes, database, createWriter(database));
-  await table.create(Array.from({ length: COUNT }, () => ['title', BODY]));
+  await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
   const routes = recordRoutes(
     notes,
     table,
@@ -113,9 +114,9 @@ test('large records: are read one by one if they are too large together', {
       return rows;
     },
   };
-  const table = createTable(notes, heard, createWriter(database));
+  const table = tableOf(notes, heard);
   const ids = Array.from({ length: COUNT }, (_, index) => index + 1);
-  await table.create(ids.map((id) => [`${id}`, BODY]));
+  await table.create(ids.map((id) => ({ title: `${id}`, body: BODY })));
   const records = await Promise.all(ids.map((id) => table.read(id)));
   assert.deepEqual(
     records.map((record) => JSON.parse(record?.text ?? '').title),

@@ -76,37 +76,9 @@ test('links: are left out where the header would be too long for clients', async
   ]);
 });
 
-test('links: beyond the end they lead back', async (t) => {
-  const service = await startService(t);
-  await createNotes(service, 5);
-  const ids = async (path: string) => {
-    const { json, headers } = await service.request('GET', path);
-    const found: number[] = json.items.map(({ id }: { id: number }) => id);
-    return { found, prev: linkTo('prev', headers.link, service.url) ?? '' };
-  };
-  for (const [path, last] of [
-    ['/notes?limit=2&offset=1000', [4, 5]],
-    ['/notes?limit=2&offset=5000', [4, 5]],
-    ['/notes?limit=2&after=5', [4, 5]],
-    ['/notes?limit=2&after=9007199254740990', [4, 5]],
-    ['/notes?limit=2&order=-id&offset=7', [2, 1]],
-    ['/notes?limit=2&order=-id&after=1', [2, 1]],
-    ['/notes?limit=2&order=-id&after=0', [2, 1]],
-    ['/notes?limit=2&order=-updated&offset=9000', [2, 1]],
-  ] as const) {
-    const { found, prev } = await ids(path);
-    assert.deepEqual(found, [], path);
-    assert.deepEqual((await ids(prev)).found, last, prev);
-  }
-});
-
 test('links: a search leads to offsets by rank, and to keys in any other order', async (t) => {
   const service = await startService(t);
   await createNotes(service, 7);
-  for (const id of [2, 5, 6])
-    await service.request('PATCH', `/notes/${id}`, { json: { body: 'x' } });
-  await service.request('POST', '/tags', { json: { name: 'a' } });
-  for (const id of [2, 3, 4, 6]) await service.request('PUT', `/notes/${id}/tags/1`);
   const linksOf = async (path: string) => (await service.request('GET', path)).headers.link;
   const url = `${service.url}/notes`;
   for (const kept of ['q=note&limit=2', 'q=note&limit=2&order=rank'])
@@ -121,23 +93,6 @@ test('links: a search leads to offsets by rank, and to keys in any other order',
       ` <${url}?q=note&limit=2&order=id&before=3>; rel="prev",` +
       ` <${url}?q=note&limit=2&order=id>; rel="first"`,
   );
-  for (const [query, ids] of [
-    ['q=note&order=-id', [7, 6, 5, 4, 3, 2, 1]],
-    ['q=note&order=updated', [1, 3, 4, 7, 2, 5, 6]],
-    ['q=note&order=-updated&tag_id=1', [6, 2, 4, 3]],
-    ['q=text&order=id&tag_id=1', [3, 4]],
-    ['q=x&order=id', [2, 5, 6]],
-  ] as const) {
-    const seen: number[] = [];
-    let path: string | undefined = `/notes?${query}&limit=2`;
-    while (path !== undefined) {
-      const { json, headers } = await service.request('GET', path);
-      assert.equal(json.total, ids.length, path);
-      seen.push(...json.items.map(({ id }: { id: number }) => id));
-      path = linkTo('next', headers.link, service.url);
-    }
-    assert.deepEqual(seen, ids, query);
-  }
 });
 
 test('links: walks skip and repeat nothing that stays while others write', async (t) => {

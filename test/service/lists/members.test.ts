@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PLACES } from '../../support/places.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -33,25 +34,18 @@ for (const [place, start] of Object.entries(PLACES)) {
     );
     assert.deepEqual(counts, [2, 1, 0]);
     const { json, headers } = await get('/notes/1?include=times,tag_ids');
-    assert.deepEqual(Object.keys(json), [
-      'id',
-      'title',
-      'body',
-      'tag_ids',
-      'created_at',
-      'updated_at',
-    ]);
-    assert.deepEqual(json.tag_ids, [2, 3]);
-    assert.match(json.created_at, TIME);
-    assert.equal(json.updated_at, json.created_at);
+    const { created_at: created, updated_at: updated, ...record } = json;
+    assert.deepEqual(record, expected({ id: 1, ...NOTE, tag_ids: [2, 3] }));
+    assert.match(created, TIME);
+    assert.equal(updated, created);
     assert.match(String(headers.etag), LIST_TAG);
     assert.equal(headers['cache-control'], 'private, no-cache');
     assert.equal((await get('/notes')).headers.etag, headers.etag);
 
     await service.request('PATCH', '/notes/1', { json: { title: 'new' } });
     const changed = (await get('/notes/1?include=times')).json;
-    assert.equal(changed.created_at, json.created_at);
-    assert.ok(changed.updated_at >= json.updated_at);
+    assert.equal(changed.created_at, created);
+    assert.ok(changed.updated_at >= updated);
     const tag = await get('/tags/3?include=notes_count');
     assert.deepEqual(tag.json, { id: 3, name: 'tag 3', notes_count: 2 });
     const listed = await get('/notes/1/comments?include=times');

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { INDEX_TIMES } from '../../../src/storage/index/search-index.ts';
 import { at } from '../../support/contract.ts';
 import { PLACES, type Target } from '../../support/places.ts';
+import { expected } from '../../support/records.ts';
 import { setIndexTimes } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
 
@@ -106,15 +107,9 @@ for (const [place, start] of Object.entries(PLACES)) {
     const url = `${service.url}/notes?q=milk&limit=1`;
     assert.equal(second.link, `<${url}&offset=0>; rel="prev", <${url}>; rel="first"`);
     const { json } = await service.request('GET', '/tags/1/notes?q=milk&include=tag_ids,snippet');
-    assert.deepEqual(json.items, [
-      {
-        id: 3,
-        title: 'Milk',
-        body: NOTES[2]?.[1],
-        tag_ids: [1],
-        snippet: { text: NOTES[2]?.[1], ranges: [[15, 19]] },
-      },
-    ]);
+    const [title, body] = NOTES[2] ?? [];
+    const snippet = { text: body, ranges: [[15, 19]] };
+    assert.deepEqual(json.items, [expected({ id: 3, title, body, tag_ids: [1], snippet })]);
   });
 }
 

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { needsFile } from '../../support/engine.ts';
-import { engineReads } from '../../support/engine-reads.ts';
 import { request } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { beside } from '../../support/stored-data.ts';
+import { engineReads } from './engine-reads.ts';
 
 const RECORDS = ['/notes/1', '/notes/2', '/tags/1', '/notes/1/comments/1'];
 const LISTS = ['/notes', '/notes?order=-updated&limit=1', '/notes/1/comments', '/tags/1/notes'];

@@ -9,6 +9,7 @@ import { startCommand, stop } from '../../support/command.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
+import { expected } from '../../support/records.ts';
 import { limitCluster, startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
@@ -20,8 +21,8 @@ test('cluster: notes, tags and comments as in a file', async (t) => {
   const { nodes } = await startStandIn(t, 3);
   const { request } = await startService(t, { db: clusterAddress(nodes) });
   const made = await request('POST', '/notes', { json: note });
-  assert.deepEqual([made.status, made.json], [201, { id: 1, ...note }]);
-  assert.deepEqual((await request('GET', '/notes/1')).json, { id: 1, ...note });
+  assert.deepEqual([made.status, made.json], [201, expected({ id: 1, ...note })]);
+  assert.deepEqual((await request('GET', '/notes/1')).json, expected({ id: 1, ...note }));
   assert.equal((await request('PUT', '/notes/1', { json: { title: 'b', body: 'c' } })).status, 200);
   assert.equal((await request('POST', '/tags', { json: { name: 'n' } })).status, 201);
   assert.equal((await request('POST', '/notes/1/comments', { json: { body: 'd' } })).status, 201);
@@ -41,7 +42,10 @@ test('cluster: a write whose answer was lost is made once', async (t) => {
     { fault: 'lost answer', of: 'execute' },
     { fault: 'leadership lost, done', of: 'execute' },
   );
-  assert.deepEqual((await request('POST', '/notes', { json: note })).json, { id: 1, ...note });
+  assert.deepEqual(
+    (await request('POST', '/notes', { json: note })).json,
+    expected({ id: 1, ...note }),
+  );
   assert.equal((await request('GET', '/notes')).json.total, 1);
 });
 

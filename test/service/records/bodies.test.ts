@@ -5,6 +5,7 @@ import { MAX_PARTS } from '../../../src/http/body/json.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { JSON_TEXTS, nested } from '../../support/json-texts.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = '{"title":"a","body":"b"}';
@@ -16,14 +17,8 @@ test('bodies', async (t) => {
   const total = async () => (await service.request('GET', '/notes')).json.total;
 
   await t.test('media types: JSON under any of its names, or none', async () => {
-    for (const type of [
-      'application/json',
-      'Application/JSON;charset="UTF-8"',
-      'application/a+json',
-    ]) {
-      const { status, json } = await post(NOTE, { 'content-type': type });
-      assert.deepEqual([status, json.title], [201, 'a'], type);
-    }
+    for (const type of ['Application/JSON;charset="UTF-8"', 'application/a+json'])
+      assert.equal((await post(NOTE, { 'content-type': type })).status, 201, type);
     assert.equal((await post(NOTE)).status, 201);
   });
 
@@ -57,15 +52,13 @@ test('bodies', async (t) => {
   });
 
   await t.test('media types: a content-encoding is 415, except identity', async () => {
-    for (const coding of ['gzip', 'br', 'x-gzip', 'identity, gzip', 'gzip, identity', '*']) {
+    for (const coding of ['gzip', 'identity, gzip', '*']) {
       const answer = await post(NOTE, { 'content-encoding': coding });
       assert.equal(answer.status, 415, coding);
       assert.match(answer.json.detail, /content-encoding/);
       assert.equal(answer.headers['accept-encoding'], 'identity');
     }
-    for (const coding of ['identity', 'Identity', ' identity ']) {
-      assert.equal((await post(NOTE, { 'content-encoding': coding })).status, 201, coding);
-    }
+    assert.equal((await post(NOTE, { 'content-encoding': ' Identity ' })).status, 201);
   });
 
   await t.test('media types: ignored if no body is read', async () => {
@@ -120,22 +113,16 @@ test('bodies', async (t) => {
     assert.equal((await service.request('PUT', '/notes/1', { headers })).status, 400);
   });
 
-  await t.test('JSON: nested too deeply is 400, in unknown members too', async () => {
-    for (const levels of [1_000, 1_001, 400_000]) {
-      const { status, json } = await post(`{"title":"a","body":"b","x":${nested(levels)}}`);
-      assert.equal(status, 400);
-      assert.match(json.detail, /nested too deeply/);
-    }
-    assert.equal((await post(`{"title":"a","body":"b","x":${nested(999)}}`)).status, 201);
-  });
-
-  await t.test('JSON: too many parts are 400, in unknown members too', async () => {
-    const bodyOf = (parts: number) => `{"title":"a","body":"b","x":[${'[],'.repeat(parts)}0]}`;
+  await t.test('JSON: nested too deeply, or with too many parts, is 400', async () => {
+    const bodyWith = (value: string) => `{"title":"a","body":"b","x":${value}}`;
+    const { json: deep } = await post(bodyWith(nested(1_000)));
+    assert.equal(deep.detail, 'The body is nested too deeply.');
+    assert.equal((await post(bodyWith(nested(999)))).status, 201);
     // The others are the object, its three members and the outer array.
-    assert.equal((await post(bodyOf(MAX_PARTS - 5))).status, 201);
-    const { status, json } = await post(bodyOf(MAX_PARTS - 4));
-    assert.equal(status, 400);
-    assert.equal(json.detail, 'The body has too many arrays, objects and members.');
+    const parts = (count: number) => bodyWith(`[${'[],'.repeat(count - 5)}0]`);
+    const { json: many } = await post(parts(MAX_PARTS + 1));
+    assert.equal(many.detail, 'The body has too many arrays, objects and members.');
+    assert.equal((await post(parts(MAX_PARTS))).status, 201);
   });
 
   await t.test('JSON: a byte order mark is 400, with its name', async () => {
@@ -145,21 +132,10 @@ test('bodies', async (t) => {
     assert.equal((await post(`\ufeff`)).json.detail, detail);
   });
 
-  await t.test('JSON: not an object is 422', async () => {
-    for (const body of ['[]', `[${NOTE}]`, 'null', 'true', '4.0', '"title"']) {
-      const { status, json } = await post(body);
-      assert.equal(status, 422, body);
-      assert.deepEqual(json.errors, [
-        { field: '', in: 'body', pointer: '#', code: 'type', detail: 'must be an object' },
-      ]);
-    }
-  });
-
   await t.test('JSON: nothing is converted to a string', async () => {
-    for (const value of ['4', '4.0', '0', 'true', 'false', 'null', '[]', '["a"]', '{}']) {
+    for (const value of ['4.0', 'true', 'null', '["a"]']) {
       const { status, json } = await post(`{"title":${value},"body":"b"}`);
-      assert.equal(status, 422, value);
-      assert.deepEqual([json.errors.length, json.errors[0].code], [1, 'type']);
+      assert.deepEqual([status, json.errors[0].code], [422, 'type'], value);
     }
     const { json } = await post('{"title":"4.0","body":"[1e5, 4.0, \\"4.0\\"]"}');
     assert.deepEqual([json.title, json.body], ['4.0', '[1e5, 4.0, "4.0"]']);
@@ -197,7 +173,7 @@ test('bodies', async (t) => {
       '"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}',
     ]) {
       const { status, json } = await post(`{${members},"title":"a","body":"b"}`);
-      assert.deepEqual([status, json], [201, { id: json.id, title: 'a', body: 'b' }]);
+      assert.deepEqual([status, json], [201, expected({ id: json.id, title: 'a', body: 'b' })]);
       assert.notEqual(json.id, 77);
     }
     assert.equal('polluted' in {}, false);

@@ -79,61 +79,39 @@ for (const collection of COLLECTIONS) {
         for (const [value, code] of [
           [null, 'type'],
           [1, 'type'],
-          [true, 'type'],
           [['a'], 'type'],
-          [{ a: 'b' }, 'type'],
           ['', 'minLength'],
           ['\ud800', 'format'],
           ['x'.repeat(maxLengthOf(collection, field) + 1), 'maxLength'],
-          ...(field === 'title' || field === 'name' ? [[' \n', 'pattern'] as const] : []),
         ] as const) {
           const { status, json } = await patch({ json: { ...record, [field]: value } });
-          const label = `${field}: ${JSON.stringify(value).slice(0, 20)}`;
-          assert.equal(status, 422, label);
-          assert.deepEqual(
-            json.errors.map((each: Record<string, string>) => [each.pointer, each.code]),
-            [[`#/${field}`, code]],
-            label,
-          );
+          const [error, ...others] = json.errors;
+          assert.deepEqual([status, others], [422, []], `${field}: ${code}`);
+          assert.deepEqual([error.pointer, error.code], [`#/${field}`, code]);
         }
-        assert.equal((await patch({ body: `{"${field}":4.0}` })).status, 422);
       }
+      for (const body of ['null', '[]', '"title"', '[{"op":"remove"}]']) {
+        const { status, json } = await patch({ body });
+        assert.deepEqual([status, json.detail], [422, 'The body must be an object.'], body);
+      }
+      for (const body of ['', '{', '\ufeff{}']) assert.equal((await patch({ body })).status, 400);
       const after = await service.request('GET', target);
       assert.deepEqual([after.headers.etag, after.bytes], [before.headers.etag, before.bytes]);
     });
 
-    await t.test(`patch: ${name}: one that is no object is 422`, async () => {
-      for (const body of ['null', '[]', '[{}]', '"title"', '1', 'true', '[{"op":"remove"}]']) {
-        const { status, json } = await patch({ body });
-        assert.equal(status, 422, body);
-        assert.deepEqual(json.errors, [
-          { field: '', in: 'body', pointer: '#', code: 'type', detail: 'must be an object' },
-        ]);
-      }
-      for (const body of ['', '{', '\ufeff{}']) assert.equal((await patch({ body })).status, 400);
-    });
-
     await t.test(`patch: ${name}: the media types of merge patches and JSON, or none`, async () => {
       const body = JSON.stringify(inputOf(collection, 'typed'));
-      for (const type of [
-        ...['application/merge-patch+json', 'application/json', 'Application/Merge-Patch+JSON'],
-        ...['application/merge-patch+json; charset=utf-8', 'application/json;charset="UTF-8"'],
-      ])
+      for (const type of ['application/merge-patch+json', 'application/json;charset="UTF-8"'])
         assert.equal((await patch({ body, headers: { 'content-type': type } })).status, 200, type);
       assert.equal((await patch({ body })).status, 200);
-      const before = (await service.request('GET', target)).headers.etag;
       for (const headers of [
-        ...['application/json-patch+json', 'application/a+json', 'application/x-ndjson'],
-        ...['application/merge-patch+json; charset=latin1', 'text/plain', ''],
-      ].map((type) => ({ 'content-type': type }))) {
+        { 'content-type': 'application/json-patch+json' },
+        { 'content-type': 'application/x-ndjson' },
+        { 'content-encoding': 'gzip' },
+      ]) {
         const answer = await patch({ body, headers });
-        assert.equal(answer.status, 415, headers['content-type']);
-        assert.equal(answer.headers['accept-patch'], ACCEPT_PATCH);
-        assert.match(answer.json.detail, /application\/merge-patch\+json/);
+        assert.deepEqual([answer.status, answer.headers['accept-patch']], [415, ACCEPT_PATCH]);
       }
-      const coded = await patch({ body, headers: { 'content-encoding': 'gzip' } });
-      assert.deepEqual([coded.status, coded.headers['accept-patch']], [415, ACCEPT_PATCH]);
-      assert.equal((await service.request('GET', target)).headers.etag, before);
     });
 
     await t.test(`patch: ${name}: OPTIONS of a record names the media types`, async () => {
@@ -153,15 +131,14 @@ for (const collection of COLLECTIONS) {
       assert.equal(missing.json.detail, `${label} with ID 9999 was not found.`);
       if (!owner) return;
       for (const body of [json, {}]) {
-        const orphan = await service.request('PATCH', target.replace('/3/', '/999/'), {
-          json: body,
-        });
-        assert.equal(orphan.status, 404);
-        assert.equal(orphan.json.detail, `${owner.label} with ID 999 was not found.`);
-        const foreign = await service.request('PATCH', target.replace('/3/', '/1/'), {
-          json: body,
-        });
-        assert.equal(foreign.json.detail, `${label} with ID ${record.id} was not found.`);
+        for (const [ownerId, detail] of [
+          [999, `${owner.label} with ID 999 was not found.`],
+          [1, `${label} with ID ${record.id} was not found.`],
+        ] as const) {
+          const elsewhere = target.replace('/3/', `/${ownerId}/`);
+          const answer = await service.request('PATCH', elsewhere, { json: body });
+          assert.deepEqual([answer.status, answer.json.detail], [404, detail]);
+        }
       }
     });
 

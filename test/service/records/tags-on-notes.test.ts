@@ -1,15 +1,10 @@
 // Tags on notes: put and removed one by one, and set together with a note.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkFile } from '../../../src/commands/check.ts';
-import { createNotes, missing, together } from '../../support/concurrent-clients.ts';
-import { newFile, openPath, rows, writeForeignFile } from '../../support/databases.ts';
-import { needsFile } from '../../support/engine.ts';
 import type { Answer, RequestParts } from '../../support/http.ts';
-import { exported, perform } from '../../support/perform.ts';
 import { PLACES, type Target } from '../../support/places.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
-import { assertSound } from '../../support/stored-data.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
@@ -18,17 +13,8 @@ const lines = (...records: object[]): RequestParts => ({
   headers: { 'content-type': 'application/x-ndjson' },
 });
 
-/** Returns which of the tags 1 to 5 a note has: only where one is, the condition counts. */
 async function tagsOf(service: Target, note: number): Promise<number[]> {
-  const headers = { 'if-match': '*' };
-  const answers = await Promise.all(
-    [1, 2, 3, 4, 5].map((tag) =>
-      service.request('DELETE', `/notes/${note}/tags/${tag}`, { headers }),
-    ),
-  );
-  const statuses = answers.map(({ status }) => status);
-  assert.ok(statuses.every((status) => status === 412 || status === 404));
-  return statuses.flatMap((status, index) => (status === 412 ? [index + 1] : []));
+  return (await service.request('GET', `/notes/${note}?include=tag_ids`)).json.tag_ids;
 }
 
 async function createTags(service: Target, count: number): Promise<void> {
@@ -114,7 +100,7 @@ async function checkCreations(service: Target): Promise<void> {
   const { send, state, post } = clientOf(service);
   await createTags(service, 4);
   const created = await post({ json: { ...NOTE, tag_ids: [4, 1] } });
-  assert.deepEqual(created.json, { id: 1, ...NOTE });
+  assert.deepEqual(created.json, expected({ id: 1, ...NOTE }));
   assert.deepEqual(await tagsOf(service, 1), [1, 4]);
   assert.equal((await send('HEAD', '/notes/1', 200)).headers.etag, created.headers.etag);
   await post({ json: { ...NOTE, tag_ids: [] } });
@@ -127,9 +113,9 @@ async function checkCreations(service: Target): Promise<void> {
   ];
   const { json } = await post(lines(...three));
   assert.deepEqual(json, [
-    { id: 3, ...NOTE },
-    { id: 4, title: 'plain', body: 'b' },
-    { id: 5, ...NOTE },
+    expected({ id: 3, ...NOTE }),
+    expected({ id: 4, title: 'plain', body: 'b' }),
+    expected({ id: 5, ...NOTE }),
   ]);
   assert.deepEqual(await tagsOf(service, 3), [1, 2]);
   assert.deepEqual(await tagsOf(service, 4), []);
@@ -208,7 +194,7 @@ async function checkChanges(service: Target): Promise<void> {
   const patch = (json: object, status = 200, headers = {}) =>
     send('PATCH', '/notes/1', status, { json, headers });
   const only = await patch({ tag_ids: [2, 3] });
-  assert.deepEqual([only.json, only.headers.etag], [{ id: 1, ...NOTE }, etag]);
+  assert.deepEqual([only.json, only.headers.etag], [expected({ id: 1, ...NOTE }), etag]);
   assert.deepEqual(await tagsOf(service, 1), [2, 3]);
   const afterwards = await state();
   await patch({ tag_ids: [3, 2] }, 200, { 'if-match': etag });
@@ -216,11 +202,11 @@ async function checkChanges(service: Target): Promise<void> {
   assert.equal(await state(), afterwards);
 
   const both = await patch({ title: 'new', tag_ids: [4] }, 200, { 'if-match': etag });
-  assert.deepEqual(both.json, { id: 1, title: 'new', body: 'b' });
+  assert.deepEqual(both.json, expected({ id: 1, title: 'new', body: 'b' }));
   assert.notEqual(both.headers.etag, etag);
   assert.equal(await etagOf(1), both.headers.etag);
   const put = await send('PUT', '/notes/1', 200, { json: { ...NOTE, tag_ids: [1, 3] } });
-  assert.deepEqual(put.json, { id: 1, ...NOTE });
+  assert.deepEqual(put.json, expected({ id: 1, ...NOTE }));
   assert.deepEqual([await etagOf(1), await tagsOf(service, 1)], [put.headers.etag, [1, 3]]);
   await send('PUT', '/notes/1', 200, { json: NOTE });
   await patch({ body: 'c' });
@@ -301,151 +287,4 @@ test('tags on notes: bounds', async (t) => {
   // Elsewhere the member is unknown, and thus ignored.
   await send('POST', '/notes/1/comments', 201, { json: { body: 'c', tag_ids: 'x' } });
   await send('POST', '/tags', 201, { json: { name: 'n', tag_ids: [1, 1] } });
-});
-
-/** Returns the links in the database of a service, each as [note, tag]. */
-async function linksIn(db: string): Promise<unknown[][]> {
-  const records = (await exported(db))
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  return records
-    .filter(({ type }) => type === 'note_tag')
-    .map(({ note_id: note, tag_id: tag }) => [note, tag]);
-}
-
-test('tags on notes: deleted with the note or the tag', async (t) => {
-  const service = await startService(t);
-  await createTags(service, 3);
-  await service.request('POST', '/notes', lines(...Array(3).fill({ ...NOTE, tag_ids: [1, 2, 3] })));
-  await service.request('DELETE', '/notes/2');
-  await service.request('DELETE', '/tags/3');
-  assert.deepEqual(await linksIn(service.file), [
-    ...[
-      [1, 1],
-      [1, 2],
-    ],
-    ...[
-      [3, 1],
-      [3, 2],
-    ],
-  ]);
-  await assertSound(service.file);
-});
-
-test('tags on notes: the log of the changes', async (t) => {
-  const service = await startService(t);
-  const { send, post } = clientOf(service);
-  await createTags(service, 3);
-  await post({ json: { ...NOTE, tag_ids: [2] } });
-  await send('PUT', '/notes/1/tags/1', 204);
-  await send('PUT', '/notes/1/tags/1', 204);
-  await send('DELETE', '/notes/1/tags/2', 204);
-  await send('DELETE', '/notes/1/tags/2', 404);
-  await send('PATCH', '/notes/1', 200, { json: { tag_ids: [1, 3] } });
-  await send('PATCH', '/notes/1', 200, { json: { tag_ids: [3], title: 'c' } });
-  await send('DELETE', '/notes/1', 204);
-  const database = await openPath(service.file);
-  t.after(() => database.close());
-  const logged = await rows(
-    database,
-    `SELECT concat_ws(' ', number, type, id, other_id) AS text FROM changes
-     WHERE number > 3 ORDER BY number`,
-  );
-  assert.deepEqual(
-    logged.map(({ text }) => text),
-    [
-      ...['4 note.created 1', '5 note.tagged 1 2', '6 note.tagged 1 1', '7 note.untagged 1 2'],
-      ...['8 note.tagged 1 3', '9 note.untagged 1 1', '10 note.updated 1', '11 note.deleted 1'],
-    ],
-  );
-});
-
-test('tags on notes: put while note and tag are deleted', async (t) => {
-  const service = await startService(t);
-  await createTags(service, 2);
-  await createNotes(service, 2);
-  const answers = await together(service, 54, (index) => {
-    if (index === 40) return service.request('DELETE', '/tags/1');
-    if (index === 50) return service.request('DELETE', '/notes/1');
-    const pair = `/notes/${1 + (index % 2)}/tags/${1 + (index % 3 === 0 ? 1 : 0)}`;
-    if (index % 9 === 8) return service.request('PATCH', '/notes/1', { json: { tag_ids: [1, 2] } });
-    return service.request(index % 5 === 4 ? 'DELETE' : 'PUT', pair);
-  });
-  for (const { status, json } of answers) {
-    assert.ok([200, 204, 404, 422].includes(status), String(status));
-    if (status === 404)
-      assert.ok(
-        [missing('Note', 1)[1], missing('Tag', 1)[1]].includes(json.detail) ||
-          /^Note \d has no tag \d\.$/.test(json.detail),
-        json.detail,
-      );
-  }
-  assert.ok((await linksIn(service.file)).every(([note, tag]) => note === 2 && tag === 2));
-  await assertSound(service.file);
-});
-
-test('tags on notes: of many deletes of one tag on a note one succeeds', async (t) => {
-  const service = await startService(t);
-  await createTags(service, 1);
-  await createNotes(service, 1);
-  await service.request('PUT', '/notes/1/tags/1');
-  const answers = await together(service, 40, () => service.request('DELETE', '/notes/1/tags/1'));
-  assert.equal(answers.filter(({ status }) => status === 204).length, 1);
-  assert.equal(answers.filter(({ status }) => status === 404).length, 39);
-});
-
-test('tags on notes: backup, restore, export, import and copy keep them', async (t) => {
-  const service = await startService(t);
-  await createTags(service, 3);
-  await service.request('POST', '/notes', lines({ ...NOTE, tag_ids: [3, 1] }, NOTE));
-  await service.request('PUT', '/notes/2/tags/2');
-  const links = [
-    ...[
-      [1, 1],
-      [1, 3],
-    ],
-    [2, 2],
-  ];
-  const [imported, copied] = [newFile(t), newFile(t)];
-  await service.close();
-  const output = await exported(service.file);
-  await perform(['import', '--db', imported], { input: output });
-  await perform(['copy', '--from', service.file, '--to', copied]);
-  const files = [service.file, imported, copied];
-  if (!needsFile) {
-    const [saved, restored] = [newFile(t), newFile(t)];
-    await perform(['backup', saved, '--db', service.file]);
-    await perform(['restore', saved, '--db', restored]);
-    files.push(restored);
-  }
-  for (const file of files) assert.deepEqual(await linksIn(file), links, file);
-  // The service works with them.
-  const other = await startService(t, { db: imported });
-  assert.equal((await other.request('DELETE', '/notes/1/tags/3')).status, 204);
-  assert.equal((await other.request('DELETE', '/tags/2')).status, 204);
-  assert.deepEqual(await linksIn(imported), [[1, 1]]);
-  await assertSound(imported);
-});
-
-test('tags on notes: check finds damage', { skip: needsFile }, async (t) => {
-  const service = await startService(t);
-  await createTags(service, 2);
-  await service.request('POST', '/notes', { json: { ...NOTE, tag_ids: [1, 2] } });
-  await service.close();
-  assert.deepEqual(await checkFile(service.file), []);
-  await writeForeignFile(
-    service.file,
-    `UPDATE note_tag_blocks SET count = 2 WHERE tag_id = 1;
-     PRAGMA foreign_keys = OFF; DELETE FROM tags WHERE id = 2`,
-  );
-  const faults = await checkFile(service.file);
-  assert.ok(
-    faults.some((fault) => /^note_tag_blocks: /.test(fault)),
-    faults.join(),
-  );
-  assert.ok(
-    faults.some((fault) => /^note_tags: .* in tags$/.test(fault)),
-    faults.join(),
-  );
 });

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { holdLock } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { shortenLockWaits } from '../../support/failing-driver.ts';
+import { expectedText } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -47,7 +48,7 @@ test('locks: writes are 503, reads go on, all works afterwards', { skip: needsFi
     [201, 404, 201],
   );
   await until(() => isHealthy(service));
-  assert.equal((await service.request('GET', '/notes/1')).text, '{"id":1,"title":"a","body":"b"}');
+  assert.equal((await service.request('GET', '/notes/1')).text, expectedText({ id: 1, ...NOTE }));
   assert.equal((await service.request('GET', '/notes/1/comments/1')).json.body, 'kept');
   assert.equal((await service.request('GET', '/tags')).json.total, 2);
   const created = await service.request('POST', '/notes', { json: NOTE });

@@ -6,13 +6,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
-import { holdCounters, threadCounts } from '../../support/held-counters.ts';
 import { type Answer, request } from '../../support/http.ts';
 import { openSocket, requestText } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { CANNOT_LOOK, limited, threadsOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
+import { holdCounters, threadCounts } from './counters.ts';
 
 const WIDE = { workers: 2, count: 1_000 };
 const RIGHT = { expected: 2_000, actual: 2_000, consistent: true };

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Ends, temporaryFolder } from './engine.ts';
-import { root } from './sources.ts';
+import { type Ends, temporaryFolder } from '../support/engine.ts';
+import { root } from '../support/sources.ts';
 
 /** A package of the registry. */
 interface Package {

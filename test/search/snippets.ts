@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { parseQuery } from '../../src/search/query.ts';
 import { type Pieces, type Snippet, snippetOf } from '../../src/search/snippet.ts';
-import { UNBOUNDED } from './search.ts';
+import { UNBOUNDED } from '../support/search.ts';
 
 /** The length of the snippets of tests. */
 export const LENGTH = 160;

@@ -1,8 +1,8 @@
 // A TCP proxy that cuts each connection somewhere in the middle of an answer.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Ends } from './engine.ts';
-import { between, oneIn } from './ledger.ts';
+import type { Ends } from '../support/engine.ts';
+import { between, oneIn } from '../support/ledger.ts';
 
 /** A connection is cut after 2 to the power of 6 to 20 bytes of answers. */
 const EXPONENTS = [6, 20] as const;

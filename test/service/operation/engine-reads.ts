@@ -1,6 +1,6 @@
 // How much a service has read from its engine, which shows what it has answered from memory.
-import { parseExposition, sampleOf } from './exposition.ts';
-import { request } from './http.ts';
+import { parseExposition, sampleOf } from '../../support/exposition.ts';
+import { request } from '../../support/http.ts';
 
 /** Resolves with how many single records and pages all processes have read from the engine. */
 export async function engineReads({ url }: { readonly url: string }): Promise<number> {

@@ -7,8 +7,8 @@ import { notes } from '../../src/resources/notes.ts';
 import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { createTable } from '../../src/storage/records/table.ts';
-import { collectGarbage } from './heap.ts';
-import { randomText } from './random-texts.ts';
+import { collectGarbage } from '../support/heap.ts';
+import { randomText } from '../support/random-texts.ts';
 
 const MIB = 1_048_576;
 const READS = 1_000_000;

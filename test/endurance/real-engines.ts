@@ -1,7 +1,7 @@
 // Clusters of one and of three real rqlite nodes; an empty list without NOTES_TEST_RQLITED.
 import { after } from 'node:test';
-import { type Engine, openCluster, openEmptyCluster } from './engines.ts';
-import { type RealCluster, RQLITED, startNodes, wipe } from './rqlite-nodes.ts';
+import { type Engine, openCluster, openEmptyCluster } from '../support/engines.ts';
+import { type RealCluster, RQLITED, startNodes, wipe } from '../support/rqlite-nodes.ts';
 
 /** Starts one cluster for all tests of a file and empties it before each. */
 function realEngine(count: number): Engine {

@@ -1,9 +1,9 @@
 // Keeps the threads of the counter busy for as long as a test needs, by holding their locks.
 import type { TestContext } from 'node:test';
-import { counter } from '../../src/concurrency/counter.ts';
-import { openMutex } from '../../src/concurrency/sync.ts';
-import { parseExposition, sampleOf } from './exposition.ts';
-import type { Service } from './service.ts';
+import { counter } from '../../../src/concurrency/counter.ts';
+import { openMutex } from '../../../src/concurrency/sync.ts';
+import { parseExposition, sampleOf } from '../../support/exposition.ts';
+import type { Service } from '../../support/service.ts';
 
 /** Makes all counters of this process wait until the returned function is called. */
 export function holdCounters(t: TestContext): () => void {

@@ -1,12 +1,10 @@
 // Writers that make changes of every kind, all to the same records, through the kills of a service.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Answer } from './http.ts';
-import { between, oneIn } from './ledger.ts';
-import { nextText } from './ledger-client.ts';
-import { titleOf } from './ledger-reader.ts';
-import type { MortalService } from './mortal-service.ts';
-import { until } from './until.ts';
+import type { Answer } from '../support/http.ts';
+import { between, oneIn } from '../support/ledger.ts';
+import type { MortalService } from '../support/mortal-service.ts';
+import { until } from '../support/until.ts';
 
 /** Beyond this many notes or tags, writers delete more than they create. */
 const MAX_NOTES = 200;
@@ -15,6 +13,16 @@ const MAX_TAGS = 50;
 /** The most lines of a request for several notes or tags, and for several comments. */
 const MAX_LINES = 5;
 const MAX_COMMENTS = 40;
+
+let lastText = 0;
+
+/** Returns a text that no other record has. Some texts take more than a page of the file. */
+function nextText(): string {
+  lastText += 1;
+  return `text ${lastText}`.padEnd(lastText % 20 === 0 ? 6_000 : 0, '.');
+}
+
+const titleOf = (body: string) => body.slice(0, 20);
 
 /** Writers that share the records. */
 export class ChangeWriters {

@@ -3,8 +3,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { QUERY_BOUNDS } from '../../src/contract/generated.js';
 import { parseQuery } from '../../src/search/query.ts';
-import { assertProblem, type Conversation, converse, type RawAnswer, requestText } from './raw.ts';
-import { note, queries } from './search-checks.ts';
+import {
+  assertProblem,
+  type Conversation,
+  converse,
+  type RawAnswer,
+  requestText,
+} from '../support/raw.ts';
+import { note, queries } from '../support/search-checks.ts';
 
 /** Returns the JSON of 500 random notes, a line for each. */
 export function linesOfNotes(): string {

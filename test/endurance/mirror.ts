@@ -1,0 +1,285 @@
+// A client that follows the changes of a service into a mirror of its records, by streams and pages
+// in turn, and asserts that each change comes once and in order.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { openPath, rows } from '../support/databases.ts';
+import { type Answer, send } from '../support/http.ts';
+import { between, brokenConnection, oneIn, Refused } from '../support/ledger.ts';
+import type { MortalService } from '../support/mortal-service.ts';
+import { until } from '../support/until.ts';
+
+/** The pause after a failure. */
+const RETRY_MS = 10;
+
+/** The most changes of one stream, and the most pages, before the other way is tried. */
+const MAX_EVENTS = 3_000;
+const MAX_PAGES = 10;
+
+/** How many notes have their comments read at the same time. */
+const AT_ONCE = 8;
+
+/** How many lines of a difference are shown, and how much of each. */
+const SHOWN = 5;
+const SHOWN_CHARACTERS = 200;
+
+/** The JSON of records by names such as `note 1`; a link is `link NOTE TAG`. */
+type Records = Map<string, string>;
+
+/** A change as the service sends it with `include=record`. */
+interface Change {
+  readonly id: string;
+  readonly type: string;
+  readonly record: object | null;
+  readonly note_id?: number;
+  readonly tag_id?: number;
+  readonly comment_id?: number;
+}
+
+/** The service has no longer all changes since the cursor. */
+class Expired extends Error {}
+
+/** A mirror that follows until it is stopped. */
+export class Mirror {
+  readonly #url: string;
+  #records: Records = new Map();
+  #cursor: string | undefined;
+  /** The cursor at which it last began to follow. */
+  #start = '';
+  #applied: string[] = [];
+  #isStopped = false;
+  #isPaused = false;
+  /** How many changes came in each way, how often it began, and the types of changes. */
+  readonly counts = { stream: 0, page: 0, starts: 0 };
+  readonly types = new Set<string>();
+  /** Rejects at the first error; resolves once it has stopped. */
+  readonly ended: Promise<void>;
+
+  constructor(url: string) {
+    this.#url = url;
+    this.ended = this.#follow();
+    this.ended.catch(() => {});
+  }
+
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    return this.ended;
+  }
+
+  /** Follows nothing while `work` runs. */
+  async pause(work: () => Promise<void>): Promise<void> {
+    this.#isPaused = true;
+    await work();
+    this.#isPaused = false;
+  }
+
+  /** Resolves when the mirror has all changes. Nobody may write any more. */
+  untilCaughtUp(service: MortalService): Promise<void> {
+    return until(async () => {
+      const path = `/changes?since=${this.#cursor ?? ''}&limit=1`;
+      const { status, json } = await service.insist('GET', path);
+      return status === 200 && json.items.length === 0;
+    });
+  }
+
+  /**
+   * Asserts that it has the records of the service and has applied every change in the log of `db`
+   * since it began. Resolves with the number of these changes.
+   */
+  async assertExact(service: MortalService, db: string): Promise<number> {
+    const logged = await loggedAfter(db, this.#start);
+    assertSameLines(this.#applied, logged, 'changes');
+    const lines = (records: Records) => Array.from(records, ([name, text]) => `${name} ${text}`);
+    const stored = await readRecords((path) => service.insist('GET', path));
+    assertSameLines(lines(this.#records), lines(stored), 'records');
+    return logged.length;
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        if (this.#isPaused) await delay(RETRY_MS);
+        else if (this.#cursor === undefined) await this.#begin();
+        else await attempt(() => (oneIn(2) ? this.#followPages() : this.#followStream()));
+      } catch (error) {
+        if (!(error instanceof Expired)) throw error;
+        this.#cursor = undefined;
+      }
+    }
+  }
+
+  /** Takes the cursor first, so that it misses no change of what it then reads. */
+  async #begin(): Promise<void> {
+    const { json } = await this.#get('/changes');
+    this.#records = await readRecords((path) => this.#get(path));
+    this.#applied = [];
+    this.#start = json.next;
+    this.#cursor = json.next;
+    this.counts.starts += 1;
+  }
+
+  async #get(path: string): Promise<Answer> {
+    for (;;) {
+      const answer = await attempt(async () => {
+        const received = await send(this.#url, 'GET', path);
+        if (received.status === 503) throw new Refused();
+        return received;
+      });
+      if (answer) return answer;
+    }
+  }
+
+  async #followPages(): Promise<void> {
+    for (let pages = between(1, MAX_PAGES); pages > 0 && !this.#isPaused; pages -= 1) {
+      const query = `since=${this.#cursor}&limit=${between(1, 1_000)}&wait=${between(0, 1)}`;
+      const answer = await send(this.#url, 'GET', `/changes?include=record&${query}`);
+      checkStatus(answer);
+      for (const change of answer.json.items) this.#apply(change, 'page');
+      this.#cursor = answer.json.next;
+    }
+  }
+
+  async #followStream(): Promise<void> {
+    const events: EventSourceMessage[] = [];
+    const parser = createParser({
+      onEvent: (event) => events.push(event),
+      onError: assert.ifError,
+    });
+    let left = between(1, MAX_EVENTS);
+    for await (const part of await openStream(this.#url, this.#cursor ?? '')) {
+      parser.feed(part);
+      for (const { id, event, data } of events.splice(0)) {
+        const change = JSON.parse(data);
+        assert.deepEqual([change.id, change.type], [id, event]);
+        this.#apply(change, 'stream');
+        this.#cursor = change.id;
+        left -= 1;
+      }
+      if (left <= 0 || this.#isPaused || this.#isStopped) return;
+    }
+  }
+
+  #apply({ id, type, record, ...ids }: Change, way: 'stream' | 'page'): void {
+    const [generation, number = ''] = id.split('-');
+    const [current, last] = (this.#applied.at(-1)?.split(' ')[0] ?? this.#start).split('-');
+    assert.equal(generation, current);
+    assert.ok(Number(number) > Number(last), `${id} comes after ${last}`);
+    const [kind = '', event = ''] = type.split('.');
+    const link = `link ${ids.note_id} ${ids.tag_id}`;
+    const name = `${kind} ${ids[`${kind}_id` as keyof typeof ids]}`;
+    if (event === 'tagged') this.#records.set(link, '');
+    else if (event === 'untagged') this.#records.delete(link);
+    else if (record) this.#records.set(name, JSON.stringify(record));
+    else this.#remove(kind, name);
+    assert.ok(record === null || event !== 'deleted', `${id} has a record`);
+    this.#applied.push(`${id} ${type} ${JSON.stringify(ids)}`);
+    this.counts[way] += 1;
+    this.types.add(type);
+  }
+
+  /** Removes a record with its links, which get no change of their own. */
+  #remove(kind: string, name: string): void {
+    this.#records.delete(name);
+    if (kind === 'comment') return;
+    const [, id] = name.split(' ');
+    for (const other of [...this.#records.keys()]) {
+      const [type, note, tag] = other.split(' ');
+      const isOf = (kind === 'note' && note === id) || (kind === 'tag' && tag === id);
+      if (type === 'link' && isOf) this.#records.delete(other);
+    }
+  }
+}
+
+/** Resolves with undefined if the work can be tried again. */
+async function attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refused || brokenConnection(error))) throw error;
+    await delay(RETRY_MS);
+    return undefined;
+  }
+}
+
+function checkStatus({ status, json, text }: Pick<Answer, 'status' | 'json' | 'text'>): void {
+  if (status === 503) throw new Refused();
+  if (status === 410 && json.type.endsWith('/cursor-expired')) throw new Expired();
+  assert.equal(status, 200, text);
+}
+
+/** Opens a stream after the cursor, which it sends in one of two ways. */
+async function openStream(url: string, cursor: string): Promise<IncomingMessage> {
+  const isHeader = oneIn(2);
+  const sent = request(`${url}/changes?include=record${isHeader ? '' : `&since=${cursor}`}`, {
+    headers: { accept: 'text/event-stream', ...(isHeader && { 'last-event-id': cursor }) },
+    agent: false,
+  });
+  // If the connection breaks after the head, the response fails as well.
+  sent.on('error', () => {});
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.setEncoding('utf8');
+  const { statusCode: status = 0 } = response;
+  if (status === 200) return response;
+  const text = (await response.toArray()).join('');
+  checkStatus({ status, text, json: JSON.parse(text) });
+  return assert.fail(text);
+}
+
+/** Reads all records. Others may write meanwhile; then each is in a state of this time. */
+async function readRecords(get: (path: string) => Promise<Answer>): Promise<Records> {
+  const records: Records = new Map();
+  async function readList(kind: string, path: string, query = ''): Promise<number[]> {
+    const ids: number[] = [];
+    for (;;) {
+      const answer = await get(`${path}?limit=100&after=${ids.at(-1) ?? 0}${query}`);
+      // Its note has been deleted.
+      if (answer.status === 404) return [];
+      assert.equal(answer.status, 200, answer.text);
+      if (answer.json.items.length === 0) return ids;
+      for (const { tag_ids: tags = [], ...record } of answer.json.items) {
+        ids.push(record.id);
+        records.set(`${kind} ${record.id}`, JSON.stringify(record));
+        for (const tag of tags) records.set(`link ${record.id} ${tag}`, '');
+      }
+    }
+  }
+  const notes = await readList('note', '/notes', '&include=tag_ids');
+  await readList('tag', '/tags');
+  for (let start = 0; start < notes.length; start += AT_ONCE) {
+    const some = notes.slice(start, start + AT_ONCE);
+    await Promise.all(some.map((id) => readList('comment', `/notes/${id}/comments`)));
+  }
+  return records;
+}
+
+/** Compares without showing everything. */
+function assertSameLines(found: readonly string[], expected: readonly string[], name: string) {
+  const [has, needs] = [new Set(found), new Set(expected)];
+  const some = (lines: readonly string[]) =>
+    lines.slice(0, SHOWN).map((line) => line.slice(0, SHOWN_CHARACTERS));
+  const surplus = some(found.filter((line) => !needs.has(line)));
+  const missing = some(expected.filter((line) => !has.has(line)));
+  assert.deepEqual({ name, surplus, missing }, { name, surplus: [], missing: [] });
+  assert.equal(found.length, expected.length, name);
+}
+
+/** Reads the log itself, as lines such as `GENERATION-7 note.tagged {"note_id":1,"tag_id":2}`. */
+async function loggedAfter(db: string, cursor: string): Promise<string[]> {
+  const [generation, number] = cursor.split('-');
+  const database = await openPath(db);
+  const logged = await rows(
+    database,
+    `SELECT number, type, id, other_id FROM changes WHERE number > ${number} ORDER BY number`,
+  );
+  await database.close();
+  return logged.map(({ number, type, id, other_id: other }) => {
+    const [kind] = String(type).split('.');
+    const owner = kind === 'comment' ? { note_id: other } : {};
+    const tag = kind === 'note' && other !== null ? { tag_id: other } : {};
+    const ids = { ...owner, [`${kind}_id`]: id, ...tag };
+    return `${generation}-${number} ${type} ${JSON.stringify(ids)}`;
+  });
+}
