@@ -6,12 +6,12 @@ import { ThreadPool } from '../../dist/src/concurrency/thread-pool.js';
 
 const WORKERS = 16;
 const tasks = new URL('../../dist/src/concurrency/tasks.js', import.meta.url);
-const pool = new ThreadPool({ tasks, maxThreads: 64 });
+const pool = new ThreadPool(tasks, 64);
 
 async function run() {
   const started = performance.now();
-  const { size, inputFor, answer } = counter.prepare({ workers: WORKERS, count: 1_000 });
-  const text = answer(await pool.run(size, '/counter/increment', inputFor));
+  const { inputs, answer } = counter.prepare({ workers: WORKERS, count: 1_000 });
+  const text = answer(await pool.run('/counter/increment', inputs));
   const elapsed = performance.now() - started;
   if (!JSON.parse(text).consistent) throw new Error(text);
   return elapsed;

@@ -29,7 +29,7 @@ export interface Demonstrations {
 
 /** Registers the tests on one service, which is patient: a busy machine starts threads slowly. */
 export async function testDemonstrations(sizes: Demonstrations): Promise<void> {
-  Object.assign(POOL_LIMITS, { startMs: 60_000, queueMs: 60_000 });
+  Object.assign(POOL_LIMITS, { queueMs: 60_000 });
   const service = await startService({ after });
   test('demonstrations: each accepts a small request', async () => {
     for (const [path, members] of Object.entries(TAKEN)) {
