@@ -3,11 +3,6 @@
 import type { Demonstration } from './demonstration.ts';
 import { Mutex, sharedCells } from './sync.ts';
 
-interface Request {
-  readonly workers: number;
-  readonly count: number;
-}
-
 interface Input {
   readonly lock: Int32Array;
   readonly counter: Int32Array;
@@ -17,7 +12,7 @@ interface Input {
 const VALUE = 0;
 
 /** Counts with a mutex; the answer says whether an increment was lost. */
-export const counter: Demonstration<Request, Input, void> = {
+export const counter: Demonstration<{ workers: number; count: number }, Input, void> = {
   prepare({ workers, count }) {
     const input: Input = { lock: Mutex.cells(), counter: sharedCells(1), count };
     return {

@@ -3,10 +3,6 @@
 import type { Demonstration } from './demonstration.ts';
 import { Event } from './sync.ts';
 
-interface Request {
-  readonly payload: string;
-}
-
 interface Input {
   readonly ready: Int32Array;
   readonly done: Int32Array;
@@ -22,7 +18,7 @@ type Result =
   | { readonly done: boolean };
 
 /** Demonstrates events. */
-export const event: Demonstration<Request, Input, Result> = {
+export const event: Demonstration<{ payload: string }, Input, Result> = {
   prepare({ payload }) {
     const memory = new SharedArrayBuffer(Buffer.byteLength(payload, 'utf16le'));
     const shared = { ready: Event.cells(), done: Event.cells(), memory };

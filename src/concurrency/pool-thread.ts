@@ -1,12 +1,13 @@
 // The main thread's handle of one thread of the pool.
 import { Worker } from 'node:worker_threads';
-import { sharedCells } from './sync.ts';
-import { CALLED, CONTROL, DISMISSED, type Job, STATE } from './thread.ts';
+import { Event } from './sync.ts';
+import { CONTROL, type Control, type Job } from './thread.ts';
 
 /** A thread that does at most one job. The constructor throws if the system refuses a thread. */
 export class PoolThread {
   readonly #worker: Worker;
-  readonly #control = sharedCells(1);
+  readonly #called: Event;
+  readonly #dismissed: Event;
   /** The reason to report if the thread ends now. */
   #fault = new Error('a thread ended before its job did');
   #reject: (fault: Error) => void = () => {};
@@ -20,7 +21,10 @@ export class PoolThread {
     onIdle: (thread: PoolThread) => void,
     onEnd: (thread: PoolThread, fault: Error) => void,
   ) {
-    this.#worker = new Worker(tasks, { workerData: { [CONTROL]: this.#control } });
+    const control: Control = { called: Event.cells(), dismissed: Event.cells() };
+    this.#called = new Event(control.called);
+    this.#dismissed = new Event(control.dismissed);
+    this.#worker = new Worker(tasks, { workerData: { [CONTROL]: control } });
     this.#worker.once('message', () => onIdle(this));
     this.#worker.on('error', (error) => {
       this.#fault = error;
@@ -39,23 +43,19 @@ export class PoolThread {
       this.#reject = reject;
       this.#worker.once('message', resolve);
       this.#worker.postMessage(job);
-      this.#send(CALLED);
+      this.#called.set();
     });
   }
 
   /** Ends a thread that is idle or has done its job. */
   dismiss(): void {
-    this.#send(DISMISSED);
+    this.#dismissed.set();
+    this.#called.set();
   }
 
   /** Ends the thread at once and rejects its job with `fault`. Resolves when it has ended. */
   async terminate(fault = this.#fault): Promise<void> {
     this.#fault = fault;
     await this.#worker.terminate();
-  }
-
-  #send(state: typeof CALLED | typeof DISMISSED): void {
-    Atomics.store(this.#control, STATE, state);
-    Atomics.notify(this.#control, STATE);
   }
 }

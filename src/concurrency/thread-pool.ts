@@ -210,12 +210,11 @@ export class ThreadPool {
   /** Keeps idle threads ready until `idleMs` after the last call. */
   #keepIdle(): void {
     this.#wantedIdle = POOL_LIMITS.idle;
-    this.#idleTimer ??= setTimeout(() => {
-      this.#idleTimer = undefined;
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
       this.#wantedIdle = 0;
       this.#endSurplus();
     }, POOL_LIMITS.idleMs).unref();
-    this.#idleTimer.refresh();
   }
 
   /** Starts missing idle threads one at a time, and only while the event loop is not busy. */

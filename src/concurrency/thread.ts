@@ -1,6 +1,7 @@
 // The program of a thread of the pool. It warms up, waits for its one job, does it, and waits to be
 // dismissed. Both waits block on shared memory instead of the event loop.
 import { MessageChannel, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { Event } from './sync.ts';
 
 /** Does the work of thread `index` (from 0). Input and result must be structured-cloneable. */
 export type Task = (input: never, index: number) => unknown;
@@ -8,27 +9,23 @@ export type Task = (input: never, index: number) => unknown;
 /** The tasks by name. They are synchronous: each blocks its own thread only. */
 export type Tasks = Readonly<Record<string, Task>>;
 
-/** The task of one thread with its input. It is sent before the state becomes {@link CALLED}. */
+/** The task of one thread with its input. */
 export interface Job {
   readonly task: string;
   readonly index: number;
   readonly input: unknown;
 }
 
-/** The member of a thread's data with its control cell, by which the thread knows what it is. */
+/** The member of a thread's data that has its {@link Control}, and tells what the thread is. */
 export const CONTROL = 'control of notes-server';
 
-/** The index of the state in the control cells. */
-export const STATE = 0;
-
-/** The thread waits for its job. */
-export const IDLE = 0;
-
-/** The thread does the job that was sent to it, then waits. */
-export const CALLED = 1;
-
-/** The thread ends. */
-export const DISMISSED = 2;
+/** The cells of the events by which the pool controls a thread. */
+export interface Control {
+  /** The thread has been sent its job, or is dismissed before it got one. */
+  readonly called: Int32Array;
+  /** The thread is to end. */
+  readonly dismissed: Int32Array;
+}
 
 /** Enough repetitions of the warm-up job for V8 to optimize its code. */
 const WARM_UP_ROUNDS = 12;
@@ -39,16 +36,16 @@ const WARM_UP_ROUNDS = 12;
  * that one thread can repeat alone, so that V8 compiles its hot code.
  */
 export function runThread(tasks: Tasks, warmUp: () => Job): void {
-  const control: Int32Array | undefined = workerData?.[CONTROL];
+  const control: Control | undefined = workerData?.[CONTROL];
   if (!parentPort || !control) return;
   repeat(tasks, warmUp());
   parentPort.postMessage('idle');
-  waitWhile(control, IDLE);
-  if (Atomics.load(control, STATE) === DISMISSED) return;
-  // The job was sent before the thread was woken.
-  parentPort.postMessage(perform(tasks, receiveMessageOnPort(parentPort)?.message));
+  new Event(control.called).wait();
+  const sent = receiveMessageOnPort(parentPort);
+  if (!sent) return;
+  parentPort.postMessage(perform(tasks, sent.message));
   // A thread that ends slows down the others, so it waits until it is dismissed.
-  waitWhile(control, CALLED);
+  new Event(control.dismissed).wait();
 }
 
 /** Does `job` several times. Each time it arrives as a message, like the real job. */
@@ -63,8 +60,4 @@ function repeat(tasks: Tasks, job: Job): void {
 
 function perform(tasks: Tasks, { task, index, input }: Job): unknown {
   return tasks[task]?.(input as never, index);
-}
-
-function waitWhile(control: Int32Array, state: number): void {
-  while (Atomics.load(control, STATE) === state) Atomics.wait(control, STATE, state);
 }

@@ -55,9 +55,11 @@ export class Channel<Theirs extends Functions> {
   constructor(port: Port, ours: Functions) {
     this.#port = port;
     this.#ours = ours;
+    // Node sends other messages on this channel, for example in watch mode.
     port.on('message', (message) => {
-      if (isResponse(message)) this.#settle(message);
-      else if (isRequest(message)) this.#serve(message);
+      const { answers, name } = (message ?? {}) as Partial<Response & Request>;
+      if (typeof answers === 'number') this.#settle(message as Response);
+      else if (typeof name === 'string') this.#serve(message as Request);
     });
   }
 
@@ -121,13 +123,4 @@ export class Channel<Theirs extends Functions> {
 
 function processEnded(): Error {
   return new Error('the other process has ended');
-}
-
-/** Messages are checked because Node sends others on this channel, for example in watch mode. */
-function isRequest(message: unknown): message is Request {
-  return typeof (message as Partial<Request> | null)?.name === 'string';
-}
-
-function isResponse(message: unknown): message is Response {
-  return typeof (message as Partial<Response> | null)?.answers === 'number';
 }

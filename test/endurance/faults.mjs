@@ -264,7 +264,7 @@ const FAULTS = [
     tests: /channel/,
     from: 'for (const { reject } of this.#callers.values()) reject(processEnded());', to: '' },
   { name: 'processes: a message that comes with the lease is lost',
-    file: 'src/processes/write-lease.ts', tests: /lease/,
+    file: 'src/processes/lease.ts', tests: /lease/,
     from: 'this.#isWanted ||= othersWait;', to: 'this.#isWanted = othersWait;' },
   { name: 'processes: a connection hangs when its process dies', file: 'src/processes/child.ts',
     tests: /processes\.test/, from: 'closeHandedOver();', to: 'void closeHandedOver;' },
