@@ -14,12 +14,12 @@ export class Child {
    * pending calls reject.
    */
   readonly ended: Promise<number | string>;
-  readonly #process: ChildProcess;
+  readonly #child: ChildProcess;
 
   /** Starts the process and offers it `functions`. */
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
-    this.#process = worker.process;
+    this.#child = worker.process;
     const closeHandedOver = watchHandover(worker.process);
     let markReady = () => {};
     this.ready = new Promise((resolve) => {
@@ -41,12 +41,12 @@ export class Child {
   }
 
   get pid(): number | undefined {
-    return this.#process.pid;
+    return this.#child.pid;
   }
 
   /** Ends the process at once. */
   kill(): void {
-    this.#process.kill('SIGKILL');
+    this.#child.kill('SIGKILL');
   }
 }
 

@@ -180,16 +180,3 @@ test('demonstrations: defaults of pool and queue', async () => {
   const passed = await run(service, '/producer-consumer/run', { items: ['a'] });
   assert.deepEqual([passed.num_consumers, passed.queue_size], [2, 10]);
 });
-
-test('demonstrations: only POST is allowed', async () => {
-  for (const path of Object.keys(TAKEN)) {
-    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH']) {
-      const { status, headers, bytes } = await service.request(method, path);
-      assert.deepEqual([status, headers.allow], [405, 'POST, OPTIONS'], `${method} ${path}`);
-      assert.equal(bytes.length > 0, method !== 'HEAD');
-    }
-    const { status, headers } = await service.request('OPTIONS', path);
-    assert.deepEqual([status, headers.allow], [204, 'POST, OPTIONS']);
-    assert.equal((await service.request('POST', `${path}/`, { json: {} })).status, 404);
-  }
-});
