@@ -9,7 +9,6 @@ const TASKS = new URL('tasks.js', import.meta.url);
 export class Demonstrations {
   readonly #maxThreads: number;
   #pool: Promise<ThreadPool> | undefined;
-  #isShutDown = false;
 
   /** Starts no thread yet. At most `maxThreads` will be alive at one time. */
   constructor(maxThreads: number) {
@@ -24,9 +23,8 @@ export class Demonstrations {
     return answer(await pool.run(path, inputs, signal));
   }
 
-  /** Rejects waiting and new requests with NoThreads; running requests continue. */
+  /** Rejects waiting and new requests with NoThreads, if there is a pool; others continue. */
   async shutDown(): Promise<void> {
-    this.#isShutDown = true;
     (await this.#pool)?.shutDown();
   }
 
@@ -42,8 +40,6 @@ export class Demonstrations {
 
   async #load(): Promise<ThreadPool> {
     const { ThreadPool } = await import('./thread-pool.ts');
-    const pool = new ThreadPool(TASKS, this.#maxThreads);
-    if (this.#isShutDown) pool.shutDown();
-    return pool;
+    return new ThreadPool(TASKS, this.#maxThreads);
   }
 }

@@ -4,11 +4,6 @@ import { createHash } from 'node:crypto';
 import type { Demonstration } from './demonstration.ts';
 import { sharedCells } from './sync.ts';
 
-interface Request {
-  readonly items: readonly string[];
-  readonly max_workers: number;
-}
-
 interface Input {
   readonly items: readonly string[];
   /** One cell: the index of the next item to take. */
@@ -22,7 +17,11 @@ type Outcome = readonly [index: number, { readonly result: string } | { readonly
 const MAX_ITEMS = 100;
 
 /** Demonstrates a pool. */
-export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
+export const pool: Demonstration<
+  { items: readonly string[]; max_workers: number },
+  Input,
+  readonly Outcome[]
+> = {
   prepare({ items, max_workers }) {
     const total = items.length;
     const input: Input = { items, taken: sharedCells(1) };

@@ -3,12 +3,6 @@
 import type { Demonstration } from './demonstration.ts';
 import { BoundedQueue, END } from './sync.ts';
 
-interface Request {
-  readonly items: readonly string[];
-  readonly num_consumers: number;
-  readonly queue_size: number;
-}
-
 interface Input {
   readonly queue: Int32Array;
   readonly items: number;
@@ -23,7 +17,11 @@ interface Result {
 }
 
 /** Demonstrates a bounded queue. Thread 0 is the producer; the consumers are numbered from 1. */
-export const producerConsumer: Demonstration<Request, Input, Result> = {
+export const producerConsumer: Demonstration<
+  { items: readonly string[]; num_consumers: number; queue_size: number },
+  Input,
+  Result
+> = {
   prepare({ items, num_consumers, queue_size }) {
     const produced = items.length;
     const queue = BoundedQueue.cells(queue_size);

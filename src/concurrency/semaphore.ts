@@ -3,11 +3,6 @@
 import type { Demonstration } from './demonstration.ts';
 import { Barrier, Semaphore, sharedCells } from './sync.ts';
 
-interface Request {
-  readonly task_ids: readonly number[];
-  readonly concurrency_limit: number;
-}
-
 interface Input {
   readonly permits: Int32Array;
   /** The barrier at which as many tasks as may run at once wait for each other. */
@@ -25,7 +20,11 @@ interface Input {
 const THREADS_PER_PERMIT = 2;
 
 /** Demonstrates a semaphore. Each thread returns how many tasks it saw running at most. */
-export const semaphore: Demonstration<Request, Input, number> = {
+export const semaphore: Demonstration<
+  { task_ids: readonly number[]; concurrency_limit: number },
+  Input,
+  number
+> = {
   prepare({ task_ids, concurrency_limit }) {
     const total = task_ids.length;
     const limit = Math.min(total, concurrency_limit);

@@ -4,11 +4,6 @@
 import type { Demonstration } from './demonstration.ts';
 import { Barrier } from './sync.ts';
 
-interface Request {
-  readonly items: readonly string[];
-  readonly context_key: string;
-}
-
 interface Input {
   readonly key: string;
   /** The thread's share of the items. */
@@ -34,7 +29,11 @@ const MAX_MEETINGS = 64;
 const context = new Map<string, string>();
 
 /** Demonstrates thread-local storage. */
-export const threadLocal: Demonstration<Request, Input, Result> = {
+export const threadLocal: Demonstration<
+  { items: readonly string[]; context_key: string },
+  Input,
+  Result
+> = {
   prepare({ items, context_key }) {
     const total = items.length;
     const workers = Math.min(total, MAX_THREADS);

@@ -148,7 +148,7 @@ export class Supervisor {
     const { signal } = this.#stop;
     let current: Child | undefined = first;
     let delayMs = 0;
-    while (!signal.aborted) {
+    for (;;) {
       const since = performance.now();
       if (current) {
         const status = await current.ended;
@@ -159,19 +159,14 @@ export class Supervisor {
       const longer = Math.max(2 * delayMs, REPLACEMENT.firstDelayMs);
       delayMs = isShort ? Math.min(longer, REPLACEMENT.maxDelayMs) : 0;
       await delay(delayMs, undefined, { signal }).catch(() => {});
-      current = signal.aborted ? undefined : await this.#startReplacement();
-    }
-  }
-
-  async #startReplacement(): Promise<Child | undefined> {
-    try {
-      const { member } = await this.#startServing();
-      this.#log.write('info', 'process replaced', { started: member.pid });
-      return member;
-    } catch (error) {
-      if (!this.#stop.signal.aborted)
-        this.#log.write('error', 'no process could be started', { error });
-      return undefined;
+      if (signal.aborted) return;
+      try {
+        current = (await this.#startServing()).member;
+        this.#log.write('info', 'process replaced', { started: current.pid });
+      } catch (error) {
+        current = undefined;
+        if (!signal.aborted) this.#log.write('error', 'no process could be started', { error });
+      }
     }
   }
 
