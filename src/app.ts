@@ -20,6 +20,7 @@ import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
 import { changesRoute } from './routes/changes.ts';
+import { demonstrationRoutes } from './routes/demonstrations.ts';
 import {
   type Bases,
   contractAt,
@@ -209,7 +210,7 @@ export class App {
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...(metrics ? [metrics] : []),
-      ...this.#demonstrations.routes(),
+      ...demonstrationRoutes(this.#demonstrations),
     ];
   }
 

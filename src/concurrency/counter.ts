@@ -1,12 +1,7 @@
 // POST /counter/increment: several threads increment one shared number. An increment reads, adds
 // and writes; without a mutex, two threads could read the same number and lose an increment.
 import type { Demonstration } from './demonstration.ts';
-import { mutexCells, openMutex, sharedCells } from './sync.ts';
-
-interface Request {
-  readonly workers: number;
-  readonly count: number;
-}
+import { Mutex, sharedCells } from './sync.ts';
 
 interface Input {
   readonly lock: Int32Array;
@@ -17,12 +12,11 @@ interface Input {
 const VALUE = 0;
 
 /** Counts with a mutex; the answer says whether an increment was lost. */
-export const counter: Demonstration<Request, Input, void> = {
+export const counter: Demonstration<{ workers: number; count: number }, Input, void> = {
   prepare({ workers, count }) {
-    const input: Input = { lock: mutexCells(), counter: sharedCells(1), count };
+    const input: Input = { lock: Mutex.cells(), counter: sharedCells(1), count };
     return {
-      size: workers,
-      inputFor: () => input,
+      inputs: Array(workers).fill(input),
       answer() {
         const expected = workers * count;
         const actual = Atomics.load(input.counter, VALUE);
@@ -32,7 +26,7 @@ export const counter: Demonstration<Request, Input, void> = {
   },
 
   work({ lock, counter, count }) {
-    const mutex = openMutex(lock);
+    const mutex = new Mutex(lock);
     for (let round = 0; round < count; round += 1) {
       mutex.lock();
       counter[VALUE] = (counter[VALUE] ?? 0) + 1;

@@ -20,10 +20,8 @@ export interface Demonstration<Request, Input, Result> {
 
 /** One run of a demonstration; it owns the memory that its threads share. */
 export interface Run<Input, Result> {
-  /** The number of threads. */
-  readonly size: number;
-  /** Returns the input of thread `index`. It is cloned, but shared memory stays shared. */
-  inputFor(index: number): Input;
+  /** The input of each thread. It is cloned, but shared memory stays shared. */
+  readonly inputs: readonly Input[];
   /** Returns the answer as JSON text. `results` has the result of each thread, by index. */
   answer(results: readonly Result[]): string;
 }

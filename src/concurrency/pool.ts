@@ -4,41 +4,37 @@ import { createHash } from 'node:crypto';
 import type { Demonstration } from './demonstration.ts';
 import { sharedCells } from './sync.ts';
 
-interface Request {
-  readonly items: readonly string[];
-  readonly max_workers: number;
-}
-
 interface Input {
   readonly items: readonly string[];
   /** One cell: the index of the next item to take. */
   readonly taken: Int32Array;
 }
 
-/** The result or the error of the item at `index` of the request. */
-type Outcome =
-  | { readonly index: number; readonly result: string }
-  | { readonly index: number; readonly error: string };
+/** The index of an item, and its result or its error. */
+type Outcome = readonly [index: number, { readonly result: string } | { readonly error: string }];
 
 /** A second bound on the items of a request, independent of the contract. */
 const MAX_ITEMS = 100;
 
 /** Demonstrates a pool. */
-export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
+export const pool: Demonstration<
+  { items: readonly string[]; max_workers: number },
+  Input,
+  readonly Outcome[]
+> = {
   prepare({ items, max_workers }) {
+    const total = items.length;
     const input: Input = { items, taken: sharedCells(1) };
     return {
-      size: Math.min(items.length, max_workers),
-      inputFor: () => input,
+      inputs: Array(Math.min(total, max_workers)).fill(input),
       answer(results) {
-        const outcomes = results.flat().sort((one, other) => one.index - other.index);
-        const succeeded = outcomes.flatMap((each) =>
-          'result' in each ? [{ item: items[each.index], result: each.result }] : [],
-        );
-        const failed = outcomes.flatMap((each) =>
-          'error' in each ? [{ item: items[each.index], error: each.error }] : [],
-        );
-        return JSON.stringify({ total: items.length, max_workers, succeeded, failed });
+        const outcomes = results
+          .flat()
+          .sort(([one], [other]) => one - other)
+          .map(([index, outcome]) => ({ item: items[index], ...outcome }));
+        const succeeded = outcomes.filter((each) => 'result' in each);
+        const failed = outcomes.filter((each) => 'error' in each);
+        return JSON.stringify({ total, max_workers, succeeded, failed });
       },
     };
   },
@@ -50,18 +46,14 @@ export const pool: Demonstration<Request, Input, readonly Outcome[]> = {
       const index = Atomics.add(taken, 0, 1);
       const item = items[index];
       if (item === undefined) return outcomes;
-      outcomes.push({ index, ...tryHash(item) });
+      try {
+        outcomes.push([index, { result: hash(item) }]);
+      } catch (error) {
+        outcomes.push([index, { error: (error as Error).message }]);
+      }
     }
   },
 };
-
-function tryHash(item: string): { result: string } | { error: string } {
-  try {
-    return { result: hash(item) };
-  } catch (error) {
-    return { error: (error as Error).message };
-  }
-}
 
 function hash(item: string): string {
   if (item.startsWith('fail')) throw new Error('the item asked for a failure');

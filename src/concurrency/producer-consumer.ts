@@ -1,85 +1,60 @@
-// POST /producer-consumer/run: one thread adds items to a bounded queue, and others take them. The
-// texts are in shared memory; the queue contains only their indexes.
+// POST /producer-consumer/run: one thread adds the indexes of the items to a bounded queue, and
+// others take them.
 import type { Demonstration } from './demonstration.ts';
-import { readText, textMemory, writeText } from './shared-text.ts';
-import { END, openQueue, queueCells } from './sync.ts';
-
-interface Request {
-  readonly items: readonly string[];
-  readonly num_consumers: number;
-  readonly queue_size: number;
-}
+import { BoundedQueue, END } from './sync.ts';
 
 interface Input {
   readonly queue: Int32Array;
-  readonly texts: readonly Uint16Array[];
+  readonly items: number;
   readonly consumers: number;
 }
 
-/** An item and its index in the request. */
-interface Consumed {
-  readonly index: number;
-  readonly item: string;
-}
-
-/** How many items the producer added, and how many were in the queue at most. */
-interface Produced {
-  readonly produced: number;
+interface Result {
+  /** The largest number of items in the queue; the producer knows it. */
   readonly maxDepth: number;
+  /** The indexes of the items that a consumer has taken. */
+  readonly taken: readonly number[];
 }
 
-type Result = Produced | readonly Consumed[];
-
-/** Demonstrates a bounded queue. */
-export const producerConsumer: Demonstration<Request, Input, Result> = {
+/** Demonstrates a bounded queue. Thread 0 is the producer; the consumers are numbered from 1. */
+export const producerConsumer: Demonstration<
+  { items: readonly string[]; num_consumers: number; queue_size: number },
+  Input,
+  Result
+> = {
   prepare({ items, num_consumers, queue_size }) {
-    const input: Input = {
-      queue: queueCells(queue_size),
-      texts: items.map(shareText),
-      consumers: num_consumers,
-    };
+    const produced = items.length;
+    const queue = BoundedQueue.cells(queue_size);
+    const input: Input = { queue, items: produced, consumers: num_consumers };
     return {
-      // Thread 0 is the producer; the consumers are numbered from 1.
-      size: num_consumers + 1,
-      inputFor: () => input,
+      inputs: Array(1 + num_consumers).fill(input),
       answer(threads) {
-        const [producer, ...consumers] = threads as [Produced, ...(readonly Consumed[])[]];
-        const { produced, maxDepth: max_depth } = producer;
-        const results = consumers
-          .flatMap((taken, index) => taken.map((each) => ({ ...each, consumer: index + 1 })))
+        const max_depth = threads[0]?.maxDepth;
+        const results = threads
+          .flatMap(({ taken }, consumer) => taken.map((index) => ({ index, consumer })))
           .sort((one, other) => one.index - other.index)
-          .map(({ item, consumer }) => ({ item, consumer }));
+          .map(({ index, consumer }) => ({ item: items[index], consumer }));
         const totals = { produced, consumed: results.length };
         return JSON.stringify({ ...totals, num_consumers, queue_size, max_depth, results });
       },
     };
   },
 
-  work(input, index) {
-    return index === 0 ? produce(input) : consume(input);
+  work({ queue: cells, items, consumers }, index) {
+    const queue = new BoundedQueue(cells);
+    return index === 0 ? produce(queue, items, consumers) : consume(queue);
   },
 };
 
-function produce({ queue: cells, texts, consumers }: Input): Result {
-  const queue = openQueue(cells);
+function produce(queue: BoundedQueue, items: number, consumers: number): Result {
   let maxDepth = 0;
-  for (const index of texts.keys()) maxDepth = Math.max(maxDepth, queue.put(index));
+  for (let index = 0; index < items; index += 1) maxDepth = Math.max(maxDepth, queue.put(index));
   for (let consumer = 0; consumer < consumers; consumer += 1) queue.put(END);
-  return { produced: texts.length, maxDepth };
+  return { maxDepth, taken: [] };
 }
 
-function consume({ queue: cells, texts }: Input): Result {
-  const queue = openQueue(cells);
-  const consumed: Consumed[] = [];
-  for (let index = queue.take(); index !== END; index = queue.take()) {
-    const text = texts[index];
-    if (text) consumed.push({ index, item: readText(text) });
-  }
-  return consumed;
-}
-
-function shareText(text: string): Uint16Array {
-  const memory = textMemory(text.length);
-  writeText(memory, text);
-  return memory;
+function consume(queue: BoundedQueue): Result {
+  const taken: number[] = [];
+  for (let index = queue.take(); index !== END; index = queue.take()) taken.push(index);
+  return { maxDepth: 0, taken };
 }

@@ -1,80 +1,67 @@
 // POST /semaphore/run: threads run tasks, and a semaphore with fewer permits than threads limits
 // how many of them run at once.
 import type { Demonstration } from './demonstration.ts';
-import { barrierCells, openBarrier, openSemaphore, semaphoreCells, sharedCells } from './sync.ts';
-
-interface Request {
-  readonly task_ids: readonly number[];
-  readonly concurrency_limit: number;
-}
+import { Barrier, Semaphore, sharedCells } from './sync.ts';
 
 interface Input {
   readonly permits: Int32Array;
-  /** The barrier at which the first tasks wait until all permits are taken. */
+  /** The barrier at which as many tasks as may run at once wait for each other. */
   readonly allTaken: Int32Array;
-  /** Counters, at the indexes below. */
-  readonly progress: Int32Array;
-  /** The indexes of the tasks, in the order in which they finish. */
-  readonly finished: Int32Array;
   readonly limit: number;
+  /** Three cells: how many tasks have been taken by a thread, are running, and have finished. */
+  readonly taken: Int32Array;
+  readonly running: Int32Array;
+  readonly finished: Int32Array;
+  /** The indexes of the tasks, in the order in which they finish. */
+  readonly order: Int32Array;
 }
 
 /** With two threads per permit, half of the threads have to wait. */
 const THREADS_PER_PERMIT = 2;
 
-// The cells of `progress`. PEAK is the highest value that RUNNING has reached.
-const HANDED_OUT = 0;
-const ENTERED = 1;
-const RUNNING = 2;
-const PEAK = 3;
-const FINISHED = 4;
-
-/** Demonstrates a semaphore. */
-export const semaphore: Demonstration<Request, Input, void> = {
+/** Demonstrates a semaphore. Each thread returns how many tasks it saw running at most. */
+export const semaphore: Demonstration<
+  { task_ids: readonly number[]; concurrency_limit: number },
+  Input,
+  number
+> = {
   prepare({ task_ids, concurrency_limit }) {
     const total = task_ids.length;
     const limit = Math.min(total, concurrency_limit);
     const input: Input = {
-      permits: semaphoreCells(concurrency_limit),
-      allTaken: barrierCells(limit),
-      progress: sharedCells(FINISHED + 1),
-      finished: sharedCells(total),
+      permits: Semaphore.cells(concurrency_limit),
+      allTaken: Barrier.cells(limit),
       limit,
+      taken: sharedCells(1),
+      running: sharedCells(1),
+      finished: sharedCells(1),
+      order: sharedCells(total),
     };
     return {
-      size: Math.min(total, THREADS_PER_PERMIT * concurrency_limit),
-      inputFor: () => input,
-      answer() {
-        const peak_concurrency = Atomics.load(input.progress, PEAK);
-        const completed = Array.from(input.finished, (index) => task_ids[index]);
+      inputs: Array(Math.min(total, THREADS_PER_PERMIT * concurrency_limit)).fill(input),
+      answer(peaks) {
+        const peak_concurrency = Math.max(...peaks);
+        const completed = Array.from(input.order, (index) => task_ids[index]);
         return JSON.stringify({ total, concurrency_limit, peak_concurrency, completed });
       },
     };
   },
 
-  work({ permits, allTaken, progress, finished, limit }) {
-    const semaphore = openSemaphore(permits);
-    const barrier = openBarrier(allTaken);
-    const next = () => Atomics.add(progress, HANDED_OUT, 1);
-    for (let task = next(); task < finished.length; task = next()) {
+  work({ permits, allTaken, limit, taken, running, finished, order }) {
+    const semaphore = new Semaphore(permits);
+    const barrier = new Barrier(allTaken);
+    const takeTask = () => Atomics.add(taken, 0, 1);
+    let peak = 0;
+    for (let task = takeTask(); task < order.length; task = takeTask()) {
       semaphore.acquire();
-      raise(progress, PEAK, Atomics.add(progress, RUNNING, 1) + 1);
+      peak = Math.max(peak, Atomics.add(running, 0, 1) + 1);
       // The tasks are so short that all could finish before a second thread wakes up. Therefore the
       // first ones wait here until every permit is taken.
-      if (Atomics.add(progress, ENTERED, 1) < limit) barrier.arrive();
-      finished[Atomics.add(progress, FINISHED, 1)] = task;
-      Atomics.sub(progress, RUNNING, 1);
+      if (task < limit) barrier.arrive();
+      order[Atomics.add(finished, 0, 1)] = task;
+      Atomics.sub(running, 0, 1);
       semaphore.release();
     }
+    return peak;
   },
 };
-
-/** Raises the cell to `value` unless it is higher already. */
-function raise(cells: Int32Array, cell: number, value: number): void {
-  let seen = Atomics.load(cells, cell);
-  while (seen < value) {
-    const before = Atomics.compareExchange(cells, cell, seen, value);
-    if (before === seen) return;
-    seen = before;
-  }
-}

@@ -1,11 +1,11 @@
-// The tasks that the threads of the pool can run: the work of each demonstration.
+// The module that each thread of the pool loads: the demonstrations and their work.
 import { counter } from './counter.ts';
 import type { Demonstration, DemonstrationPath } from './demonstration.ts';
 import { event } from './event.ts';
 import { pool } from './pool.ts';
 import { producerConsumer } from './producer-consumer.ts';
 import { semaphore } from './semaphore.ts';
-import type { Job, TaskModule } from './thread.ts';
+import { type Job, runThread, type Tasks } from './thread.ts';
 import { threadLocal } from './thread-local.ts';
 
 /** The demonstrations by path. */
@@ -20,15 +20,14 @@ export const DEMONSTRATIONS: Readonly<
   '/thread-local/run': threadLocal,
 };
 
-/** The work of each demonstration by path. */
-export const tasks: TaskModule['tasks'] = Object.fromEntries(
+const TASKS: Tasks = Object.fromEntries(
   Object.entries(DEMONSTRATIONS).map(([path, { work }]) => [path, work]),
 );
 
-const WARM_UP_COUNT = 1_000;
-
 /** Returns a run of the counter by a single thread. */
-export function warmUp(): Job {
-  const input = counter.prepare({ workers: 1, count: WARM_UP_COUNT }).inputFor(0);
+function warmUp(): Job {
+  const [input] = counter.prepare({ workers: 1, count: 1_000 }).inputs;
   return { task: '/counter/increment' satisfies DemonstrationPath, index: 0, input };
 }
+
+runThread(TASKS, warmUp);

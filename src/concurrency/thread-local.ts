@@ -2,19 +2,14 @@
 // so no lock is needed. In each of the first rounds, a barrier makes all threads write before any
 // of them reads.
 import type { Demonstration } from './demonstration.ts';
-import { barrierCells, openBarrier } from './sync.ts';
-
-interface Request {
-  readonly items: readonly string[];
-  readonly context_key: string;
-}
+import { Barrier } from './sync.ts';
 
 interface Input {
   readonly key: string;
   /** The thread's share of the items. */
   readonly items: readonly string[];
-  /** The size of the largest share. Every thread does this many rounds, to meet at the barrier. */
-  readonly rounds: number;
+  /** In how many rounds the threads meet at the barrier. */
+  readonly meetings: number;
   /** The cells of the barrier. */
   readonly allWritten: Int32Array;
 }
@@ -27,27 +22,28 @@ interface Result {
 
 const MAX_THREADS = 8;
 
-/** How many rounds use the barrier; in each, threads sleep until the last one arrives. */
-const MAX_BARRIER_ROUNDS = 64;
+/** How many rounds use the barrier at most; in each, threads sleep until the last one arrives. */
+const MAX_MEETINGS = 64;
 
 /** Thread-local, because each thread loads this module separately. */
 const context = new Map<string, string>();
 
 /** Demonstrates thread-local storage. */
-export const threadLocal: Demonstration<Request, Input, Result> = {
+export const threadLocal: Demonstration<
+  { items: readonly string[]; context_key: string },
+  Input,
+  Result
+> = {
   prepare({ items, context_key }) {
     const total = items.length;
     const workers = Math.min(total, MAX_THREADS);
-    const allWritten = barrierCells(workers);
-    const rounds = Math.ceil(total / workers);
+    const allWritten = Barrier.cells(workers);
+    const meetings = Math.min(Math.ceil(total / workers), MAX_MEETINGS);
     const startOf = (index: number) => Math.floor((total * index) / workers);
     return {
-      size: workers,
-      inputFor: (index) => ({
-        key: context_key,
-        items: items.slice(startOf(index), startOf(index + 1)),
-        rounds,
-        allWritten,
+      inputs: Array.from({ length: workers }, (_, index) => {
+        const share = items.slice(startOf(index), startOf(index + 1));
+        return { key: context_key, items: share, meetings, allWritten };
       }),
       answer(threads) {
         const isolated = threads.every((thread) => thread.isolated);
@@ -59,19 +55,18 @@ export const threadLocal: Demonstration<Request, Input, Result> = {
     };
   },
 
-  work({ key, items, rounds, allWritten }, index) {
-    const barrier = openBarrier(allWritten);
-    const results: string[] = [];
+  work({ key, items, meetings, allWritten }, index) {
+    const barrier = new Barrier(allWritten);
     let isolated = true;
-    for (let round = 0; round < rounds; round += 1) {
-      const item = items[round];
-      if (item !== undefined) context.set(key, item);
-      if (round < MAX_BARRIER_ROUNDS) barrier.arrive();
-      if (item === undefined) continue;
+    const results = items.map((item, round) => {
+      context.set(key, item);
+      if (round < meetings) barrier.arrive();
       const value = context.get(key);
       isolated &&= value === item;
-      results.push(JSON.stringify({ item, value, worker: index + 1 }));
-    }
+      return JSON.stringify({ item, value, worker: index + 1 });
+    });
+    // A share may have one item less than the largest one.
+    if (items.length < meetings) barrier.arrive();
     return { results: results.join(','), isolated };
   },
 };

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { NoThreads } from './no-threads.ts';
 import { PoolThread } from './pool-thread.ts';
 
-/** The limits of a pool. */
+/** The limits of all pools; tests change them. */
 export const POOL_LIMITS = {
   /** The number of idle threads to keep ready: enough for the largest demonstration. */
   idle: 16,
@@ -13,8 +13,7 @@ export const POOL_LIMITS = {
   /** How many requests may wait for threads, and how long. */
   queue: 256,
   queueMs: 10_000,
-  /** How long a thread may take to start, and a request to run. */
-  startMs: 10_000,
+  /** How long the threads may work for a request. */
   jobMs: 30_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
@@ -23,15 +22,6 @@ export const POOL_LIMITS = {
   /** The event loop utilization from which idle threads are not started. */
   refillUtilization: 0.5,
 };
-
-/** The dependencies and limits of a pool. */
-export interface ThreadPoolOptions {
-  /** The URL of a TaskModule. */
-  readonly tasks: URL;
-  /** How many threads may be alive, idle and ending ones included. */
-  readonly maxThreads: number;
-  readonly limits?: typeof POOL_LIMITS;
-}
 
 /** The numbers of live threads, of the idle ones among them, and of waiting requests. */
 export interface ThreadCounts {
@@ -43,14 +33,14 @@ export interface ThreadCounts {
 /** A request that waits for `size` threads. */
 interface Waiter {
   readonly size: number;
-  readonly grant: (threads: PoolThread[]) => void;
+  readonly grant: (threads: readonly PoolThread[]) => void;
   readonly refuse: (error: unknown) => void;
 }
 
 /** A pool of threads; it is empty at first. */
 export class ThreadPool {
-  readonly #options: ThreadPoolOptions;
-  readonly #limits: typeof POOL_LIMITS;
+  readonly #tasks: URL;
+  readonly #maxThreads: number;
   readonly #alive = new Set<PoolThread>();
   readonly #starting = new Set<PoolThread>();
   readonly #idle = new Set<PoolThread>();
@@ -61,31 +51,39 @@ export class ThreadPool {
   #idleTimer: NodeJS.Timeout | undefined;
   #isShutDown = false;
 
-  constructor(options: ThreadPoolOptions) {
-    this.#options = options;
-    this.#limits = options.limits ?? POOL_LIMITS;
+  /**
+   * `tasks` is the module of the threads, which calls `runThread`. At most `maxThreads` are alive
+   * at one time, idle and ending ones included.
+   */
+  constructor(tasks: URL, maxThreads: number) {
+    this.#tasks = tasks;
+    this.#maxThreads = maxThreads;
   }
 
   /**
-   * Runs `task` on `size` unused threads. Each gets its index and `inputFor(index)`; resolves with
-   * the results by index. Requests get threads in order of arrival. Rejects with NoThreads if too
-   * many requests wait, this one waits too long or the pool shuts down, with the reason of `signal`
-   * if it aborts, and with an Error if a thread cannot start, throws, ends or hangs. A failure ends
-   * only the threads of this request.
+   * Runs `task` on one unused thread for each of `inputs`; resolves with the results by index.
+   * Requests get threads in order of arrival. Rejects with NoThreads if too many requests wait,
+   * this one waits too long or the pool shuts down, with the reason of `signal` if it aborts, and
+   * with an Error if a thread cannot start, throws, ends or hangs. A failure ends only the threads
+   * of this request.
    */
   async run(
-    size: number,
     task: string,
-    inputFor: (index: number) => unknown,
+    inputs: readonly unknown[],
     signal?: AbortSignal,
   ): Promise<readonly unknown[]> {
-    const threads = await this.#acquire(size, signal);
+    const threads = await this.#acquire(inputs.length, signal);
+    let stopClock = () => {};
     try {
       signal?.throwIfAborted();
-      for (const [index, thread] of threads.entries())
-        thread.assign({ task, index, input: inputFor(index) });
-      const jobs = threads.map((thread) => thread.call());
-      const results = await this.#resultsOf(jobs, task, signal);
+      const late = () => new Error(`${task} took too long`);
+      const results = await new Promise<readonly unknown[]>((resolve, reject) => {
+        stopClock = limit(POOL_LIMITS.jobMs, late, signal, reject);
+        const jobs = threads.map((thread, index) =>
+          thread.perform({ task, index, input: inputs[index] }),
+        );
+        Promise.all(jobs).then(resolve, reject);
+      });
       // Ending a thread takes time, so let the answer be sent first.
       setImmediate(() => threads.forEach((thread) => void thread.dismiss()));
       return results;
@@ -93,6 +91,8 @@ export class ThreadPool {
       // The remaining threads may wait for one that has failed.
       for (const thread of threads) thread.terminate();
       throw error;
+    } finally {
+      stopClock();
     }
   }
 
@@ -120,63 +120,40 @@ export class ThreadPool {
   }
 
   /** Waits for `size` idle threads; resolves in the order of the calls. */
-  #acquire(size: number, signal: AbortSignal | undefined): Promise<PoolThread[]> {
+  #acquire(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       if (this.#isShutDown) throw shuttingDown();
       this.#keepIdle();
-      if (this.#queue.size >= this.#limits.queue)
+      if (this.#queue.size >= POOL_LIMITS.queue)
         throw new NoThreads('Too many demonstrations wait for threads.');
-      const settle = (outcome: () => void) => {
-        this.#queue.delete(waiter);
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-        outcome();
-      };
       const waiter: Waiter = {
         size,
-        grant: (threads) => settle(() => resolve(threads)),
+        grant(threads) {
+          stopClock();
+          resolve(threads);
+        },
         refuse: (error) => {
-          settle(() => reject(error));
+          stopClock();
+          reject(error);
           // The next request may need fewer threads than this one.
-          this.#distribute();
+          if (this.#queue.delete(waiter)) this.#distribute();
         },
       };
-      const onTimeout = () => waiter.refuse(new NoThreads('No threads became free in time.'));
-      const timer = setTimeout(onTimeout, this.#limits.queueMs);
-      const onAbort = () => waiter.refuse(signal?.reason);
-      signal?.addEventListener('abort', onAbort);
+      const late = () => new NoThreads('No threads became free in time.');
+      const stopClock = limit(POOL_LIMITS.queueMs, late, signal, waiter.refuse);
       this.#queue.add(waiter);
       this.#distribute();
     });
   }
 
-  /** Resolves with the results of all jobs; rejects after `jobMs`, or when `signal` aborts. */
-  #resultsOf(
-    jobs: readonly Promise<unknown>[],
-    task: string,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly unknown[]> {
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: () => void) => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-        outcome();
-      };
-      const fail = (error: unknown) => settle(() => reject(error));
-      const timer = setTimeout(() => fail(new Error(`${task} took too long`)), this.#limits.jobMs);
-      const onAbort = () => fail(signal?.reason);
-      signal?.addEventListener('abort', onAbort);
-      Promise.all(jobs).then((results) => settle(() => resolve(results)), fail);
-    });
-  }
-
-  /** Grants idle threads to the waiting requests in order, and starts missing threads. */
+  /** Gives idle threads to the waiting requests in order, and starts missing threads. */
   #distribute(): void {
     for (const waiter of this.#queue) {
       if (this.#idle.size < waiter.size) break;
       const threads = [...this.#idle].slice(0, waiter.size);
       for (const thread of threads) this.#idle.delete(thread);
+      this.#queue.delete(waiter);
       waiter.grant(threads);
     }
     if (this.#queue.size === 0) {
@@ -190,19 +167,17 @@ export class ThreadPool {
   }
 
   #hasRoom(): boolean {
-    const { starting } = this.#limits;
-    return this.#starting.size < starting && this.#alive.size < this.#options.maxThreads;
+    return this.#starting.size < POOL_LIMITS.starting && this.#alive.size < this.#maxThreads;
   }
 
   /** Starts a thread; returns false if the system refuses. */
   #start(): boolean {
     try {
-      const thread = new PoolThread({
-        tasks: this.#options.tasks,
-        startMs: this.#limits.startMs,
-        onIdle: (started) => this.#onIdle(started),
-        onEnd: (ended, fault) => this.#onEnd(ended, fault),
-      });
+      const thread = new PoolThread(
+        this.#tasks,
+        (started) => this.#onIdle(started),
+        (ended, fault) => this.#onEnd(ended, fault),
+      );
       this.#alive.add(thread);
       this.#starting.add(thread);
       return true;
@@ -218,7 +193,7 @@ export class ThreadPool {
     this.#distribute();
   }
 
-  #onEnd(thread: PoolThread, fault: unknown): void {
+  #onEnd(thread: PoolThread, fault: Error): void {
     this.#alive.delete(thread);
     this.#idle.delete(thread);
     if (this.#starting.delete(thread)) this.#onFailedStart(fault);
@@ -234,13 +209,12 @@ export class ThreadPool {
 
   /** Keeps idle threads ready until `idleMs` after the last call. */
   #keepIdle(): void {
-    this.#wantedIdle = this.#limits.idle;
-    this.#idleTimer ??= setTimeout(() => {
-      this.#idleTimer = undefined;
+    this.#wantedIdle = POOL_LIMITS.idle;
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
       this.#wantedIdle = 0;
       this.#endSurplus();
-    }, this.#limits.idleMs).unref();
-    this.#idleTimer.refresh();
+    }, POOL_LIMITS.idleMs).unref();
   }
 
   /** Starts missing idle threads one at a time, and only while the event loop is not busy. */
@@ -250,10 +224,10 @@ export class ThreadPool {
     this.#refillTimer = setTimeout(() => {
       this.#refillTimer = undefined;
       const { utilization } = performance.eventLoopUtilization(before);
-      const isQuiet = this.#queue.size === 0 && utilization < this.#limits.refillUtilization;
+      const isQuiet = this.#queue.size === 0 && utilization < POOL_LIMITS.refillUtilization;
       if (isQuiet && this.#canRefill()) this.#start();
       this.#refillLater();
-    }, this.#limits.refillMs).unref();
+    }, POOL_LIMITS.refillMs).unref();
   }
 
   #canRefill(): boolean {
@@ -267,6 +241,25 @@ export class ThreadPool {
       thread.dismiss();
     }
   }
+}
+
+/**
+ * Calls `fail` with `late()` after `ms`, or with the reason of `signal` when it aborts, unless the
+ * returned function is called before.
+ */
+function limit(
+  ms: number,
+  late: () => Error,
+  signal: AbortSignal | undefined,
+  fail: (error: unknown) => void,
+): () => void {
+  const timer = setTimeout(() => fail(late()), ms);
+  const onAbort = () => fail(signal?.reason);
+  signal?.addEventListener('abort', onAbort);
+  return () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  };
 }
 
 function shuttingDown(): NoThreads {

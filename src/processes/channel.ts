@@ -15,16 +15,13 @@ export interface Port {
 /** The functions of one end. Arguments and results must be representable in JSON. */
 export type Functions = Readonly<Record<string, (argument: never) => unknown>>;
 
-/** A call. Only a call with a number gets a response. */
-interface Request {
-  readonly name: string;
-  readonly argument: unknown;
-  readonly number?: number;
-}
-
-/** The response to the call with the number `answers`. */
-interface Response {
-  readonly answers: number;
+/** A call, or the response to the call with the number `answers`. */
+interface Message {
+  readonly name?: string;
+  readonly argument?: unknown;
+  /** Only a call with a number gets a response. */
+  readonly number?: number | undefined;
+  readonly answers?: number;
   readonly result?: unknown;
   readonly error?: SentError;
 }
@@ -38,16 +35,14 @@ interface SentError {
   readonly hostname: string | undefined;
 }
 
-interface Caller {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** One end of a channel. `Theirs` are the functions that the other end offers. */
 export class Channel<Theirs extends Functions> {
   readonly #port: Port;
   readonly #ours: Functions;
-  readonly #callers = new Map<number, Caller>();
+  readonly #callers = new Map<
+    number,
+    { readonly resolve: (result: never) => void; readonly reject: (error: Error) => void }
+  >();
   #calls = 0;
   #isClosed = false;
 
@@ -55,9 +50,11 @@ export class Channel<Theirs extends Functions> {
   constructor(port: Port, ours: Functions) {
     this.#port = port;
     this.#ours = ours;
-    port.on('message', (message) => {
-      if (isResponse(message)) this.#settle(message);
-      else if (isRequest(message)) this.#serve(message);
+    // Node sends other messages on this channel, for example in watch mode.
+    port.on('message', (received) => {
+      const message = received as Message | null;
+      if (typeof message?.answers === 'number') this.#settle(message.answers, message);
+      else if (typeof message?.name === 'string') this.#serve(message.name, message);
     });
   }
 
@@ -93,19 +90,19 @@ export class Channel<Theirs extends Functions> {
     this.#callers.clear();
   }
 
-  #send(message: Request | Response): void {
+  #send(message: Message): void {
     // If sending fails, the other process is ending: `close` follows, or this process ends too.
     this.#port.send?.(message, undefined, undefined, () => {});
   }
 
-  #settle({ answers, result, error }: Response): void {
-    const caller = this.#callers.get(answers);
-    this.#callers.delete(answers);
+  #settle(number: number, { result, error }: Message): void {
+    const caller = this.#callers.get(number);
+    this.#callers.delete(number);
     if (error) caller?.reject(Object.assign(new Error(error.message), error));
     else caller?.resolve(result as never);
   }
 
-  async #serve({ name, argument, number }: Request): Promise<void> {
+  async #serve(name: string, { argument, number }: Message): Promise<void> {
     try {
       const own = this.#ours[name];
       if (!own) throw new Error(`the other process has no function ${name}`);
@@ -121,13 +118,4 @@ export class Channel<Theirs extends Functions> {
 
 function processEnded(): Error {
   return new Error('the other process has ended');
-}
-
-/** Messages are checked because Node sends others on this channel, for example in watch mode. */
-function isRequest(message: unknown): message is Request {
-  return typeof (message as Partial<Request> | null)?.name === 'string';
-}
-
-function isResponse(message: unknown): message is Response {
-  return typeof (message as Partial<Response> | null)?.answers === 'number';
 }

@@ -1,51 +1,53 @@
-// Starts one of the processes that serve, for the supervisor.
+// One of the processes that serve, as the supervisor sees it.
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { Channel } from './channel.ts';
 import type { MemberFunctions, SupervisorFunctions } from './protocol.ts';
 
 /** A process that the supervisor has started. */
-export interface Child {
-  readonly pid: number | undefined;
+export class Child {
   readonly channel: Channel<MemberFunctions>;
   /** Resolves when the process can be called, or has ended. */
   readonly ready: Promise<void>;
-  /** Resolves with the exit status, the signal or the start error when the process has ended. */
+  /**
+   * Resolves with the exit status, the signal or the start error when the process has ended, before
+   * pending calls reject.
+   */
   readonly ended: Promise<number | string>;
-  /** Ends the process at once. */
-  readonly kill: () => void;
-}
+  readonly #child: ChildProcess;
 
-/**
- * Starts a process and offers it `functions`. `onEnd` is called before `ended` resolves and before
- * pending calls reject.
- */
-export function startChild(
-  functions: Omit<SupervisorFunctions, 'ready'>,
-  onEnd: () => void,
-): Child {
-  const worker = cluster.fork();
-  const { process: child } = worker;
-  const closeHandedOver = watchHandover(child);
-  let markReady = () => {};
-  const ready = new Promise<void>((resolve) => {
-    markReady = resolve;
-  });
-  const channel = new Channel<MemberFunctions>(worker, { ...functions, ready: () => markReady() });
-  const ended = new Promise<number | string>((resolve) => {
-    function end(status: number | string): void {
-      onEnd();
-      closeHandedOver();
-      channel.close();
-      markReady();
-      resolve(status);
-    }
-    worker.once('exit', (status, signal) => end(signal ?? status));
-    // Without a pid, the start failed. All other errors are those of messages to a process that has
-    // just ended.
-    worker.on('error', (error) => child.pid === undefined && end(String(error)));
-  });
-  return { pid: child.pid, channel, ready, ended, kill: () => void child.kill('SIGKILL') };
+  /** Starts the process and offers it `functions`. */
+  constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
+    const worker = cluster.fork();
+    this.#child = worker.process;
+    const closeHandedOver = watchHandover(worker.process);
+    let markReady = () => {};
+    this.ready = new Promise((resolve) => {
+      markReady = resolve;
+    });
+    this.channel = new Channel(worker, { ...functions, ready: () => markReady() });
+    this.ended = new Promise((resolve) => {
+      const end = (status: number | string) => {
+        resolve(status);
+        closeHandedOver();
+        this.channel.close();
+        markReady();
+      };
+      worker.once('exit', (status, signal) => end(signal ?? status));
+      // Without a pid, the start failed. All other errors are those of messages to a process that
+      // has just ended.
+      worker.on('error', (error) => this.pid === undefined && end(String(error)));
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Ends the process at once. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
 }
 
 /**

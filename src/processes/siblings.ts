@@ -5,8 +5,8 @@ import type { ShareMetrics, Snapshot } from '../metrics/snapshot.ts';
 import { Batcher } from '../storage/batches/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
+import { WriteLease } from './lease.ts';
 import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protocol.ts';
-import { WriteLease } from './write-lease.ts';
 
 /** Gives a process access to the others that serve the same address and database. */
 export interface Siblings {
@@ -42,10 +42,10 @@ export function joinSupervisor(
     metrics: () => metrics(),
   } satisfies Record<keyof MemberFunctions, unknown>);
   supervisor.notify('ready');
-  const lease = new WriteLease({
-    acquire: () => supervisor.call('acquireLease'),
-    release: () => supervisor.notify('releaseLease'),
-  });
+  const lease = new WriteLease(
+    () => supervisor.call('acquireLease'),
+    () => supervisor.notify('releaseLease'),
+  );
   const limiters = new Batcher<LimiterCall, Quota>({
     run: (batch) => supervisor.call('limit', batch),
   });

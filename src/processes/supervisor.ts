@@ -3,14 +3,14 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type KeySource, type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
-import { type Child, startChild } from './child.ts';
-import { LeaseQueue } from './lease-queue.ts';
+import { Child } from './child.ts';
+import { LeaseQueue } from './lease.ts';
 import { MetricsCollector } from './metrics-collector.ts';
-import type { LimiterCall, SupervisorFunctions } from './protocol.ts';
-import { keepReplacing } from './replacement.ts';
+import type { LimiterCall } from './protocol.ts';
 
 /** The configuration of a supervisor. */
 export interface SupervisorOptions {
@@ -28,6 +28,12 @@ export interface SupervisorOptions {
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
 const CLOSE_MS = 20_000;
 
+/**
+ * A process is replaced at once, but if it lived for less than `minLifeMs`, after a delay that
+ * doubles each time.
+ */
+const REPLACEMENT = { minLifeMs: 1_000, firstDelayMs: 100, maxDelayMs: 5_000 };
+
 /** A service of several processes, with the same interface as an App. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -35,10 +41,7 @@ export class Supervisor {
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
-  readonly #leases = new LeaseQueue<Child>({
-    notify: ({ channel }) => channel.notify('leaseWanted'),
-    probe: ({ channel }) => channel.call('leaseWanted'),
-  });
+  readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
   readonly #metrics = new MetricsCollector();
   readonly #stop = new AbortController();
   #port: number;
@@ -64,7 +67,7 @@ export class Supervisor {
       const others = await Promise.all(
         Array.from({ length: processes - 1 }, () => this.#startServing()),
       );
-      for (const { member } of [first, ...others]) this.#keepServing(member);
+      for (const { member } of [first, ...others]) void this.#keepServing(member);
       return first.url;
     } catch (error) {
       await this.close().catch(() => {});
@@ -91,7 +94,7 @@ export class Supervisor {
     this.#stop.abort();
     const served = new Set(this.#serving);
     const endings = [...this.#members].map(async (member) => {
-      const timer = setTimeout(member.kill, CLOSE_MS);
+      const timer = setTimeout(() => member.kill(), CLOSE_MS);
       await member.ready;
       member.channel.notify('close');
       const status = await member.ended;
@@ -105,14 +108,14 @@ export class Supervisor {
   }
 
   #start(): Child {
-    const functions: Omit<SupervisorFunctions, 'ready'> = {
+    const member: Child = new Child({
       acquireLease: () => this.#leases.acquire(member),
       releaseLease: () => this.#leases.release(member),
       limit: (calls) => calls.map((call) => this.#limit(call)),
       pingAll: () => this.#pingAll(),
       allMetrics: () => this.#metrics.collect(this.#serving),
-    };
-    const member = startChild(functions, () => {
+    });
+    void member.ended.then(() => {
       this.#members.delete(member);
       this.#serving.delete(member);
       this.#leases.release(member);
@@ -140,23 +143,30 @@ export class Supervisor {
     }
   }
 
-  #keepServing(member: Child): Promise<void> {
-    return keepReplacing(member, {
-      start: () => this.#startReplacement(),
-      onEnd: ({ pid }, status) => this.#log.write('error', 'process ended', { ended: pid, status }),
-      signal: this.#stop.signal,
-    });
-  }
-
-  async #startReplacement(): Promise<Child | undefined> {
-    try {
-      const { member } = await this.#startServing();
-      this.#log.write('info', 'process replaced', { started: member.pid });
-      return member;
-    } catch (error) {
-      if (!this.#stop.signal.aborted)
-        this.#log.write('error', 'no process could be started', { error });
-      return undefined;
+  /** Replaces `first`, and each replacement, when it ends. */
+  async #keepServing(first: Child): Promise<void> {
+    const { signal } = this.#stop;
+    let current: Child | undefined = first;
+    let delayMs = 0;
+    for (;;) {
+      const since = performance.now();
+      if (current) {
+        const status = await current.ended;
+        if (signal.aborted) return;
+        this.#log.write('error', 'process ended', { ended: current.pid, status });
+      }
+      const isShort = performance.now() - since < REPLACEMENT.minLifeMs;
+      const longer = Math.max(2 * delayMs, REPLACEMENT.firstDelayMs);
+      delayMs = isShort ? Math.min(longer, REPLACEMENT.maxDelayMs) : 0;
+      await delay(delayMs, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        current = (await this.#startServing()).member;
+        this.#log.write('info', 'process replaced', { started: current.pid });
+      } catch (error) {
+        current = undefined;
+        if (!signal.aborted) this.#log.write('error', 'no process could be started', { error });
+      }
     }
   }
 

@@ -28,14 +28,6 @@ export class FoldedText {
     this.#append(SPACE, 0);
   }
 
-  /** Returns a whole text, folded. */
-  static of(original: string): FoldedText {
-    const folded = new FoldedText(original.length);
-    folded.append(original);
-    folded.finish();
-    return folded;
-  }
-
   /** Folds the next piece of the original, which must not begin or end within a code point. */
   append(piece: string): void {
     for (let at = 0; at < piece.length; at += 1) {

@@ -1,6 +1,5 @@
 // The query language of the search: words, "words in a row", prefixes* and -exclusions. Everything
 // else is plain text, so that no query is a syntax error.
-import { FoldedText } from './folded-text.ts';
 import { elementsOf, indexedText, isSpaceless } from './words.ts';
 
 /** A word or phrase of a query as it occurs in a folded text. */
@@ -44,7 +43,7 @@ export function parseQuery(text: string, bounds: QueryBounds): Query | { readonl
   const needles: Needle[] = [];
   const counts = { words: 0, terms: 0, prefixes: 0 };
   for (const [, minus, phrase, stars, word] of text.matchAll(WORD)) {
-    const elements = elementsOf(FoldedText.of(phrase ?? word ?? ''));
+    const elements = elementsOf(phrase ?? word ?? '');
     if (elements.length === 0) continue;
     const isPrefix = phrase === undefined ? word?.endsWith('*') === true : stars !== '';
     const { tokens, isOpen } = tokensOf(elements, isPrefix);

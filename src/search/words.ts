@@ -37,8 +37,11 @@ export function* indexedSlices(text: string): Generator<void, string> {
   return wordsIn(folded.unitsFrom(0));
 }
 
-/** Returns the folded words, where a run of a script without spaces is one word. */
-export function elementsOf(folded: FoldedText): string[] {
+/** Returns the folded words of a text, where a run of a script without spaces is one word. */
+export function elementsOf(text: string): string[] {
+  const folded = new FoldedText(text.length);
+  folded.append(text);
+  folded.finish();
   return folded.textFrom(0).split(' ').slice(1, -1);
 }
 

@@ -8,16 +8,14 @@ import { startThreads, type TestThreads } from './test-threads.ts';
 const SYNC = new URL('../../src/concurrency/sync.js', import.meta.url);
 
 /** The threads that the largest check needs. */
-export const MAX_THREADS = 4;
+export const MAX_THREADS = 3;
 
-/** A mistake in the primitives, and how the check fails that finds it. */
-export interface Mutant {
-  readonly name: string;
-  /** A piece of the compiled module, which occurs once, and its replacement. */
-  readonly from: string;
-  readonly to: string;
-  readonly found: RegExp;
-}
+/** What the failures of the checks say. */
+const FOUND =
+  /were lost|nobody held|were inside|too deep|deep-equal|sleep for good|sleep on|woken in vain/;
+
+/** A mistake: a piece of the compiled module, which occurs once, and its replacement. */
+type Mutant = readonly [name: string, from: string, to: string];
 
 /** A check of the primitives. */
 export interface Check {
@@ -25,11 +23,6 @@ export interface Check {
   /** Runs the check; with more rounds it tries harder. */
   readonly run: (threads: TestThreads, rounds: number) => Promise<void>;
   readonly mutants: readonly Mutant[];
-}
-
-/** Returns a mutant. */
-export function mutant(name: string, from: string, to: string, found: RegExp): Mutant {
-  return { name, from, to, found };
 }
 
 /**
@@ -52,21 +45,16 @@ export function testChecks(checks: readonly Check[], rounds: number): void {
 }
 
 /** Makes a test of each mutant: its check must fail. */
-export function testMutants(checks: readonly Check[], rounds: number): void {
+export function testMutants(checks: readonly Check[]): void {
   for (const { title, run, mutants } of checks) {
-    for (const { name, from, to, found } of mutants) {
+    for (const [name, from, to] of mutants) {
       test(`${title}; finds ${name}`, async (t) => {
         const threads = await startThreads(MAX_THREADS, moduleWith(from, to));
         t.after(() => threads.close());
-        await assert.rejects(run(threads, rounds), found);
+        await assert.rejects(run(threads, 1), FOUND);
       });
     }
   }
-}
-
-/** Returns the numbers from 0 to below `count`. */
-export function upTo(count: number): number[] {
-  return [...Array(count).keys()];
 }
 
 function moduleWith(from: string, to: string): string {

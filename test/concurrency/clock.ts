@@ -1,11 +1,10 @@
-// A clock that a test moves by hand. Unlike Node's mock timers it supports refresh() and tells
-// which timers are left.
+// A clock that a test moves by hand. Unlike Node's mock timers it tells which timers are left.
 import type { TestContext } from 'node:test';
 
 interface Timer {
   readonly run: () => void;
   readonly ms: number;
-  due: number;
+  readonly due: number;
 }
 
 /** A clock that stands still until it is moved. */
@@ -22,17 +21,8 @@ export function stopTime(t: TestContext): Clock {
   let now = 0;
 
   function set(run: () => void, ms: number): object {
-    const timer = { run, ms, due: now + ms };
-    const handle = {
-      unref: () => handle,
-      refresh() {
-        timer.due = now + ms;
-        // As in Node, this revives a timer that has fired.
-        timers.set(handle, timer);
-        return handle;
-      },
-    };
-    timers.set(handle, timer);
+    const handle = { unref: () => handle };
+    timers.set(handle, { run, ms, due: now + ms });
     return handle;
   }
 

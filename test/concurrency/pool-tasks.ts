@@ -2,7 +2,7 @@
 // and fail in many ways.
 import { threadId } from 'node:worker_threads';
 import { sharedCells } from '../../src/concurrency/sync.ts';
-import type { Job, TaskModule } from '../../src/concurrency/thread.ts';
+import { runThread } from '../../src/concurrency/thread.ts';
 
 const ARRIVED = 0;
 const OPEN = 1;
@@ -74,14 +74,7 @@ const DEEDS = {
   throw() {
     throw new Error('thrown by a thread');
   },
-  'throw a text'() {
-    throw 'a text';
-  },
-  'throw a function'() {
-    throw () => 'thrown';
-  },
   exit: () => process.exit(3),
-  'return a function': () => () => 'returned',
   'return what nobody can read': () => nested(),
   'wait for ever': () => Atomics.wait(sharedCells(1), 0, 0),
   'run for ever'() {
@@ -120,10 +113,8 @@ function warm(): void {
   warmedUp += 1;
 }
 
-/** The tasks by name. */
-export const tasks: TaskModule['tasks'] = { identify, wait, reverse, fail, warm };
-
-/** A job that only counts. */
-export function warmUp(): Job {
-  return { task: 'warm', index: 0, input: undefined };
-}
+runThread({ identify, wait, reverse, fail, warm }, () => ({
+  task: 'warm',
+  index: 0,
+  input: undefined,
+}));

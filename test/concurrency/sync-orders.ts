@@ -2,7 +2,7 @@
 // before any one of its operations on shared memory, then the second before any one of its own, and
 // both continue. No race is left to chance.
 import assert from 'node:assert/strict';
-import { type Check, mutant, upTo } from './check.ts';
+import type { Check } from './check.ts';
 import type { Outcome, Tasks } from './test-thread.ts';
 import type { TestThreads } from './test-threads.ts';
 
@@ -33,7 +33,7 @@ async function inEveryOrder(threads: TestThreads, prepare: () => Prepared): Prom
 async function runPausing(
   threads: TestThreads,
   tasks: Pair,
-  pauses: readonly number[],
+  pauses: readonly [number, number],
 ): Promise<readonly Outcome[]> {
   for (const [thread, [task, input]] of tasks.entries()) {
     threads.start(thread, task, input, pauses[thread]);
@@ -50,18 +50,11 @@ async function runPausing(
   return threads.end();
 }
 
-/**
- * The consequences of a race. Whether a waker or the woken thread runs first is open, so any of
- * them may come first.
- */
-const RACE = /were lost|nobody held|were inside|too deep|deep-equal|sleep for good/;
-
-const UNLOCKED = mutant(
+const UNLOCKED = [
   'no lock',
-  'openMutex(cells.subarray(QUEUE_LOCK, ROOM))',
+  'new Mutex(cells.subarray(QUEUE_LOCK, ROOM))',
   '{ lock() {}, unlock() {} }',
-  RACE,
-);
+] as const;
 
 /** The checks. Their number of orders grows with the square of `rounds`, which is 1 or more. */
 export const ORDER_CHECKS: readonly Check[] = [
@@ -70,33 +63,28 @@ export const ORDER_CHECKS: readonly Check[] = [
     run: (threads, rounds) =>
       inEveryOrder(threads, () => {
         const { sync } = threads;
-        const cells = threads.watch(sync.mutexCells());
-        const input = { cells, counter: sync.sharedCells(1), rounds };
+        const cells = threads.watch(sync.Mutex.cells());
+        const count = ['countUnderLock', { cells, counter: sync.sharedCells(1), rounds }] as const;
         return {
-          tasks: [
-            ['countUnderLock', input],
-            ['countUnderLock', input],
-          ],
+          tasks: [count, count],
           verify() {
-            assert.ok(input.counter[0] === 2 * rounds, 'counts were lost');
-            assert.deepEqual(cells, sync.mutexCells());
+            assert.ok(count[1].counter[0] === 2 * rounds, 'counts were lost');
+            assert.deepEqual(cells, sync.Mutex.cells());
           },
         };
       }),
     mutants: [
-      mutant(
+      [
         'a lock that looks and takes in two steps',
         'Atomics.compareExchange(cells, LOCK, FREE, HELD) === FREE',
         'Atomics.load(cells, LOCK) === FREE && Atomics.store(cells, LOCK, HELD)',
-        RACE,
-      ),
-      mutant(
+      ],
+      [
         'an unlock that wakes before it frees',
-        'Atomics.exchange(cells, LOCK, FREE);',
-        'Atomics.load(cells, LOCK); Atomics.notify(cells, LOCK, 1);' +
-          'return void Atomics.store(cells, LOCK, FREE);',
-        RACE,
-      ),
+        'Atomics.exchange(this.#cells, LOCK, FREE);',
+        'Atomics.load(this.#cells, LOCK); Atomics.notify(this.#cells, LOCK, 1);' +
+          'return void Atomics.store(this.#cells, LOCK, FREE);',
+      ],
     ],
   },
   {
@@ -105,64 +93,58 @@ export const ORDER_CHECKS: readonly Check[] = [
       const { sync } = threads;
       for (const permits of [1, 2]) {
         await inEveryOrder(threads, () => {
-          const cells = threads.watch(sync.semaphoreCells(permits));
-          const input = { cells, tally: sync.sharedCells(2), rounds, fill: 0 };
+          const cells = threads.watch(sync.Semaphore.cells(permits));
+          const share = ['runWithPermit', { cells, inside: sync.sharedCells(1), rounds }] as const;
           return {
-            tasks: [
-              ['runWithPermit', input],
-              ['runWithPermit', input],
-            ],
+            tasks: [share, share],
             verify(peaks) {
               assert.ok(Math.max(...(peaks as number[])) <= permits, 'both were inside');
-              assert.deepEqual(cells, sync.semaphoreCells(permits));
+              assert.deepEqual(cells, sync.Semaphore.cells(permits));
             },
           };
         });
       }
     },
     mutants: [
-      mutant(
+      [
         'a permit that is taken in two steps',
-        'Atomics.compareExchange(cells, PERMITS, permits, permits - 1) === permits',
-        'Atomics.store(cells, PERMITS, permits - 1) >= 0',
-        RACE,
-      ),
-      mutant(
+        'Atomics.compareExchange(this.#cells, PERMITS, permits, permits - 1);',
+        'Atomics.store(this.#cells, PERMITS, permits - 1) + 1;',
+      ],
+      [
         'a permit that is given back in two steps',
-        'Atomics.add(cells, PERMITS, 1);',
-        'Atomics.store(cells, PERMITS, Atomics.load(cells, PERMITS) + 1);',
-        RACE,
-      ),
-      mutant(
+        'Atomics.add(this.#cells, PERMITS, 1);',
+        'Atomics.store(this.#cells, PERMITS, Atomics.load(this.#cells, PERMITS) + 1);',
+      ],
+      [
         'a release that looks for sleepers before it gives back',
-        'Atomics.add(cells, PERMITS, 1);',
-        'if (Atomics.load(cells, SLEEPERS) === 0) return void Atomics.add(cells, PERMITS, 1);' +
-          'Atomics.add(cells, PERMITS, 1);',
-        RACE,
-      ),
+        'Atomics.add(this.#cells, PERMITS, 1);',
+        'const none = Atomics.load(this.#cells, SLEEPERS) === 0;' +
+          'Atomics.add(this.#cells, PERMITS, 1); if (none) return;',
+      ],
+      ['a permit that nobody takes', 'permits, permits - 1)', 'permits, permits)'],
+      ['sleepers that stay counted', 'Atomics.sub(this.#cells, SLEEPERS, 1)', '0'],
     ],
   },
   {
     title: 'event: a set releases the waiter in every order of steps',
     run: (threads) =>
       inEveryOrder(threads, () => {
-        const { sync } = threads;
-        const cells = threads.watch(sync.eventCells());
+        const cells = threads.watch(threads.sync.Event.cells());
         return {
           tasks: [
-            ['call', { open: 'openEvent', cells, method: 'wait' }],
-            ['call', { open: 'openEvent', cells, method: 'set' }],
+            ['call', { primitive: 'Event', cells, method: 'wait' }],
+            ['call', { primitive: 'Event', cells, method: 'set' }],
           ],
-          verify: () => assert.ok(sync.openEvent(cells).isSet()),
+          verify: () => assert.ok(new threads.sync.Event(cells).isSet()),
         };
       }),
     mutants: [
-      mutant(
+      [
         'a set that wakes before it sets',
-        'if (!isSet(seen))',
-        'Atomics.notify(cells, CHANGES); if (!isSet(seen)) return void',
-        RACE,
-      ),
+        'Atomics.store(this.#cells, STATE, SET);',
+        'Atomics.notify(this.#cells, STATE); return void Atomics.store(this.#cells, STATE, SET);',
+      ],
     ],
   },
   {
@@ -170,7 +152,7 @@ export const ORDER_CHECKS: readonly Check[] = [
     run: (threads, rounds) =>
       inEveryOrder(threads, () => {
         const { sync } = threads;
-        const cells = threads.watch(sync.barrierCells(2));
+        const cells = threads.watch(sync.Barrier.cells(2));
         const input = { cells, ended: sync.sharedCells(2), rounds: rounds + 1 };
         return {
           tasks: [
@@ -181,65 +163,34 @@ export const ORDER_CHECKS: readonly Check[] = [
         };
       }),
     mutants: [
-      mutant(
+      [
         'a generation that is read after arriving',
-        'if (Atomics.add(cells, ARRIVED, 1)',
-        'const before = Atomics.add(cells, ARRIVED, 1); generation = current(); if (before',
-        RACE,
-      ),
-      mutant(
+        'const generation = Atomics.load(cells, GENERATION);\n        if (Atomics.add(cells, ARRIVED, 1)',
+        'const arrived = Atomics.add(cells, ARRIVED, 1);' +
+          'const generation = Atomics.load(cells, GENERATION); if (arrived',
+      ],
+      ['arrivals that are never reset', 'Atomics.store(cells, ARRIVED, 0)', '0'],
+      [
         'arrivals that are forgotten after the generation has changed',
         'Atomics.store(cells, ARRIVED, 0);',
-        'end(generation, generation + 1); return void Atomics.store(cells, ARRIVED, 0);',
-        RACE,
-      ),
-      mutant(
+        'Atomics.add(cells, GENERATION, 1); Atomics.notify(cells, GENERATION);' +
+          'return void Atomics.store(cells, ARRIVED, 0);',
+      ],
+      [
         'a last thread that wakes before the generation changes',
-        'Atomics.compareExchange(cells, GENERATION, generation, next);',
-        'Atomics.notify(cells, GENERATION);' +
-          'return void Atomics.compareExchange(cells, GENERATION, generation, next);',
-        RACE,
-      ),
-    ],
-  },
-  {
-    title: 'barrier: both pass or both time out in every order of steps',
-    run: (threads) =>
-      inEveryOrder(threads, () => {
-        const { sync } = threads;
-        const cells = threads.watch(sync.barrierCells(2));
-        return {
-          tasks: [
-            ['callInTime', { open: 'openBarrier', cells, method: 'arrive', args: [0] }],
-            ['callInTime', { open: 'openBarrier', cells, method: 'arrive' }],
-          ],
-          verify: ([first, second]) => assert.deepEqual(first, second),
-        };
-      }),
-    mutants: [
-      mutant(
-        'a time-out that nobody hears of',
-        'end(generation, BROKEN)',
-        "throw new WaitTimeout('')",
-        RACE,
-      ),
-      mutant(
-        'a meeting that is broken after it has ended',
-        'Atomics.compareExchange(cells, GENERATION, generation, next)',
-        'Atomics.store(cells, GENERATION, next)',
-        RACE,
-      ),
-      mutant('a broken barrier that is mended', 'if (generation !== BROKEN)', '', RACE),
+        'Atomics.add(cells, GENERATION, 1);',
+        'Atomics.notify(cells, GENERATION); return void Atomics.add(cells, GENERATION, 1);',
+      ],
     ],
   },
   {
     title: 'queue: a put and a take in every order of steps',
     run: async (threads, rounds) => {
       const { sync } = threads;
-      const values = upTo(2 * rounds - 1);
+      const values = [...Array(2 * rounds - 1).keys()];
       for (const capacity of [2, 1].slice(0, rounds)) {
         await inEveryOrder(threads, () => {
-          const cells = threads.watch(sync.queueCells(capacity));
+          const cells = threads.watch(sync.BoundedQueue.cells(capacity));
           return {
             tasks: [
               ['produce', { cells, values: [...values, sync.END] }],
@@ -253,15 +204,19 @@ export const ORDER_CHECKS: readonly Check[] = [
         });
       }
     },
-    mutants: [UNLOCKED],
+    mutants: [
+      UNLOCKED,
+      ['a stack', 'this.#slots[this.#at(HEAD)]', 'this.#slots[this.#at(DEPTH) - 1]'],
+      ['a depth that only grows', 'Atomics.sub(this.#cells, DEPTH, 1)', '0'],
+    ],
   },
   {
     title: 'queue: two puts in every order of steps',
     run: (threads) =>
       inEveryOrder(threads, () => {
-        const { sync } = threads;
-        const cells = threads.watch(sync.queueCells(2));
-        const queue = sync.openQueue(cells);
+        const { BoundedQueue } = threads.sync;
+        const cells = threads.watch(BoundedQueue.cells(2));
+        const queue = new BoundedQueue(cells);
         return {
           tasks: [
             ['produce', { cells, values: [1] }],
@@ -269,7 +224,7 @@ export const ORDER_CHECKS: readonly Check[] = [
           ],
           verify(depths) {
             assert.deepEqual(new Set(depths.flat()), new Set([1, 2]));
-            assert.deepEqual(new Set([queue.take(0), queue.take(0)]), new Set([1, 2]));
+            assert.deepEqual(new Set([queue.take(), queue.take()]), new Set([1, 2]));
           },
         };
       }),
@@ -279,16 +234,14 @@ export const ORDER_CHECKS: readonly Check[] = [
     title: 'queue: two takes in every order of steps',
     run: (threads) =>
       inEveryOrder(threads, () => {
-        const { sync } = threads;
-        const cells = threads.watch(sync.queueCells(2));
-        const queue = sync.openQueue(cells);
+        const { BoundedQueue } = threads.sync;
+        const cells = threads.watch(BoundedQueue.cells(2));
+        const queue = new BoundedQueue(cells);
         queue.put(1);
         queue.put(2);
+        const take = ['call', { primitive: 'BoundedQueue', cells, method: 'take' }] as const;
         return {
-          tasks: [
-            ['call', { open: 'openQueue', cells, method: 'take' }],
-            ['call', { open: 'openQueue', cells, method: 'take' }],
-          ],
+          tasks: [take, take],
           verify: (values) => assert.deepEqual(new Set(values), new Set([1, 2])),
         };
       }),

@@ -1,6 +1,5 @@
 // A thread of the tests of the primitives. It runs one task after the other with the primitives of
-// the module it is given. It can pause at a chosen point: inside the task, or before any operation
-// on shared memory.
+// the module it is given. It can pause before any operation on shared memory.
 import { parentPort, workerData } from 'node:worker_threads';
 
 /** The module of the primitives, or a mutant of it. */
@@ -39,102 +38,47 @@ export type Tasks = typeof tasks;
 const { module, gate, wakes }: ThreadData = workerData;
 const sync: Sync = await import(module);
 
-// The cells of the tally of `runWithPermit`: how many threads were admitted, and how many are
-// inside.
-const ENTERED = 0;
-const INSIDE = 1;
-
 const tasks = {
   /** Calls one method of a primitive and returns what it returns. */
-  call({ open, cells, method, args = [] }: Call): unknown {
-    const primitive: Record<string, (...args: number[]) => unknown> = { ...sync[open](cells) };
-    return primitive[method]?.(...args);
+  call({ primitive, cells, method, args = [] }: Call): unknown {
+    const opened = new sync[primitive](cells) as unknown as Record<string, Method>;
+    return opened[method]?.(...args);
   },
 
-  /** Calls one method of a primitive and returns whether it returned in time. */
-  callInTime(call: Call): boolean {
-    try {
-      tasks.call(call);
-      return true;
-    } catch (error) {
-      if (error instanceof sync.WaitTimeout) return false;
-      throw error;
-    }
-  },
-
-  /**
-   * Adds one to a counter in two steps, which only the lock makes atomic; `pauses` between the
-   * first two.
-   */
-  countUnderLock({ cells, counter, rounds, pauses }: Shared & { counter: Int32Array }): void {
-    const mutex = sync.openMutex(cells);
+  /** Adds one to a counter in two steps, which only the lock makes atomic. */
+  countUnderLock({ cells, counter, rounds }: Shared & { counter: Int32Array }): void {
+    const mutex = new sync.Mutex(cells);
     for (let round = 0; round < rounds; round += 1) {
       mutex.lock();
-      const seen = counter[0] ?? 0;
-      if (pauses && round === 0) pause();
-      counter[0] = seen + 1;
+      Atomics.store(counter, 0, Atomics.load(counter, 0) + 1);
       mutex.unlock();
     }
   },
 
   /**
-   * Acquires and releases permits. The first `fill` threads that are admitted pause with their
-   * permits. Returns the largest number of threads that this one found inside, itself included.
+   * Acquires and releases permits. Returns the largest number of threads that this one found
+   * inside, itself included.
    */
-  runWithPermit({ cells, tally, rounds, fill }: Shared & { tally: Int32Array; fill: number }) {
-    const semaphore = sync.openSemaphore(cells);
+  runWithPermit({ cells, inside, rounds }: Shared & { inside: Int32Array }): number {
+    const semaphore = new sync.Semaphore(cells);
     let peak = 0;
     for (let round = 0; round < rounds; round += 1) {
       semaphore.acquire();
-      peak = Math.max(peak, Atomics.add(tally, INSIDE, 1) + 1);
-      if (Atomics.add(tally, ENTERED, 1) < fill) pause();
-      Atomics.sub(tally, INSIDE, 1);
+      peak = Math.max(peak, Atomics.add(inside, 0, 1) + 1);
+      Atomics.sub(inside, 0, 1);
       semaphore.release();
     }
     return peak;
   },
 
   /**
-   * Sets one of two events for the followers in each round, and resets it when all of them have
-   * passed.
-   */
-  lead({ events, progress, rounds }: Procession): void {
-    const [even, odd, all] = events.map(sync.openEvent);
-    pause();
-    for (let round = 0; round < rounds; round += 1) {
-      const go = round % 2 === 0 ? even : odd;
-      progress[0] = round;
-      go?.set();
-      all?.wait();
-      all?.reset();
-      go?.reset();
-    }
-  },
-
-  /**
-   * Passes the event of each round; returns in how many rounds the leader was in the same round.
-   */
-  follow({ events, progress, rounds, followers }: Procession): number {
-    const [even, odd, all] = events.map(sync.openEvent);
-    let together = 0;
-    for (let round = 0; round < rounds; round += 1) {
-      const go = round % 2 === 0 ? even : odd;
-      go?.wait();
-      if (progress[0] === round) together += 1;
-      if (Atomics.add(progress, 1, 1) + 1 === followers * (round + 1)) all?.set();
-    }
-    return together;
-  },
-
-  /**
    * Meets the others after each round; returns after how many meetings a thread was in a wrong
    * round.
    */
-  meet({ cells, ended, index, rounds, pauses }: Shared & { ended: Int32Array; index: number }) {
-    const barrier = sync.openBarrier(cells);
+  meet({ cells, ended, index, rounds }: Shared & { ended: Int32Array; index: number }): number {
+    const barrier = new sync.Barrier(cells);
     let wrong = 0;
     for (let round = 1; round <= rounds; round += 1) {
-      if (pauses && round === 1) pause();
       ended[index] = round;
       barrier.arrive();
       // A quicker thread may have ended the next round, but not the one after it, which needs this
@@ -146,25 +90,24 @@ const tasks = {
 
   /** Puts values into a queue and returns the depth after each. */
   produce({ cells, values }: { cells: Int32Array; values: readonly number[] }): number[] {
-    const queue = sync.openQueue(cells);
+    const queue = new sync.BoundedQueue(cells);
     return values.map((value) => queue.put(value));
   },
 
-  /**
-   * Takes values from a queue up to the first sentinel and returns them; `pauses` before the first.
-   */
-  consume({ cells, pauses }: { cells: Int32Array; pauses?: boolean }): number[] {
-    const queue = sync.openQueue(cells);
+  /** Takes values from a queue up to the first sentinel and returns them. */
+  consume({ cells }: { cells: Int32Array }): number[] {
+    const queue = new sync.BoundedQueue(cells);
     const values: number[] = [];
-    if (pauses) pause();
     for (let value = queue.take(); value !== sync.END; value = queue.take()) values.push(value);
     return values;
   },
 };
 
+type Method = (...args: readonly number[]) => unknown;
+
 /** A call of a method of a primitive. */
 export interface Call {
-  readonly open: 'openMutex' | 'openSemaphore' | 'openEvent' | 'openBarrier' | 'openQueue';
+  readonly primitive: 'Mutex' | 'Semaphore' | 'Event' | 'Barrier' | 'BoundedQueue';
   readonly cells: Int32Array;
   readonly method: string;
   readonly args?: readonly number[];
@@ -173,19 +116,6 @@ export interface Call {
 interface Shared {
   readonly cells: Int32Array;
   readonly rounds: number;
-  readonly pauses?: boolean;
-}
-
-interface Procession {
-  /**
-   * The cells of three events: for followers in even rounds, for followers in odd rounds, for the
-   * leader.
-   */
-  readonly events: readonly Int32Array[];
-  /** The round of the leader, and how many times followers have passed. */
-  readonly progress: Int32Array;
-  readonly rounds: number;
-  readonly followers: number;
 }
 
 const OPERATIONS = [

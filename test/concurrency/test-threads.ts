@@ -17,8 +17,7 @@ const sleepersOn: (cells: Int32Array, cell: number) => number = runInThisContext
 
 /** What the threads do when none of them runs any more. */
 export interface Settled {
-  /** The threads that have ended their tasks, and those that pause. */
-  readonly ended: readonly number[];
+  /** The threads that pause. */
   readonly paused: readonly number[];
   /** How many sleep in a primitive. */
   readonly asleep: number;
@@ -82,7 +81,7 @@ export async function startThreads(size: number, module: string): Promise<TestTh
     );
     const asleep = watched.reduce((sum, cells) => sum + sleepersIn(cells), 0);
     if (paused.length + asleep < busy.size) return undefined;
-    return { ended: [...outcomes.keys()].sort(), paused, asleep };
+    return { paused, asleep };
   }
 
   async function settle(): Promise<Settled> {

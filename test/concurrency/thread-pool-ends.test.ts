@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import { until } from '../support/until.ts';
 import { type Clock, stopTime } from './clock.ts';
 import { createGate } from './pool-tasks.ts';
@@ -77,7 +78,7 @@ const STATES: readonly State[] = [
     async arrange(pool, signal) {
       const { cells } = createGate();
       const input = { deed: 'run for ever', culprit: 0, mates: 0, cells };
-      const answer = pool.run(1, 'fail', () => input, signal);
+      const answer = pool.run('fail', [input], signal);
       answer.catch(() => undefined);
       await until(() => pool.counts().alive === 2 && pool.counts().waiting === 0);
       return { answer };
@@ -125,7 +126,7 @@ for (const state of STATES) {
     // Those of the other request, and nothing of this one.
     assert.deepEqual(
       clock.pending().filter((ms) => ms !== LIMITS.refillMs),
-      [pool.limits.jobMs, pool.limits.idleMs],
+      [POOL_LIMITS.jobMs, POOL_LIMITS.idleMs],
     );
     assert.equal((await other.finish()).length, 1);
   });
@@ -187,20 +188,4 @@ test('threads: a request that was aborted before starts nothing', async (t) => {
   clock.tick(1_000);
   await nextTurn();
   assert.equal(pool.started.length, 0);
-});
-
-test('threads: an abort after the grant calls no thread', async (t) => {
-  const clock = stopTime(t);
-  const pool = startPool(t, { ...LIMITS, idle: 1 });
-  await assertServes(pool);
-  await until(() => pool.counts().alive === 0);
-  await refillOne(pool, clock);
-  const controller = new AbortController();
-  let inputs = 0;
-  const answer = pool.run(1, 'identify', () => ++inputs, controller.signal);
-  assert.equal(pool.counts().idle, 0);
-  controller.abort(GONE);
-  await assertEnds({ answer }, 'aborted', controller.signal);
-  assert.equal(inputs, 0);
-  await until(() => pool.counts().alive === 0);
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import { until } from '../support/until.ts';
 import { type Clock, stopTime } from './clock.ts';
 import {
@@ -27,8 +28,8 @@ async function usedPool(t: TestContext, limits: Parameters<typeof startPool>[1] 
 
 /** Lets all idle threads start. */
 async function refill(pool: WatchedPool, clock: Clock): Promise<void> {
-  for (let { idle } = pool.counts(); idle < pool.limits.idle; idle += 1) {
-    clock.tick(pool.limits.refillMs);
+  for (let { idle } = pool.counts(); idle < POOL_LIMITS.idle; idle += 1) {
+    clock.tick(POOL_LIMITS.refillMs);
     await until(() => pool.counts().idle === idle + 1);
   }
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { sharedCells } from '../../src/concurrency/sync.ts';
+import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import { CANNOT_LOOK, threadsOf } from '../support/threads.ts';
 import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
@@ -18,7 +19,7 @@ import {
 
 test('threads: results come in thread order, although the last is first', async (t) => {
   const turn = sharedCells(1, { 0: 1 });
-  const answers = (await startPool(t).run(2, 'reverse', () => turn)) as readonly Identity[];
+  const answers = (await startPool(t).run('reverse', [turn, turn])) as readonly Identity[];
   assert.deepEqual(
     answers.map(({ index }) => index),
     [0, 1],
@@ -109,7 +110,7 @@ describe('threads: a large request waits for both threads', () => {
 
   test('threads: if it times out, a small request gets the idle thread', async (t) => {
     const { clock, pool, large, small } = await arrange(t);
-    clock.tick(pool.limits.queueMs - 1_000);
+    clock.tick(POOL_LIMITS.queueMs - 1_000);
     await assertUnavailable(large.answer, /No threads became free in time/);
     assert.equal(pool.counts().idle, 0);
     await until(() => small.gate.arrived() === 1);

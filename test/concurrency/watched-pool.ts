@@ -18,17 +18,11 @@ type Choices = Partial<typeof POOL_LIMITS> & { readonly maxThreads?: number; rea
 
 /** A pool under observation. */
 export class WatchedPool extends ThreadPool {
-  readonly limits: typeof POOL_LIMITS;
   /** All threads that the process has started since, in order. */
   readonly started: Worker[] = [];
   /** Those of them that have not ended. */
   readonly living = new Set<Worker>();
   #most = 0;
-
-  constructor(tasks: URL, maxThreads: number, limits: typeof POOL_LIMITS) {
-    super({ tasks, maxThreads, limits });
-    this.limits = limits;
-  }
 
   /** The largest number of threads that lived at one time. */
   most(): number {
@@ -50,20 +44,17 @@ export class WatchedPool extends ThreadPool {
  * busy.
  */
 export function startPool(t: Pick<TestContext, 'after'>, choices: Choices = {}): WatchedPool {
-  const { maxThreads = 8, tasks = TASKS, ...rest } = choices;
-  const limits = {
-    ...POOL_LIMITS,
-    idle: 0,
-    starting: 2,
-    refillUtilization: Number.POSITIVE_INFINITY,
-    ...rest,
-  };
-  const pool = new WatchedPool(tasks, maxThreads, limits);
+  const { maxThreads = 8, tasks = TASKS, ...limits } = choices;
+  const before = { ...POOL_LIMITS };
+  const refillUtilization = Number.POSITIVE_INFINITY;
+  Object.assign(POOL_LIMITS, { idle: 0, starting: 2, refillUtilization, ...limits });
+  const pool = new WatchedPool(tasks, maxThreads);
   const onWorker = (worker: Worker) => pool.watch(worker);
   process.on('worker', onWorker);
   t.after(async () => {
     await pool.close();
     process.off('worker', onWorker);
+    Object.assign(POOL_LIMITS, before);
   });
   return pool;
 }
@@ -74,7 +65,7 @@ export async function identities(
   size: number,
   signal?: AbortSignal,
 ): Promise<readonly Identity[]> {
-  return (await pool.run(size, 'identify', (index) => index, signal)) as readonly Identity[];
+  return (await pool.run('identify', [...Array(size).keys()], signal)) as readonly Identity[];
 }
 
 /** Asserts that a request for this many threads is served. */
@@ -99,7 +90,9 @@ export interface Held {
  */
 export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal): Held {
   const gate = createGate();
-  const answer = pool.run(size, 'wait', () => gate.cells, signal) as Promise<readonly Identity[]>;
+  const answer = pool.run('wait', Array(size).fill(gate.cells), signal) as Promise<
+    readonly Identity[]
+  >;
   // Some answers fail only because the pool is closed at the end of a test.
   answer.catch(() => undefined);
   return {

@@ -9,7 +9,6 @@ import { holdLock } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { request } from '../support/http.ts';
 import { startProcesses } from '../support/processes.ts';
-import { assertReplaced } from '../support/replacement.ts';
 import { until } from '../support/until.ts';
 
 const folder = temporaryFolder({ after });
@@ -38,10 +37,6 @@ test('processes: a new one is given the number of processes', () => {
     const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     assert.equal(line.at(-2), '--processes=2');
   }
-});
-
-test('processes: one that dies is replaced while others serve', async () => {
-  await assertReplaced(service, withKey('old'));
 });
 
 test('processes: one that gets SIGTERM ends in order and is replaced', async () => {

@@ -1,8 +1,8 @@
-// Many demonstrations at once, clients that disconnect, and a stop meanwhile: the threads stay
-// bounded, the rest of the service goes on, and nothing is left behind.
+// Many demonstrations at once, and clients that disconnect: the threads stay bounded, the rest of
+// the service goes on, and nothing is left behind.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Command, startCommand, stop } from '../support/command.ts';
+import { startCommand } from '../support/command.ts';
 import { numbered } from '../support/demonstration-requests.ts';
 import { request, send } from '../support/http.ts';
 import { createRandom, type Random } from '../support/mutations.ts';
@@ -37,7 +37,6 @@ const LARGE = { workers: 16, count: 1_000 };
 const RIGHT = { expected: 16_000, actual: 16_000, consistent: true };
 
 interface Watched {
-  readonly command: Command;
   readonly pid: number;
   readonly url: string;
   readonly port: number;
@@ -49,7 +48,7 @@ async function start(t: TestContext, node: readonly string[], args: string[]): P
   const url = await command.ready();
   const pid = command.process.pid ?? assert.fail();
   await request(url, 'GET', '/notes');
-  return { command, pid, url, port: Number(new URL(url).port), base: threadsOf(pid) };
+  return { pid, url, port: Number(new URL(url).port), base: threadsOf(pid) };
 }
 
 function textOf(path: string, json: object): string {
@@ -155,74 +154,4 @@ test('threads: many clients that disconnect leave nothing behind', async (t) => 
   await until(() => threadsOf(pid) <= base);
   await until(() => descriptorsOf(pid) <= descriptors + 1);
   assert.equal((await request(url, 'GET', '/health')).status, 200);
-});
-
-/** A request that keeps its threads at work for a while, and one that needs all threads. */
-const LONG = requestText(
-  'POST /thread-local/run',
-  ['connection: close'],
-  JSON.stringify({ items: numbered(80_000, ''), context_key: 'k' }),
-);
-const WIDE = textOf('/counter/increment', LARGE);
-
-test('threads: clients that disconnect release them', async (t) => {
-  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
-  const { command, pid, url, port, base } = await start(t, PATIENT, ['--max-threads', '16']);
-  const idle = () => threadsOf(pid) === base;
-  const descriptors = descriptorsOf(pid);
-  for (const [threads, text] of [1, 4, 8, 12].flatMap((each) => [
-    [each, LONG] as const,
-    [each, WIDE] as const,
-  ])) {
-    // Of five at once, some have their threads and the others wait.
-    const sockets = await Promise.all(Array.from({ length: 5 }, () => openSocket({ port })));
-    let answered = 0;
-    for (const socket of sockets) {
-      socket.once('data', () => {
-        answered += 1;
-      });
-      socket.write(text);
-    }
-    // So many threads may have lived too shortly to be seen.
-    await until(() => threadsOf(pid) >= base + threads || answered === sockets.length);
-    for (const socket of sockets) socket.destroy();
-    const answer = await request(url, 'POST', '/counter/increment', { json: LARGE });
-    assert.deepEqual(answer.json, RIGHT);
-    assert.ok(threadsOf(pid) <= base + 16);
-  }
-  await until(idle);
-  await until(() => descriptorsOf(pid) <= descriptors);
-  assert.equal((await request(url, 'GET', '/health')).status, 200);
-  assert.equal((await stop(command)).status, 0);
-});
-
-test('threads: SIGTERM lets work finish and refuses waiting requests', async (t) => {
-  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
-  const { command, port, base } = await start(t, PATIENT, ['--max-threads', '16']);
-  const sockets = await Promise.all(Array.from({ length: 40 }, () => openSocket({ port })));
-  const answers = sockets.map(readAll);
-  sockets[0]?.write(LONG);
-  await until(() => threadsOf(command.process.pid) > base);
-  for (const socket of sockets.slice(1)) socket.write(WIDE);
-  // Eight of them for the first, and the others for the next.
-  await until(() => threadsOf(command.process.pid) > base + 12);
-  const { status, stderr } = await stop(command);
-  assert.equal(status, 0, stderr);
-  const texts = await Promise.all(answers);
-  for (const text of texts)
-    assert.match(text, /^HTTP\/1\.1 (200|503) .*\r\nconnection: close\r\n/is);
-  assert.match(texts[0] ?? '', /^HTTP\/1\.1 200 /);
-  const refused = texts.filter((text) =>
-    text.endsWith('"detail":"The service is shutting down."}'),
-  );
-  assert.ok(refused.length > 0);
-  const lines = stderr
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  const reasons = lines.filter(
-    ({ level, status, reason }) => level === 'warn' && status === 503 && reason,
-  );
-  assert.equal(reasons.length, texts.filter((text) => text.startsWith('HTTP/1.1 503')).length);
-  assert.ok(lines.every(({ level }) => level !== 'error'));
 });

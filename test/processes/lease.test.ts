@@ -3,63 +3,43 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LeaseQueue } from '../../src/processes/lease-queue.ts';
-import { WriteLease } from '../../src/processes/write-lease.ts';
+import { LeaseQueue, WriteLease } from '../../src/processes/lease.ts';
 import { until } from '../support/until.ts';
 
 /** A lease that is granted when the test says so, and records of its calls. */
 function clientLease() {
   const calls: string[] = [];
   const grants: ((othersWait: boolean) => void)[] = [];
-  const lease = new WriteLease({
-    acquire() {
-      calls.push('acquire');
-      return new Promise((grant) => grants.push(grant));
-    },
-    release: () => calls.push('release'),
-  });
+  const acquire = () => {
+    calls.push('acquire');
+    return new Promise<boolean>((grant) => grants.push(grant));
+  };
+  const lease = new WriteLease(acquire, () => calls.push('release'));
   return { calls, lease, grant: (othersWait: boolean) => grants.shift()?.(othersWait) };
 }
 
 /** Work that ends when the test says so. */
 function heldWork() {
-  const { promise, resolve } = deferred();
-  let begun = false;
-  return {
-    work() {
-      begun = true;
-      return promise;
-    },
-    hasBegun: () => begun,
-    end: resolve,
-  };
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = () => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
-  return { promise, resolve };
+  let begun = false;
+  const work = () => {
+    begun = true;
+    return ended;
+  };
+  return { work, hasBegun: () => begun, end };
 }
 
-/** A queue with records of grants and notices; the holder `deaf` does not answer. */
-function queueOf(overdueMs?: number, deaf?: string) {
+/** A queue with records of grants and notices. */
+function queueOf() {
   const granted: string[] = [];
   const notified: string[] = [];
-  const probed: string[] = [];
-  const queue = new LeaseQueue<string>(
-    {
-      notify: (holder) => notified.push(holder),
-      probe: (holder) =>
-        holder === deaf ? new Promise(() => {}) : Promise.resolve(probed.push(holder)),
-    },
-    overdueMs,
-  );
+  const queue = new LeaseQueue<string>((holder) => notified.push(holder));
   return {
     granted,
     notified,
-    probed,
     release: (holder: string) => queue.release(holder),
     async acquire(holder: string) {
       const othersWait = await queue.acquire(holder);
@@ -97,10 +77,8 @@ test('lease: a second acquire waits for the same grant', async () => {
 
 test('lease: after a failed request, the next use asks again', async () => {
   let failures = 1;
-  const lease = new WriteLease({
-    acquire: () => (failures-- > 0 ? Promise.reject(new Error('gone')) : Promise.resolve(false)),
-    release: () => {},
-  });
+  const acquire = async () => failures-- > 0 && assert.fail('gone');
+  const lease = new WriteLease(acquire, () => {});
   await assert.rejects(
     lease.use(async () => 7),
     /gone/,
@@ -208,42 +186,35 @@ test('lease: a process that ended loses it and its place', async () => {
   assert.equal(granted.length, 2, 'c still has the lease');
 });
 
-test('lease: overdue only when others wait for it', async () => {
-  const { granted, acquire, release } = queueOf(10, 'b');
+test('lease: kept for any time while nobody else waits', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { granted, acquire, release } = queueOf();
   acquire('a');
   acquire('b');
   release('a');
-  const end = performance.now() + 40;
-  await until(() => granted.length === 2 && performance.now() > end);
+  t.mock.timers.tick(60_000);
   acquire('c');
   await nextTurn();
   assert.deepEqual(granted, ['a', 'b']);
   release('b');
-  await until(() => granted.length === 3);
+  await nextTurn();
+  assert.deepEqual(granted, ['a', 'b', 'c']);
 });
 
-test('lease: kept as long as the holder answers', async () => {
-  const { granted, probed, acquire, release } = queueOf(5);
-  acquire('a');
-  acquire('b');
-  await until(() => probed.length === 4);
-  assert.deepEqual(granted, ['a']);
-  release('a');
-  await until(() => granted.length === 2);
-});
-
-test('lease: taken from a holder that does not answer', async () => {
-  const { granted, acquire, release } = queueOf(20, 'stuck');
-  acquire('stuck');
-  acquire('b');
-  acquire('c');
-  await until(() => granted.length === 2);
+test('lease: taken from a holder that keeps it too long while others wait', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { granted, acquire, release } = queueOf();
+  for (const holder of ['stuck', 'b', 'c']) acquire(holder);
+  t.mock.timers.tick(1_999);
+  await nextTurn();
+  assert.deepEqual(granted, ['stuck']);
+  t.mock.timers.tick(1);
+  await nextTurn();
   assert.deepEqual(granted, ['stuck', 'b, others wait']);
   release('b');
-  await until(() => granted.length === 3);
   // The holder recovers and releases a lease that it no longer has.
   release('stuck');
   acquire('d');
   await nextTurn();
-  assert.equal(granted.length, 3, 'c still has the lease');
+  assert.deepEqual(granted, ['stuck', 'b, others wait', 'c']);
 });

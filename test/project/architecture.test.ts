@@ -23,11 +23,6 @@ const LAYERS = [
 const SERVICE = ['main.ts', 'library.ts'];
 const BUILD = 'build/build.ts';
 
-/**
- * The module of the demonstrations that answers requests; the pool and the threads know no HTTP.
- */
-const DEMONSTRATION_ROUTES = 'concurrency/demonstrations.ts';
-
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
 const closureOfAll = (paths: readonly string[]) =>
@@ -124,9 +119,7 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
     importsWhere((path, target) => {
       const { room } = sourceAt(path);
       const rooms = [...closureOf(target)].map((each) => sourceAt(each).room);
-      const isApart =
-        room === 'storage' || (room === 'concurrency' && path !== DEMONSTRATION_ROUTES);
-      return isApart && rooms.includes('http');
+      return ['storage', 'concurrency'].includes(room) && rooms.includes('http');
     }),
 
   'resources import nothing': () =>

@@ -12,7 +12,7 @@ import { openStream } from '../../support/event-stream.ts';
 import { request } from '../../support/http.ts';
 import { assertCountedTogether } from '../../support/metrics-of-processes.ts';
 import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
-import { assertReplaced } from '../../support/replacement.ts';
+import { converse } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder({ after });
@@ -132,7 +132,33 @@ test('processes: one that hangs with the write lease loses it', {
 let dead = 0;
 
 test('processes: one that dies is replaced while others serve', async () => {
-  dead = await assertReplaced(service);
+  const { length } = service.serving();
+  const [victim = 0, ...others] = service.serving();
+  const message = (text: string) => service.nextLine((line) => line.message.includes(text));
+  const [ended, replaced] = [message('process ended'), message('process replaced')];
+  // Connections that the dying process was to accept must not hang.
+  process.kill(victim, 'SIGSTOP');
+  const port = Number(new URL(service.url).port);
+  const conversations = await Promise.all(Array.from({ length: 8 }, () => converse({ port })));
+  const answers = conversations.map(({ socket, answer }) => {
+    socket.write('GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+    return answer().catch((error: Error) => error);
+  });
+  process.kill(victim, 'SIGKILL');
+  await until(() => !isAlive(victim));
+  for (const answer of await Promise.all(answers)) {
+    if (answer instanceof Error) assert.match(answer.message, /the connection ended/);
+  }
+  const json = { title: 'meanwhile', body: 'b' };
+  assert.equal((await request(service.url, 'POST', '/notes', { json })).status, 201);
+  const { level, status, ended: pid } = await ended;
+  assert.deepEqual([level, status, pid], ['error', 'SIGKILL', victim]);
+  await replaced;
+  const serving = service.serving();
+  assert.equal(serving.length, length);
+  assert.ok(others.every((other) => serving.includes(other)) && !serving.includes(victim));
+  await untilAllAnswered(service, serving);
+  dead = victim;
 });
 
 // Late, because idle threads that are started afterwards take processor time.

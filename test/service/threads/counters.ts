@@ -1,23 +1,25 @@
 // Keeps the threads of the counter busy for as long as a test needs, by holding their locks.
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { counter } from '../../../src/concurrency/counter.ts';
-import { openMutex } from '../../../src/concurrency/sync.ts';
+import { Mutex } from '../../../src/concurrency/sync.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import type { Service } from '../../support/service.ts';
 
 /** Makes all counters of this process wait until the returned function is called. */
 export function holdCounters(t: TestContext): () => void {
-  const locks: Int32Array[] = [];
+  const held: Mutex[] = [];
   const { prepare } = counter;
   t.mock.method(counter, 'prepare', (request: Parameters<typeof prepare>[0]) => {
     const run = prepare(request);
-    const { lock } = run.inputFor(0);
-    openMutex(lock).lock();
-    locks.push(lock);
+    const [{ lock } = assert.fail()] = run.inputs;
+    const mutex = new Mutex(lock);
+    mutex.lock();
+    held.push(mutex);
     return run;
   });
   return () => {
-    for (const lock of locks.splice(0)) openMutex(lock).unlock();
+    for (const mutex of held.splice(0)) mutex.unlock();
   };
 }
 

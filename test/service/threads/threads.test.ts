@@ -30,7 +30,7 @@ function limit(t: TestContext, limits: Partial<typeof POOL_LIMITS>): void {
 /** Starts a service with two threads at most, none of them ahead of need. */
 function startSmall(t: TestContext, limits: Partial<typeof POOL_LIMITS> = {}): Promise<Service> {
   // A busy machine starts threads slowly.
-  limit(t, { idle: 0, startMs: 60_000, queueMs: 60_000, ...limits });
+  limit(t, { idle: 0, queueMs: 60_000, ...limits });
   return startService(t, { maxThreads: 2 });
 }
 

@@ -1,0 +1,115 @@
+// The write lease: of several processes, only its holder writes. SQLite's lock also excludes
+// concurrent writers, but a process that waits for it polls, and may starve. Leases are granted in
+// the order of requests.
+
+/** While others wait, a holder may keep the lease for this time. */
+const OVERDUE_MS = 2_000;
+
+/**
+ * The queue for the lease. A holder keeps the lease until another one wants it. One that does not
+ * release it in time may hang and loses it; if not, SQLite's own lock separates the two.
+ */
+export class LeaseQueue<Holder> {
+  readonly #notify: (holder: Holder) => void;
+  #waiting: { readonly holder: Holder; readonly grant: (othersWait: boolean) => void }[] = [];
+  #current: Holder | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `notify` tells a holder that another one wants the lease. */
+  constructor(notify: (holder: Holder) => void) {
+    this.#notify = notify;
+  }
+
+  /** Resolves when `holder` has the lease; the result says whether others wait for it. */
+  acquire(holder: Holder): Promise<boolean> {
+    return new Promise((grant) => {
+      this.#waiting.push({ holder, grant });
+      if (this.#current === undefined) {
+        this.#grantNext();
+      } else if (this.#waiting.length === 1) {
+        this.#notify(this.#current);
+        this.#startTimer();
+      }
+    });
+  }
+
+  /** Releases the lease of `holder`, or removes it from the queue. */
+  release(holder: Holder): void {
+    this.#waiting = this.#waiting.filter((each) => each.holder !== holder);
+    if (this.#current === holder) this.#grantNext();
+  }
+
+  #grantNext(): void {
+    clearTimeout(this.#timer);
+    const next = this.#waiting.shift();
+    this.#current = next?.holder;
+    const othersWait = this.#waiting.length > 0;
+    if (othersWait) this.#startTimer();
+    next?.grant(othersWait);
+  }
+
+  #startTimer(): void {
+    this.#timer = setTimeout(() => this.#grantNext(), OVERDUE_MS).unref();
+  }
+}
+
+/** The lease as one process holds it. It is kept until another one wants it, to save requests. */
+export class WriteLease {
+  readonly #acquire: () => Promise<boolean>;
+  readonly #release: () => void;
+  #state: 'none' | 'requested' | 'held' | 'in use' = 'none';
+  #isWanted = false;
+  #granted: Promise<void> = Promise.resolve();
+
+  /** `acquire` and `release` are those of the {@link LeaseQueue}, for this process. */
+  constructor(acquire: () => Promise<boolean>, release: () => void) {
+    this.#acquire = acquire;
+    this.#release = release;
+  }
+
+  /** Resolves when this process holds the lease. Use it at once: the next event may release it. */
+  acquire(): Promise<void> {
+    if (this.#state === 'none') this.#granted = this.#request();
+    return this.#granted;
+  }
+
+  /** Runs `work` under the lease and settles as it does. Calls must not overlap. */
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    await this.acquire();
+    this.#state = 'in use';
+    try {
+      return await work();
+    } finally {
+      this.#state = 'held';
+      this.#releaseIfWanted();
+    }
+  }
+
+  /** Releases the lease after the current use, because another process waits for it. */
+  releaseWhenIdle(): void {
+    // The lease may have been released while the message was on its way.
+    if (this.#state === 'none') return;
+    this.#isWanted = true;
+    this.#releaseIfWanted();
+  }
+
+  async #request(): Promise<void> {
+    this.#state = 'requested';
+    const othersWait = await this.#acquire().catch((error) => {
+      this.#state = 'none';
+      throw error;
+    });
+    // `releaseWhenIdle` may have been called before this function resumes.
+    this.#isWanted ||= othersWait;
+    this.#state = 'held';
+    // If nothing uses it in this iteration, release it to a process that waits.
+    setImmediate(() => this.#releaseIfWanted());
+  }
+
+  #releaseIfWanted(): void {
+    if (this.#state !== 'held' || !this.#isWanted) return;
+    this.#state = 'none';
+    this.#isWanted = false;
+    this.#release();
+  }
+}
