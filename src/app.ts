@@ -15,7 +15,7 @@ import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
 import { traceIdOf } from './log/trace-context.ts';
-import type { Metrics } from './metrics/metrics.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
@@ -30,6 +30,7 @@ import {
 import { healthRoutes } from './routes/health.ts';
 import { LinkMember } from './routes/link-member.ts';
 import { linkRoutes } from './routes/links.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
@@ -106,8 +107,8 @@ export class App {
     this.#database = await this.#siblings.openDatabase(open, needsLease);
     try {
       const memory = this.#createMemory(this.#database);
-      this.#metrics = options.noMetrics ? undefined : await this.#createMetrics(memory);
-      const routes = await this.#createFixedRoutes(this.#database);
+      this.#metrics = options.noMetrics ? undefined : this.#createMetrics(memory);
+      const routes = this.#createFixedRoutes(this.#database);
       const url = await this.#listen();
       // Do not await below: a request could arrive before the dispatcher exists.
       this.#bases = resolveBases(options, url);
@@ -191,9 +192,8 @@ export class App {
     return new FreshMemory(freshness, (cacheSizeMib * MIB) / processes);
   }
 
-  async #createMetrics(cache: FreshMemory): Promise<Metrics> {
+  #createMetrics(cache: FreshMemory): Metrics {
     const { db } = this.#options;
-    const { Metrics } = await import('./metrics/metrics.ts');
     const sources = {
       threads: () => this.#demonstrations.threads(),
       fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
@@ -203,12 +203,10 @@ export class App {
   }
 
   /** Returns the routes that do not depend on the base URL. */
-  async #createFixedRoutes(database: Database): Promise<Route[]> {
-    const metrics =
-      this.#metrics && (await import('./routes/metrics.ts')).metricsRoute(this.#metrics);
+  #createFixedRoutes(database: Database): Route[] {
     return [
       ...healthRoutes(database, () => this.#isStopping),
-      ...(metrics ? [metrics] : []),
+      ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
       ...this.#demonstrations.routes(),
     ];
   }
