@@ -14,7 +14,6 @@ import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
-import { traceIdOf } from './log/trace-context.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
@@ -82,8 +81,7 @@ export class App {
       },
       onRefused: (requestId, problem, sender) => {
         this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
-        const traceId = traceIdOf(sender.headers);
-        logRefusal(log, requestId, problem, this.#clientOf(sender), traceId);
+        logRefusal(log, requestId, problem, this.#clientOf(sender), sender.headers);
       },
       problemBase: () => this.#bases.problemBase,
       limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
@@ -178,8 +176,7 @@ export class App {
 
   #observe(outcome: Outcome, sender: Sender): void {
     this.#metrics?.requests.end(outcome);
-    const client = this.#clientOf(sender, outcome.key);
-    logOutcome(this.#log, outcome, client, traceIdOf(sender.headers));
+    logOutcome(this.#log, outcome, this.#clientOf(sender, outcome.key), sender.headers);
   }
 
   /** Returns the name of a client in the log. */
