@@ -50,13 +50,10 @@ const COMBINED: Readonly<Record<string, Combine>> = {
   // All processes share the files.
   notes_database_file_bytes: first,
   process_start_time_seconds: Math.min,
-  nodejs_eventloop_utilization_ratio: Math.max,
-  nodejs_eventloop_delay_mean_seconds: Math.max,
-  nodejs_eventloop_delay_p50_seconds: Math.max,
-  nodejs_eventloop_delay_p90_seconds: Math.max,
-  nodejs_eventloop_delay_p99_seconds: Math.max,
-  nodejs_eventloop_delay_max_seconds: Math.max,
 };
+
+/** The metrics of an event loop, of which the busiest counts. */
+const EVENT_LOOP = /^nodejs_eventloop_/;
 
 /** The values of a metric by what follows its name in the text, such as `_sum{batch="read"}`. */
 export type Series = Record<string, number>;
@@ -93,7 +90,7 @@ export function combine(snapshots: readonly Snapshot[]): Snapshot {
   for (const [name, values] of snapshots.flatMap((snapshot) => Object.entries(snapshot))) {
     const all = combined[name] ?? {};
     combined[name] = all;
-    const add = COMBINED[name] ?? sum;
+    const add = EVENT_LOOP.test(name) ? Math.max : (COMBINED[name] ?? sum);
     for (const [series, value] of Object.entries(values)) {
       const before = all[series];
       all[series] = before === undefined ? value : add(before, value);

@@ -86,7 +86,10 @@ class Records {
     const path = fillTemplate(this.#resource.path, parameters);
     const created = await this.#store(input, bodies, path);
     if (!created) throw this.#ownerNotFound(call);
-    if (created.isReuse) throw keyReused();
+    if (created.isReuse) {
+      const detail = 'This idempotency key was used before, with a different body.';
+      throw new Problem('idempotency-key-reused', detail);
+    }
     const { id, tag, texts, isReplay } = created;
     const replayed = isReplay ? REPLAYED : [];
     const location = `${this.#basePath}${path}`;
@@ -206,9 +209,4 @@ function onceOf(key: string, path: string, { client = '', format, bytes }: Call)
     key: hash('sha256', JSON.stringify([client, path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
-}
-
-function keyReused(): Problem {
-  const detail = 'This idempotency key was used before, with a different body.';
-  return new Problem('idempotency-key-reused', detail);
 }
