@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LineLog, type Log } from '../../../src/log/log.ts';
 import { startCommand } from '../../support/command.ts';
@@ -76,17 +75,6 @@ test('log: a line has time, level, message, fields, and is not awaited', async (
   assert.ok(Math.abs(Date.now() - Date.parse(time)) < 60_000);
 });
 
-test('log: lines keep their order while others are being written', async (t) => {
-  const { target, lines } = fileTarget(t);
-  const log = new LineLog('info', { target });
-  for (let number = 0; number < 300; number += 1) {
-    log.write('info', 'x', { number });
-    if (number % 3 === 0) await nextTurn();
-  }
-  await until(() => lines().length === 300);
-  assert.deepEqual(numbers(lines()), upTo(300));
-});
-
 test('log: an error with its message, code, stack and causes', async (t) => {
   const { target, lines } = fileTarget(t);
   const cause = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
@@ -133,16 +121,6 @@ test('log: a level includes the more severe ones', (t) => {
   assert.deepEqual(written('silent'), []);
   for (const [index, level] of severities.entries())
     assert.deepEqual(written(level), severities.slice(0, index + 1));
-});
-
-test('log: flush writes at once what waits, and later lines follow', async (t) => {
-  const { target, lines } = fileTarget(t);
-  const log = new LineLog('info', { target });
-  const count = writeMany(log);
-  log.flush();
-  assert.deepEqual(numbers(lines()), upTo(count));
-  log.write('info', 'x', { number: count });
-  await until(() => lines().length === count + 1);
 });
 
 test('log: a slow pipe gets every line whole and in order', async (t) => {
