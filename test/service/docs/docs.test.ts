@@ -80,41 +80,6 @@ test('docs: the security policy allows only this server', async () => {
   }
 });
 
-test('docs: pages refer to what exists, by relative paths', async () => {
-  const problems = SLUGS.map((slug) => `/problems/${slug}`);
-  const shared = ['/docs/favicon.svg', '/docs/page.css', '/docs', '/openapi.json', ...problems];
-  const files = 'docs.css operations.css operation.css swagger-ui-bundle.js initializer.js';
-  const ofDocs = files.split(' ').map((name) => `/docs/${name}`);
-  for (const [path, expected] of [
-    ['/docs', [...shared, ...GUIDE_PAGES, ...ofDocs]],
-    ['/problems', ['/problems', ...shared]],
-    ['/problems/not-found', shared],
-  ] as const) {
-    const { text } = await service.request('GET', path);
-    const references = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference]) =>
-      String(reference),
-    );
-    assert.deepEqual(
-      references.filter((reference) => /^\/|:/.test(reference)),
-      [],
-      'absolute references',
-    );
-    const urls = references.map((reference) => new URL(reference, `http://host${path}`));
-    assert.deepEqual(
-      [...new Set(urls.map(({ pathname }) => pathname))].sort(),
-      [...expected].sort(),
-    );
-    for (const { pathname, hash } of urls) {
-      const target = await service.request('GET', pathname);
-      assert.equal(target.status, 200, pathname);
-      assert.ok(
-        hash === '' || target.text.includes(` id="${hash.slice(1)}"`),
-        `${pathname}${hash}`,
-      );
-    }
-  }
-});
-
 test('docs: unknown files and problem types are 404', async () => {
   for (const path of [
     ...['/docs/nothing.js', '/docs/', '/docs/page.css/', '/docs/PAGE.CSS', '/docs/page.css.br'],

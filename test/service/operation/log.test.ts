@@ -67,17 +67,6 @@ test('log: one line per request with id, method, route and status', async (t) =>
   }
 });
 
-test('log: malformed requests, with id, status and reason', async (t) => {
-  const service = await startService(t);
-  const { headers } = await exchange(service, 'nonsense\r\n\r\n');
-  const [line] = service.log;
-  const { status, reason, request_id, client } = line?.fields ?? {};
-  assert.deepEqual([line?.level, line?.message, status], ['warn', 'refused', 400]);
-  assert.equal(client, '127.0.0.1');
-  assert.match(String(reason), /^HPE_/);
-  assert.equal(request_id, headers['x-request-id']);
-});
-
 test('log: a request whose client goes away has no status', async (t) => {
   const service = await startService(t);
   const socket = await openSocket(service);
@@ -118,13 +107,17 @@ test('log: the client by address or by the number of its key', async (t) => {
   );
 });
 
-test('log: the trace of a request, also of a refused one with complete headers', async (t) => {
+test('log: refused requests too, with their trace if the headers were complete', async (t) => {
   const service = await startService(t);
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
   const headers = [`traceparent: 00-${trace}-00f067aa0ba902b7-01`, 'x-request-id: mine'];
   await exchange(service, requestText('GET /notes', ['connection: close', ...headers]));
   await exchange(service, requestText('CONNECT a.example:80', headers));
-  await exchange(service, requestText('GET /notes', [...headers, 'no header']));
+  const malformed = await exchange(service, requestText('GET /notes', [...headers, 'no header']));
+  const { level, message, fields } = service.log.at(-1) ?? {};
+  assert.deepEqual([level, message, fields?.client], ['warn', 'refused', '127.0.0.1']);
+  assert.match(String(fields?.reason), /^HPE_/);
+  assert.equal(fields?.request_id, malformed.headers['x-request-id']);
   assert.deepEqual(
     service.log.map(({ fields }) => [fields.status, fields.trace_id, fields.request_id === 'mine']),
     [
