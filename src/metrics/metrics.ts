@@ -6,6 +6,7 @@ import { RequestMetrics } from './request-metrics.ts';
 import {
   formatSnapshot,
   labelsText,
+  type Readings,
   type ShareMetrics,
   type Snapshot,
   takeSnapshot,
@@ -31,7 +32,7 @@ export class Metrics {
   #pending: Promise<string> | undefined;
 
   constructor({ threads, fileSizes, cache }: MetricSources, shareMetrics: ShareMetrics) {
-    const readings = {
+    const readings: Readings = {
       ...this.requests.readings,
       ...this.#batches.readings,
       notes_cache_lookups_total: () => ({
