@@ -14,8 +14,7 @@ import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
-import { traceIdOf } from './log/trace-context.ts';
-import type { Metrics } from './metrics/metrics.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
@@ -31,6 +30,7 @@ import {
 import { healthRoutes } from './routes/health.ts';
 import { LinkMember } from './routes/link-member.ts';
 import { linkRoutes } from './routes/links.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
@@ -82,8 +82,7 @@ export class App {
       },
       onRefused: (requestId, problem, sender) => {
         this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
-        const traceId = traceIdOf(sender.headers);
-        logRefusal(log, requestId, problem, this.#clientOf(sender), traceId);
+        logRefusal(log, requestId, problem, this.#clientOf(sender), sender.headers);
       },
       problemBase: () => this.#bases.problemBase,
       limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
@@ -107,8 +106,8 @@ export class App {
     this.#database = await this.#siblings.openDatabase(open, needsLease);
     try {
       const memory = this.#createMemory(this.#database);
-      this.#metrics = options.noMetrics ? undefined : await this.#createMetrics(memory);
-      const routes = await this.#createFixedRoutes(this.#database);
+      this.#metrics = options.noMetrics ? undefined : this.#createMetrics(memory);
+      const routes = this.#createFixedRoutes(this.#database);
       const url = await this.#listen();
       // Do not await below: a request could arrive before the dispatcher exists.
       this.#bases = resolveBases(options, url);
@@ -178,8 +177,7 @@ export class App {
 
   #observe(outcome: Outcome, sender: Sender): void {
     this.#metrics?.requests.end(outcome);
-    const client = this.#clientOf(sender, outcome.key);
-    logOutcome(this.#log, outcome, client, traceIdOf(sender.headers));
+    logOutcome(this.#log, outcome, this.#clientOf(sender, outcome.key), sender.headers);
   }
 
   /** Returns the name of a client in the log. */
@@ -192,9 +190,8 @@ export class App {
     return new FreshMemory(freshness, (cacheSizeMib * MIB) / processes);
   }
 
-  async #createMetrics(cache: FreshMemory): Promise<Metrics> {
+  #createMetrics(cache: FreshMemory): Metrics {
     const { db } = this.#options;
-    const { Metrics } = await import('./metrics/metrics.ts');
     const sources = {
       threads: () => this.#demonstrations.threads(),
       fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
@@ -204,12 +201,10 @@ export class App {
   }
 
   /** Returns the routes that do not depend on the base URL. */
-  async #createFixedRoutes(database: Database): Promise<Route[]> {
-    const metrics =
-      this.#metrics && (await import('./routes/metrics.ts')).metricsRoute(this.#metrics);
+  #createFixedRoutes(database: Database): Route[] {
     return [
       ...healthRoutes(database, () => this.#isStopping),
-      ...(metrics ? [metrics] : []),
+      ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
       ...demonstrationRoutes(this.#demonstrations),
     ];
   }

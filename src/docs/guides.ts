@@ -9,42 +9,32 @@ export interface Guide {
   readonly description: string;
 }
 
-/** All guides, in reading order. */
-export const GUIDES: readonly Guide[] = [
-  { name: 'options', title: 'Options', description: 'Every option of the command, and its rules.' },
-  { name: 'access', title: 'Access', description: 'Keys, rate limits, proxies and browsers.' },
-  { name: 'data', title: 'Data', description: 'What requests contain, and when a write is safe.' },
-  {
-    name: 'safe-writes',
-    title: 'Safe writes',
-    description: 'Lost updates, retries, patches, many records at once.',
-  },
-  {
-    name: 'finding-notes',
-    title: 'Finding notes',
-    description: 'Tags on notes, order, pages, filters, search.',
-  },
-  {
-    name: 'following-changes',
-    title: 'Following changes',
-    description: 'What has changed since you last looked.',
-  },
-  { name: 'problems', title: 'Problems', description: 'Every error response, and what to do.' },
-  { name: 'backups', title: 'Backups', description: 'Backup, restore, export and import.' },
-  {
-    name: 'operation',
-    title: 'Operation',
-    description: 'Health, stopping, log, limits, overload.',
-  },
-  { name: 'metrics', title: 'Metrics', description: 'What /metrics reports, and how to read it.' },
-  { name: 'deployment', title: 'Deployment', description: 'As a systemd service or container.' },
-  { name: 'processes', title: 'Processes', description: 'When to run several processes.' },
-  { name: 'cluster', title: 'Cluster', description: 'Data on several machines, with rqlite.' },
-  { name: 'threads', title: 'Threads', description: 'Six demonstrations of threads at work.' },
-  { name: 'testing-clients', title: 'Testing clients', description: 'The service in your tests.' },
-  { name: 'benchmarks', title: 'Benchmarks', description: 'The speed, compared with others.' },
-  { name: 'releasing', title: 'Releasing', description: 'Tests, dependencies, release steps.' },
-];
+/** The descriptions of the guides by name, in reading order. */
+const DESCRIPTIONS = {
+  options: 'Every option of the command, and its rules.',
+  access: 'Keys, rate limits, proxies and browsers.',
+  data: 'What requests contain, and when a write is safe.',
+  'safe-writes': 'Lost updates, retries, patches, many records at once.',
+  'finding-notes': 'Tags on notes, order, pages, filters, search.',
+  'following-changes': 'What has changed since you last looked.',
+  problems: 'Every error response, and what to do.',
+  backups: 'Backup, restore, export and import.',
+  operation: 'Health, stopping, log, limits, overload.',
+  metrics: 'What /metrics reports, and how to read it.',
+  deployment: 'As a systemd service or container.',
+  processes: 'When to run several processes.',
+  cluster: 'Data on several machines, with rqlite.',
+  threads: 'Six demonstrations of threads at work.',
+  'testing-clients': 'The service in your tests.',
+  benchmarks: 'The speed, compared with others.',
+  releasing: 'Tests, dependencies, release steps.',
+};
+
+/** All guides, in reading order. The title is the name in words. */
+export const GUIDES: readonly Guide[] = Object.entries(DESCRIPTIONS).map(([name, description]) => {
+  const words = name.replaceAll('-', ' ');
+  return { name, title: words.charAt(0).toUpperCase() + words.slice(1), description };
+});
 
 /** Returns links to all guides as HTML. `root` is as in PageParts; `current` is the guide shown. */
 export function renderGuideList(root: string, current?: Guide): string {

@@ -59,11 +59,7 @@ function renderFirstCalls(baseUrl: string, requiresKey: boolean): string[] {
     },
     body: '{"title":"Shopping list","body":"Milk, bread, apples"}',
   };
+  const url = escapeHtml("'/notes'");
   const marked = `'<span class="base-url">${address}</span>/notes'`;
-  return SAMPLES.map(({ write }) => escapeCode(write(request)).replace("'/notes'", () => marked));
-}
-
-/** Escapes code for the content of an element, where quotes need no escape. */
-function escapeCode(text: string): string {
-  return text.replace(/[&<>]/g, escapeHtml);
+  return SAMPLES.map(({ write }) => escapeHtml(write(request)).replace(url, () => marked));
 }

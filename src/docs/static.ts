@@ -1,63 +1,79 @@
 // Serves files from memory, so that no request reaches the file system.
 import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
+import { extname } from 'node:path';
 import { matchesWeakly, parseEntityTags } from '../http/body/entity-tags.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import type { Reply } from '../http/reply.ts';
 
-/** A file in memory, with its compressed forms if they are smaller. */
+/** The bytes of a file by content coding; of compressed ones, clients prefer the first. */
 export interface Asset {
-  readonly bytes: Buffer;
-  readonly brotli?: Buffer | undefined;
-  readonly gzip?: Buffer | undefined;
+  readonly identity: Buffer;
+  readonly br?: Buffer;
+  readonly gzip?: Buffer;
 }
 
 /** Serves one asset: returns the reply to a request, given the headers of the request. */
 export type AssetServer = (request: IncomingHttpHeaders) => Reply;
 
-/** One encoding of an asset, with its headers. */
-interface Variant {
-  readonly coding: string;
-  readonly bytes: Buffer;
-  /** The entity tag without its quotes. */
-  readonly tag: string;
-  readonly headers: readonly string[];
-}
+/** The media types of files by their endings. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 
 /**
  * Returns the server of `asset`. It adds `headers` (flat: name, value, name, value) to each reply
  * and replies 304 if the client has the current version.
  */
 export function createAssetServer(asset: Asset, headers: readonly string[]): AssetServer {
-  const hash = createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22);
-  const plain = createVariant('identity', asset.bytes, hash, headers);
-  const compressed = [
-    { coding: 'br', bytes: asset.brotli },
-    { coding: 'gzip', bytes: asset.gzip },
-  ].flatMap(({ coding, bytes }) => (bytes ? [createVariant(coding, bytes, hash, headers)] : []));
+  const { identity, ...compressed } = asset;
+  const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22);
+  const shared = [...headers, 'vary', 'accept-encoding'];
+  const plain = { tag: hash, body: identity, headers: [...shared, 'etag', `"${hash}"`] };
+  // Each coding is a representation with its own entity tag (RFC 9110, section 8.8.3.3).
+  const others = Object.entries(compressed).map(([coding, body]) => {
+    const tag = `${hash}-${coding}`;
+    return {
+      coding,
+      tag,
+      body,
+      headers: [...shared, 'etag', `"${tag}"`, 'content-encoding', coding],
+    };
+  });
 
   return (request) => {
     const weights = parseWeights(request['accept-encoding']);
-    const weightOf = ({ coding }: Variant) => weights.get(coding) ?? 0;
-    const [best] = [...compressed].sort((one, other) => weightOf(other) - weightOf(one));
-    const chosen = best && weightOf(best) > 0 ? best : plain;
+    const weightOf = ({ coding }: { coding: string }) => weights.get(coding) ?? 0;
+    const [best] = others
+      .filter((each) => weightOf(each) > 0)
+      .sort((one, other) => weightOf(other) - weightOf(one));
+    const { tag, body, headers } = best ?? plain;
     const known = parseEntityTags(request['if-none-match'] ?? '') ?? [];
-    if (matchesWeakly(known, chosen.tag)) {
-      return { status: 304, headers: chosen.headers };
-    }
-    return { status: 200, headers: chosen.headers, body: chosen.bytes };
+    return matchesWeakly(known, tag) ? { status: 304, headers } : { status: 200, headers, body };
   };
 }
 
-/** Each coding is a separate representation with its own etag (RFC 9110, section 8.8.3.3). */
-function createVariant(
-  coding: string,
-  bytes: Buffer,
-  hash: string,
+/** Resolves with the servers of the files in a folder by name, which add `headers`. */
+export async function readAssets(
+  folder: URL,
   headers: readonly string[],
-): Variant {
-  const isPlain = coding === 'identity';
-  const tag = isPlain ? hash : `${hash}-${coding}`;
-  const all = [...headers, 'etag', `"${tag}"`, 'vary', 'accept-encoding'];
-  return { coding, bytes, tag, headers: isPlain ? all : [...all, 'content-encoding', coding] };
+): Promise<ReadonlyMap<string, AssetServer>> {
+  const names = await readdir(folder);
+  const read = (name: string) => readFile(new URL(name, folder));
+  const readAsset = async (name: string): Promise<Asset> => ({
+    identity: await read(name),
+    ...(names.includes(`${name}.br`) && { br: await read(`${name}.br`) }),
+    ...(names.includes(`${name}.gz`) && { gzip: await read(`${name}.gz`) }),
+  });
+  const servers = names.map(async (name) => {
+    const type = TYPES[extname(name)];
+    if (type === undefined) return [];
+    const server = createAssetServer(await readAsset(name), ['content-type', type, ...headers]);
+    return [[name, server] as const];
+  });
+  return new Map((await Promise.all(servers)).flat());
 }

@@ -21,10 +21,7 @@ export function jsonLine(fields: LogFields): string {
 }
 
 function describeErrors(_: string, value: unknown): unknown {
-  return value instanceof Error ? describeError(value) : value;
-}
-
-function describeError(error: Error): LogFields {
-  const { code } = error as NodeJS.ErrnoException;
-  return { message: error.message, code, stack: error.stack, cause: error.cause };
+  if (!(value instanceof Error)) return value;
+  const { message, code, stack, cause } = value as NodeJS.ErrnoException;
+  return { message, code, stack, cause };
 }

@@ -27,9 +27,6 @@ const MAX_BUFFERED_CHARACTERS = 8_388_608;
 /** PIPE_BUF on Linux: a write of this size is atomic, so lines of several processes stay whole. */
 const PIECE_BYTES = 4_096;
 
-/** The descriptor of standard error. In a worker thread, `process.stderr` has none. */
-const STANDARD_ERROR = 2;
-
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
@@ -56,14 +53,13 @@ export class LineLog implements Log {
   #dropped = 0;
   #isScheduled = false;
 
-  /** Creates a log that writes lines of `level` and of more severe levels. */
   constructor(level: LogLevel, options: LogOptions = {}) {
-    const target = options.target ?? process.stderr.fd ?? STANDARD_ERROR;
     this.#threshold = LOG_LEVELS.indexOf(level);
-    this.#options = { always: {}, toLine: jsonLine, ...options, target };
+    // In a worker thread, `process.stderr` has no descriptor.
+    const target = process.stderr.fd ?? 2;
+    this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }
 
-  /** Buffers a line; the buffer is written at the end of this iteration of the event loop. */
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields: LogFields = {}): void {
     if (LOG_LEVELS.indexOf(level) > this.#threshold) return;
     if (this.#lines.length > MAX_BUFFERED_CHARACTERS) {
@@ -80,7 +76,6 @@ export class LineLog implements Log {
     setImmediate(() => this.#writeOrRetry());
   }
 
-  /** Writes all buffered lines; gives up after 500 ms. */
   flush(): void {
     const deadline = performance.now() + FLUSH_MS;
     while (!this.#writeOut() && performance.now() < deadline) sleepSync(RETRY_MS);

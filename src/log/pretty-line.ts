@@ -16,6 +16,9 @@ const DIM = '2';
  * further lines the stack and causes of an error. Escapes control characters. Never throws.
  */
 export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
+  const paint = (code: string | undefined, text: string) =>
+    hasColours ? `\u001b[${code}m${text}\u001b[0m` : text;
+
   return ({ time, level, message, error, ...others }) => {
     const { method, route = '-', status = 'gone', ms, ...rest } = others;
     const isRequest = message === 'request';
@@ -25,17 +28,13 @@ export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
     );
     const words = [
       paint(DIM, clockTime(String(time))),
-      paint(COLOURS[String(level)] ?? DIM, String(level).toUpperCase().padEnd(5)),
+      paint(COLOURS[String(level)], String(level).toUpperCase().padEnd(5)),
       escapeControls(what),
       ...members.map(([name, value]) => paint(DIM, `${name}=${escapeControls(format(value))}`)),
     ];
     const details = error === undefined ? [] : format(error).split('\n').map(escapeControls);
     return [words.join(' '), ...details].join('\n    ');
   };
-
-  function paint(code: string, text: string): string {
-    return hasColours ? `\u001b[${code}m${text}\u001b[0m` : text;
-  }
 }
 
 function clockTime(time: string): string {
@@ -44,15 +43,11 @@ function clockTime(time: string): string {
 }
 
 function format(value: unknown): string {
-  return typeof value === 'string'
-    ? value
-    : inspect(value, { breakLength: Number.POSITIVE_INFINITY });
+  return typeof value === 'string' ? value : inspect(value, { breakLength: Infinity });
 }
 
 /** Escapes the control characters of `text`, which a terminal would obey. */
 export function escapeControls(text: string): string {
-  return text.replace(
-    /\p{Cc}/gu,
-    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  const hex = (character: string) => `\\x${Buffer.from(character, 'latin1').toString('hex')}`;
+  return text.replace(/\p{Cc}/gu, hex);
 }

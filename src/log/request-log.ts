@@ -1,25 +1,32 @@
-// Writes the log lines of requests.
+// Writes the log lines of requests, with the trace that they belong to (W3C Trace Context, level 1).
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Problem, problemTypes } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
+
+/**
+ * Version, trace id, parent id and flags. Ids of zeros and version `ff` are invalid; versions after
+ * `00` may append more fields.
+ */
+const TRACEPARENT =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 
 /** Logs the outcome of a request. `client` is the name of its client in the log. */
 export function logOutcome(
   log: Log,
   outcome: Outcome,
   client: string,
-  traceId: string | undefined,
+  headers: IncomingHttpHeaders,
 ): void {
-  const { requestId, method, template, status, milliseconds, stream, error, reason } = outcome;
+  const { requestId, method, template, status = 0, milliseconds, stream, error, reason } = outcome;
   const failed = status === 500 || error !== undefined;
-  const event = stream ? `stream ${stream}` : 'request';
-  log.write(failed ? 'error' : levelOf(status), event, {
+  log.write(failed ? 'error' : levelOf(status), stream ? `stream ${stream}` : 'request', {
     request_id: requestId,
-    trace_id: traceId,
+    trace_id: traceIdOf(headers),
     client,
     method,
     route: template,
-    status,
+    status: outcome.status,
     ms: Math.round(milliseconds * 1_000) / 1_000,
     error,
     reason,
@@ -32,18 +39,23 @@ export function logRefusal(
   requestId: string,
   { slug, cause }: Problem,
   client: string,
-  traceId: string | undefined,
+  headers: IncomingHttpHeaders,
 ): void {
   const { status } = problemTypes[slug];
   log.write(levelOf(status), 'refused', {
     request_id: requestId,
-    trace_id: traceId,
+    trace_id: traceIdOf(headers),
     client,
     status,
     reason: cause,
   });
 }
 
-function levelOf(status = 0): 'warn' | 'info' {
+function levelOf(status: number): 'warn' | 'info' {
   return status >= 400 ? 'warn' : 'info';
+}
+
+/** Returns the trace id in `traceparent`; undefined if the field is missing or invalid. */
+export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefined {
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
 }

@@ -1,111 +1,55 @@
-// Metrics of the process itself, named as in the client libraries of Prometheus, or as in
-// OpenTelemetry where they are specific to Node.
+// Metrics of the process itself.
 import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { type Aggregator, Counter, Gauge, Registry } from 'prom-client';
-import type { Snapshot } from './snapshot.ts';
+import type { Readings } from './snapshot.ts';
 
 /** The interval of samples of the event loop delay. Each one wakes up an idle process. */
 const RESOLUTION_MS = 20;
 
-type Reading = [
-  name: string,
-  help: string,
-  aggregator: Aggregator,
-  read: () => number | Promise<number>,
-];
-
-const READINGS: readonly Reading[] = [
-  [
-    'process_start_time_seconds',
-    'Start time of the process since the Unix epoch.',
-    'min',
-    () => performance.timeOrigin / 1e3,
-  ],
-  [
-    'process_resident_memory_bytes',
-    'Resident memory size.',
-    'sum',
-    () => process.memoryUsage.rss(),
-  ],
-  ['process_open_fds', 'Open file descriptors; 0 where unknown.', 'sum', openDescriptors],
-  [
-    'v8js_memory_heap_used_bytes',
-    'Used memory of the JavaScript heap.',
-    'sum',
-    () => process.memoryUsage().heapUsed,
-  ],
-];
-
 /**
- * Adds the metrics of this process to `registry`; those of the event loop cover the time since they
- * were last read. Returns a function that stops measuring.
+ * Measures this process until `stop` is called. The metrics of the event loop cover the time since
+ * they were last read.
  */
-export function measureProcess(registry: Registry): () => void {
-  const registers = [registry];
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'CPU time of all threads.',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage();
-      this.reset();
-      this.inc((user + system) / 1e6);
-    },
-  });
+export function measureProcess(): { readings: Readings; stop(): void } {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
-  for (const reading of [...READINGS, utilization(), ...delayReadings(delays)]) {
-    const [name, help, aggregator, read] = reading;
-    const collect = async function (this: Gauge) {
-      this.set(await read());
-    };
-    new Gauge({ name, help, aggregator, registers, collect });
-  }
-  return () => void delays.disable();
-}
-
-/** Measures a process that has no other metrics; returns a function that reads a snapshot. */
-export function createSnapshotReader(): () => Promise<Snapshot> {
-  const registry = new Registry();
-  measureProcess(registry);
-  return () => registry.getMetricsAsJSON();
-}
-
-function utilization(): Reading {
   let before = performance.eventLoopUtilization();
-  const read = () => {
-    const { utilization } = performance.eventLoopUtilization(before);
-    before = performance.eventLoopUtilization();
-    return utilization;
-  };
-  const help = 'Busy share of the event loop, from 0 to 1.';
-  return ['nodejs_eventloop_utilization_ratio', help, 'max', read];
-}
-
-function delayReadings(delays: ReturnType<typeof monitorEventLoopDelay>): Reading[] {
-  const reads: [string, () => number][] = [
-    ['mean', () => delays.mean],
-    ['p50', () => delays.percentile(50)],
-    ['p90', () => delays.percentile(90)],
-    ['p99', () => delays.percentile(99)],
-    ['max', () => delays.max],
-  ];
-  return reads.map(([kind, read]) => [
-    `nodejs_eventloop_delay_${kind}_seconds`,
-    `Delay of the event loop (${kind}).`,
-    'max',
-    () => {
-      // A sample is the whole time between two timer callbacks; the mean of no samples is NaN.
-      const seconds = Math.max(0, read() / 1e9 - RESOLUTION_MS / 1e3) || 0;
-      // `max` is read last.
-      if (kind === 'max') delays.reset();
-      return seconds;
+  return {
+    stop: () => void delays.disable(),
+    readings: {
+      process_cpu_seconds_total() {
+        const { user, system } = process.cpuUsage();
+        return (user + system) / 1e6;
+      },
+      process_start_time_seconds: () => performance.timeOrigin / 1e3,
+      process_resident_memory_bytes: () => process.memoryUsage.rss(),
+      process_open_fds: countOpenDescriptors,
+      v8js_memory_heap_used_bytes: () => process.memoryUsage().heapUsed,
+      nodejs_eventloop_utilization_ratio() {
+        const { utilization } = performance.eventLoopUtilization(before);
+        before = performance.eventLoopUtilization();
+        return utilization;
+      },
+      nodejs_eventloop_delay_mean_seconds: () => delaySeconds(delays.mean),
+      nodejs_eventloop_delay_p50_seconds: () => delaySeconds(delays.percentile(50)),
+      nodejs_eventloop_delay_p90_seconds: () => delaySeconds(delays.percentile(90)),
+      nodejs_eventloop_delay_p99_seconds: () => delaySeconds(delays.percentile(99)),
+      // The last of them, because it begins the next period.
+      nodejs_eventloop_delay_max_seconds() {
+        const { max } = delays;
+        delays.reset();
+        return delaySeconds(max);
+      },
     },
-  ]);
+  };
 }
 
-async function openDescriptors(): Promise<number> {
+/** A sample is the whole time between two timer callbacks; the mean of no samples is NaN. */
+function delaySeconds(nanoseconds: number): number {
+  return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3) || 0;
+}
+
+async function countOpenDescriptors(): Promise<number> {
   const entries = await readdir('/proc/self/fd').catch(() => []);
   // One of them is that of readdir itself.
   return Math.max(0, entries.length - 1);

@@ -1,10 +1,10 @@
-// Request metrics. Where the OpenTelemetry semantic conventions define a name, it is used.
-import { Counter, Gauge, type Registry } from 'prom-client';
+// Metrics of requests.
 import type { Outcome } from '../http/route.ts';
-import { createHistogram, type Histogram, type Observe } from './histogram.ts';
+import { Histogram, type Observe } from './histogram.ts';
+import { labelsText, type Readings, type Series } from './snapshot.ts';
 
-/** Upper bounds in seconds, as the conventions recommend. */
-const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+/** Upper bounds in seconds, as the conventions of OpenTelemetry recommend. */
+const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** Methods with their own label value. Others share one, because clients can invent any number. */
 const METHODS: ReadonlySet<string> = new Set(
@@ -16,44 +16,18 @@ type ByTemplate = Map<string | undefined, Map<string, Observe>>;
 
 /** The metrics of the requests of this process. */
 export class RequestMetrics {
-  readonly histogram: Histogram = createHistogram(
-    'http_server_request_duration_seconds',
-    'Duration of requests until the answer was sent; no status if the client had disconnected.',
-    BUCKETS,
-  );
-  readonly #refusals: Counter;
+  readonly #durations = new Histogram(BOUNDS);
+  readonly #refusals: Series = {};
   /** The functions that observe the existing series, by status, path template and method. */
   readonly #observers = new Map<number | undefined, ByTemplate>();
   #active = 0;
   #streams = 0;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const gauges = [
-      [
-        'http_server_active_requests',
-        'Requests in progress, without open streams.',
-        () => this.#active,
-      ],
-      ['notes_streams_open', 'Open streams of changes.', () => this.#streams],
-    ] as const;
-    for (const [name, help, count] of gauges) {
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(count());
-        },
-      });
-    }
-    this.#refusals = new Counter({
-      name: 'notes_http_refused_total',
-      help: 'Error responses to input that is not a valid request: malformed, too large or late.',
-      labelNames: ['http_response_status_code'],
-      registers,
-    });
-  }
+  readonly readings: Readings = {
+    http_server_request_duration_seconds: () => this.#durations.read(),
+    http_server_active_requests: () => this.#active,
+    notes_streams_open: () => this.#streams,
+    notes_http_refused_total: () => this.#refusals,
+  };
 
   /** Counts a request as active, until {@link end}. */
   begin(): void {
@@ -72,7 +46,8 @@ export class RequestMetrics {
 
   /** Counts an error response to input that is not a valid request. */
   recordRefusal(status: number): void {
-    this.#refusals.inc({ http_response_status_code: status });
+    const series = labelsText({ http_response_status_code: status });
+    this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
   }
 
   #observerOf({ method, template, status }: Outcome): Observe {
@@ -81,7 +56,7 @@ export class RequestMetrics {
     const name = METHODS.has(method) ? method : OTHER_METHOD;
     const known = byMethod.get(name);
     if (known) return known;
-    const observe = this.histogram.addSeries({
+    const observe = this.#durations.addSeries({
       http_request_method: name,
       http_route: template ?? '',
       http_response_status_code: String(status ?? ''),

@@ -1,19 +1,118 @@
-// Combines the metrics of several processes.
-import { AggregatorRegistry, type Registry } from 'prom-client';
+// The table of all metrics, snapshots of their values, and the text of a snapshot for Prometheus.
 
-/** All metrics of one process, representable in JSON. */
-export type Snapshot = readonly object[];
+/** All metrics by type, with their help texts. They follow the conventions of OpenTelemetry. */
+const METRICS = {
+  histogram: {
+    http_server_request_duration_seconds:
+      'Duration of requests until the answer was sent; no status if the client had disconnected.',
+    notes_batch_items: 'Items in a batch.',
+    notes_batch_duration_seconds: 'Duration of a batch; for writes, until they are on disk.',
+  },
+  counter: {
+    notes_http_refused_total:
+      'Error responses to input that is not a valid request: malformed, too large or late.',
+    notes_cache_lookups_total: 'Records and pages that were found in memory (hit) or not (miss).',
+    process_cpu_seconds_total: 'CPU time of all threads.',
+  },
+  gauge: {
+    http_server_active_requests: 'Requests in progress, without open streams.',
+    notes_streams_open: 'Open streams of changes.',
+    notes_batch_waiting: 'Items that wait for the next batch.',
+    notes_cache_bytes: 'Memory that records and pages take.',
+    notes_build_info: 'The version of the service, as a label; the value is always 1.',
+    notes_threads_live: 'Threads of demonstrations, idle ones included.',
+    notes_threads_standby: 'Idle threads of demonstrations.',
+    notes_demonstrations_waiting: 'Demonstrations that wait for threads.',
+    notes_database_file_bytes: 'Size of the database file (main) and of its write-ahead log (wal).',
+    process_start_time_seconds: 'Start time of the process since the Unix epoch.',
+    process_resident_memory_bytes: 'Resident memory size.',
+    process_open_fds: 'Open file descriptors; 0 where unknown.',
+    v8js_memory_heap_used_bytes: 'Used memory of the JavaScript heap.',
+    nodejs_eventloop_utilization_ratio: 'Busy share of the event loop, from 0 to 1.',
+    nodejs_eventloop_delay_mean_seconds: 'Delay of the event loop (mean).',
+    nodejs_eventloop_delay_p50_seconds: 'Delay of the event loop (p50).',
+    nodejs_eventloop_delay_p90_seconds: 'Delay of the event loop (p90).',
+    nodejs_eventloop_delay_p99_seconds: 'Delay of the event loop (p99).',
+    nodejs_eventloop_delay_max_seconds: 'Delay of the event loop (max).',
+  },
+} as const;
+
+type ByType = typeof METRICS;
+type MetricName = { [Type in keyof ByType]: keyof ByType[Type] }[keyof ByType];
+
+type Combine = (one: number, other: number) => number;
+const sum: Combine = (one, other) => one + other;
+const first: Combine = (one) => one;
+
+/** How the values of two processes become one, where that is not their sum. */
+const COMBINED: Readonly<Record<string, Combine>> = {
+  notes_build_info: first,
+  // All processes share the files.
+  notes_database_file_bytes: first,
+  process_start_time_seconds: Math.min,
+};
+
+/** The metrics of an event loop, of which the busiest counts. */
+const EVENT_LOOP = /^nodejs_eventloop_/;
+
+/** The values of a metric by what follows its name in the text, such as `_sum{batch="read"}`. */
+export type Series = Record<string, number>;
+
+/** Functions that read the current values of metrics. A number is the value without labels. */
+export type Readings = {
+  readonly [name in MetricName]?: () => number | Series | Promise<number | Series>;
+};
+
+/** The values of metrics at one moment by name, representable in JSON. */
+export type Snapshot = Readonly<Record<string, Series>>;
 
 /** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
-export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<readonly Snapshot[]>;
+export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<Snapshot>;
 
-/** Combines snapshots: adds counters and histograms; combines each gauge by its own aggregator. */
-export function aggregate(snapshots: readonly Snapshot[]): Registry {
-  return AggregatorRegistry.aggregate(snapshots.map((each) => [...each]));
+/** Formats labels for the text. Their values need no escapes, because none comes from a client. */
+export function labelsText(labels: Readonly<Record<string, string | number>>): string {
+  const texts = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  return `{${texts.join()}}`;
 }
 
-/** Resolves with the counters and histograms of both snapshots, added. */
-export async function sumOfCounters(one: Snapshot, other: Snapshot): Promise<Snapshot> {
-  const snapshot = await aggregate([one, other]).getMetricsAsJSON();
-  return snapshot.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
+/** Calls all readings, in their order. */
+export async function takeSnapshot(readings: Readings): Promise<Snapshot> {
+  const entries = Object.entries(readings).map(async ([name, read]) => {
+    const value = await read();
+    return [name, typeof value === 'number' ? { '': value } : value] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Combines the snapshots of several processes. */
+export function combine(snapshots: readonly Snapshot[]): Snapshot {
+  const combined: Record<string, Series> = {};
+  for (const [name, values] of snapshots.flatMap((snapshot) => Object.entries(snapshot))) {
+    const all = combined[name] ?? {};
+    combined[name] = all;
+    const add = EVENT_LOOP.test(name) ? Math.max : (COMBINED[name] ?? sum);
+    for (const [series, value] of Object.entries(values)) {
+      const before = all[series];
+      all[series] = before === undefined ? value : add(before, value);
+    }
+  }
+  return combined;
+}
+
+/** Returns what outlives a process: its histograms and counters. */
+export function countersOf(snapshot: Snapshot): Snapshot {
+  return Object.fromEntries(Object.entries(snapshot).filter(([name]) => !(name in METRICS.gauge)));
+}
+
+/** Returns a snapshot in the text format of Prometheus, version 0.0.4. */
+export function formatSnapshot(snapshot: Snapshot): string {
+  const metrics = Object.entries(METRICS).flatMap(([type, helpTexts]) =>
+    Object.entries(helpTexts).map(([name, help]) => {
+      const samples = Object.entries(snapshot[name] ?? {}).map(
+        ([series, value]) => `${name}${series} ${value}\n`,
+      );
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`;
+    }),
+  );
+  return metrics.join('\n');
 }

@@ -1,8 +1,8 @@
 // Collects the metrics of all processes in the supervisor. A late or dead process keeps its last
-// snapshot, because a falling counter would look like a restart. The metrics library is loaded only
-// when the metrics are first read.
+// snapshot, because a falling counter would look like a restart.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Snapshot } from '../metrics/snapshot.ts';
+import { measureProcess } from '../metrics/process.ts';
+import { combine, countersOf, type Snapshot, takeSnapshot } from '../metrics/snapshot.ts';
 import type { Child } from './child.ts';
 
 /** How long a member may take to report its metrics. */
@@ -12,25 +12,24 @@ const REPORT_MS = 1_000;
 export class MetricsCollector {
   readonly #last = new Map<Child, Snapshot>();
   /** The sum of the counters of all members that have ended. */
-  #ended: Promise<Snapshot> = Promise.resolve([]);
-  #own: (() => Promise<Snapshot>) | undefined;
+  #ended: Snapshot = {};
+  /** The supervisor measures itself from the first call of {@link collect} on. */
+  #own: ReturnType<typeof measureProcess> | undefined;
 
-  /** Resolves with the snapshots of `members`, of those that have ended, and of this process. */
-  async collect(members: Iterable<Child>): Promise<readonly Snapshot[]> {
-    const { createSnapshotReader } = await import('../metrics/process.ts');
-    this.#own ??= createSnapshotReader();
+  /** Resolves with the metrics of `members`, of those that have ended, and of this process. */
+  async collect(members: Iterable<Child>): Promise<Snapshot> {
+    this.#own ??= measureProcess();
     await Promise.all([...members].map((member) => this.#update(member)));
-    return [...this.#last.values(), await this.#ended, await this.#own()];
+    const own = await takeSnapshot(this.#own.readings);
+    return combine([...this.#last.values(), this.#ended, own]);
   }
 
   /** Keeps the counters of a member that has ended. */
   memberEnded(member: Child): void {
     const last = this.#last.get(member);
-    if (!this.#last.delete(member) || !last) return;
-    this.#ended = this.#ended.then(async (before) => {
-      const { sumOfCounters } = await import('../metrics/snapshot.ts');
-      return sumOfCounters(before, last);
-    });
+    if (!last) return;
+    this.#last.delete(member);
+    this.#ended = countersOf(combine([this.#ended, last]));
   }
 
   async #update(member: Child): Promise<void> {

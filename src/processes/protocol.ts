@@ -23,8 +23,8 @@ export type SupervisorFunctions = {
   readonly limit: (calls: readonly LimiterCall[]) => readonly Quota[];
   /** Pings the databases of all members; rejects if one does not answer. */
   readonly pingAll: () => Promise<void>;
-  /** Resolves with the latest known metrics of each process. */
-  readonly allMetrics: () => Promise<readonly Snapshot[]>;
+  /** Resolves with the latest known metrics of all processes. */
+  readonly allMetrics: () => Promise<Snapshot>;
 };
 
 /** What a member does for the supervisor. */

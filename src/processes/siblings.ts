@@ -25,7 +25,7 @@ export interface Siblings {
 export const NO_SIBLINGS: Siblings = {
   createLimiter: (_name, quota) => new LocalRateLimiter(quota),
   openDatabase: (open) => open(),
-  shareMetrics: (own) => async () => [await own()],
+  shareMetrics: (own) => own,
 };
 
 /** Connects to the supervisor at the other end of `port`, which may call `functions`. */
@@ -34,7 +34,7 @@ export function joinSupervisor(
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
 ): Siblings {
   let database: Database | undefined;
-  let metrics: () => Promise<Snapshot> = async () => [];
+  let metrics: () => Promise<Snapshot> = async () => ({});
   const supervisor = new Channel<SupervisorFunctions>(port, {
     ...functions,
     leaseWanted: () => lease.releaseWhenIdle(),

@@ -15,7 +15,6 @@ import {
 import type { ChangeFeed } from '../storage/changes/feed.ts';
 import type { Source } from '../storage/database.ts';
 
-/** The parameters of the operation. */
 interface ChangesQuery {
   readonly since?: string;
   readonly limit: number;
@@ -75,7 +74,8 @@ class ChangesHandler {
 
   async page({ parameters, call }: ChangesInput): Promise<Reply> {
     const { since, limit, wait, include = [] } = parameters;
-    if (since === undefined) return pageReply({ items: [], ...(await this.#end()) });
+    if (since === undefined)
+      return pageReply({ items: [], next: await lastCursor(this.#source), hasMore: false });
     const request = { after: parseCursor(since), limit, withRecords: include.includes('record') };
     const deadline = performance.now() + wait * 1_000;
     const signal = wait > 0 ? call.signal() : undefined;
@@ -96,7 +96,7 @@ class ChangesHandler {
   async stream({ parameters, headers, call }: ChangesInput): Promise<Reply> {
     const { since, include = [] } = parameters;
     const sent = headers['last-event-id'] ?? since;
-    const { next: after } = sent === undefined ? await this.#end() : { next: parseCursor(sent) };
+    const after = sent === undefined ? await lastCursor(this.#source) : parseCursor(sent);
     const request = { after, limit: STREAM_LIMIT, withRecords: include.includes('record') };
     const { round } = this.#feed;
     const first = (await this.#feed.read(request)) ?? expired();
@@ -131,11 +131,6 @@ class ChangesHandler {
       const following: ChangesRequest = { ...request, after: next };
       changes = await (hasMore ? this.#feed.read(following) : this.#feed.readInRound(following));
     }
-  }
-
-  /** Resolves with the end of the log. */
-  async #end(): Promise<Pick<Changes, 'next' | 'hasMore'>> {
-    return { next: await lastCursor(this.#source), hasMore: false };
   }
 
   #eventsOf(changes: Changes): Buffer {

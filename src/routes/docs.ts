@@ -3,11 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { endpoint } from '../contract/endpoint.ts';
-import { DOCS_FILES } from '../docs/files.ts';
-import { GUIDES } from '../docs/guides.ts';
 import { renderLanding } from '../docs/landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
-import { type Asset, type AssetServer, createAssetServer } from '../docs/static.ts';
+import { type Asset, type AssetServer, createAssetServer, readAssets } from '../docs/static.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
 
@@ -19,6 +17,7 @@ const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
 const REVALIDATE = ['cache-control', 'no-cache'];
+const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
 /** The URLs of the service and of its problem pages, for clients; without a slash at the end. */
 export interface Bases {
@@ -26,7 +25,7 @@ export interface Bases {
   readonly problemBase: string;
 }
 
-/** The content of the documentation endpoints. */
+/** The content of the documentation endpoints: files by name. */
 export interface Documentation {
   readonly contract: string;
   readonly files: ReadonlyMap<string, AssetServer>;
@@ -37,25 +36,12 @@ let documentation: Promise<Documentation> | undefined;
 
 /** Reads the documentation once for all services of the process. Rejects without a build. */
 export function loadDocumentation(): Promise<Documentation> {
-  documentation ??= readDocumentation();
-  return documentation;
-}
-
-async function readDocumentation(): Promise<Documentation> {
-  const files = DOCS_FILES.map(async ({ name, type }) => {
-    const headers = ['content-type', type, ...SECURITY_HEADERS, ...REVALIDATE];
-    return [name, createAssetServer(await readAsset(new URL(name, FILES)), headers)] as const;
-  });
-  const guides = GUIDES.map(async ({ name }) => {
-    const page = await readAsset(new URL(`${name}.html`, GUIDE_PAGES));
-    return [name, createAssetServer(page, [...PAGE_HEADERS, ...REVALIDATE])] as const;
-  });
-  const [contract, fileEntries, guideEntries] = await Promise.all([
+  documentation ??= Promise.all([
     readFile(CONTRACT, 'utf8'),
-    Promise.all(files),
-    Promise.all(guides),
-  ]);
-  return { contract, files: new Map(fileEntries), guides: new Map(guideEntries) };
+    readAssets(FILES, FILE_HEADERS),
+    readAssets(GUIDE_PAGES, FILE_HEADERS),
+  ]).then(([contract, files, guides]) => ({ contract, files, guides }));
+  return documentation;
 }
 
 /** Returns the contract of `documentation` as JSON, with its URLs set to `bases`. */
@@ -86,7 +72,7 @@ export function docsRoutes(
       return serve(call.headers);
     }),
     endpoint<{ guide: string }>('GET', '/docs/guides/{guide}', ({ parameters, call }) => {
-      const serve = guides.get(parameters.guide);
+      const serve = guides.get(`${parameters.guide}.html`);
       if (!serve) throw new Problem('not-found', 'There is no such guide.');
       return serve(call.headers);
     }),
@@ -117,12 +103,5 @@ function renderDocsPage(contract: string, { baseUrl }: Bases, requiresKey: boole
 
 function compress(text: string): Asset {
   const bytes = Buffer.from(text);
-  return { bytes, gzip: gzipSync(bytes) };
-}
-
-async function readAsset(file: URL): Promise<Asset> {
-  const variant = (ending: string) =>
-    readFile(new URL(`${file.href}.${ending}`)).catch(() => undefined);
-  const [bytes, brotli, gzip] = await Promise.all([readFile(file), variant('br'), variant('gz')]);
-  return { bytes, brotli, gzip };
+  return { identity: bytes, gzip: gzipSync(bytes) };
 }

@@ -1,9 +1,10 @@
-// GET /metrics, for Prometheus. Loaded only if metrics are enabled.
+// GET /metrics, for Prometheus.
 import { endpoint } from '../contract/endpoint.ts';
 import type { Route } from '../http/route.ts';
-import { EXPOSITION_TYPE, type Metrics } from '../metrics/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 
-const HEADERS = ['content-type', EXPOSITION_TYPE, 'cache-control', 'no-store'];
+const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const HEADERS = ['content-type', TYPE, 'cache-control', 'no-store'];
 
 /** Returns the route that serves `metrics` in Prometheus' text format. */
 export function metricsRoute(metrics: Metrics): Route {

@@ -4,7 +4,6 @@ import { endpoint, type Input } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { whenReady } from '../http/when-ready.ts';
 import { patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import type { Values } from '../storage/batches/writer.ts';
@@ -23,15 +22,12 @@ const REPLAYED = ['idempotent-replayed', 'true'];
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
 
-/** The outcome of a creation, with or without a key. */
-type Outcome = Created & Partial<CreatedOnce>;
-
-/** The members to add to a record. */
-interface Included {
-  readonly include?: readonly string[];
-}
-
 type Members = Readonly<Record<string, unknown>>;
+type RecordInput = Input<Ids, unknown>;
+type ChangeInput = Input<Ids, Members>;
+
+/** The path of a record, and the members to add to it. */
+type ReadInput = Input<Ids & { readonly include?: readonly string[] }, unknown>;
 
 /**
  * Returns the routes of `resource`. The links between pages begin with `baseUrl`, the path of a
@@ -45,16 +41,16 @@ export function recordRoutes(
   memory: FreshMemory,
   links?: LinkMember,
 ): Route[] {
-  const records = new Records(resource, table, ownerTable, bases, links);
+  const records = new Records(resource, table, ownerTable, basePath(bases), links);
   const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
     ...listRoutes(resource, table, memory, bases),
-    endpoint<Ids>('POST', path, (input) => records.create(input)),
-    endpoint<Ids & Included>('GET', recordPath, (input) => records.read(input)),
-    endpoint<Ids, Members>('PUT', recordPath, (input) => records.replace(input)),
-    endpoint<Ids, Members>('PATCH', recordPath, (input) => records.patch(input)),
-    endpoint<Ids>('DELETE', recordPath, (input) => records.remove(input)),
+    endpoint('POST', path, (input: RecordInput) => records.create(input)),
+    endpoint('GET', recordPath, (input: ReadInput) => records.read(input)),
+    endpoint('PUT', recordPath, (input: ChangeInput) => records.replace(input)),
+    endpoint('PATCH', recordPath, (input: ChangeInput) => records.patch(input)),
+    endpoint('DELETE', recordPath, (input: RecordInput) => records.remove(input)),
   ];
 }
 
@@ -70,79 +66,107 @@ class Records {
     resource: Resource,
     table: Table,
     ownerTable: Table | undefined,
-    bases: Bases,
+    basePath: string,
     links: LinkMember | undefined,
   ) {
     this.#resource = resource;
     this.#table = table;
     this.#ownerTable = ownerTable;
-    this.#basePath = basePath(bases);
+    this.#basePath = basePath;
     this.#links = links;
   }
 
-  create(input: Input<Ids, unknown>): Promise<Reply> {
-    return input.call.format === 'lines'
-      ? this.#createAll(input, input.body as readonly Members[])
-      : this.#createOne(input, input.body as Members);
+  /** Creates one record, or all those of a bulk request. */
+  async create(input: RecordInput): Promise<Reply> {
+    const { parameters, body, call } = input;
+    const isBulk = call.format === 'lines';
+    const bodies = (isBulk ? body : [body]) as readonly Members[];
+    const charge = Math.floor(bodies.length / LINES_PER_REQUEST);
+    if (charge > 0) await call.charge(charge);
+    const path = fillTemplate(this.#resource.path, parameters);
+    const created = await this.#store(input, bodies, path);
+    if (!created) throw this.#ownerNotFound(call);
+    if (created.isReuse) {
+      const detail = 'This idempotency key was used before, with a different body.';
+      throw new Problem('idempotency-key-reused', detail);
+    }
+    const { id, tag, texts, isReplay } = created;
+    const replayed = isReplay ? REPLAYED : [];
+    const location = `${this.#basePath}${path}`;
+    if (isBulk) return jsonLinesReply(201, texts, ['location', location, ...replayed]);
+    const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
+    return jsonReply(201, texts[0] ?? '', headers);
   }
 
-  async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {
-    const values = valuesOf(this.#resource, members);
-    const linked = this.#links?.isIn(members) ? [members] : undefined;
-    const created = await this.#store(input, [values], linked);
-    const { id, tag, texts, headers } = this.#accept(input, created);
-    const location = `${this.#collectionPath(input.parameters)}/${id}`;
-    return jsonReply(201, texts[0] ?? '', ['location', location, ...stateHeaders(tag), ...headers]);
-  }
-
-  async #createAll(input: Input<Ids, unknown>, lines: readonly Members[]): Promise<Reply> {
-    const charge = Math.floor(lines.length / LINES_PER_REQUEST);
-    if (charge > 0) await input.call.charge(charge);
-    const records = lines.map((members) => valuesOf(this.#resource, members));
-    const linked = lines.some((each) => this.#links?.isIn(each)) ? lines : undefined;
-    const { texts, headers } = this.#accept(input, await this.#store(input, records, linked));
-    const location = this.#collectionPath(input.parameters);
-    return jsonLinesReply(201, texts, ['location', location, ...headers]);
-  }
-
-  /**
-   * Stores the records, unless a request with the same key has been answered. `linked` are their
-   * bodies, if one of them lists links.
-   */
+  /** Stores records, unless a request with the same key has been answered. */
   #store(
-    { parameters, headers, call }: Input<Ids, unknown>,
-    records: readonly Values[],
-    linked: readonly Members[] | undefined,
-  ): Promise<Outcome | undefined> {
-    const ownerId = this.#ownerId(parameters);
+    { parameters, headers, call }: RecordInput,
+    bodies: readonly Members[],
+    path: string,
+  ): Promise<(Created & Partial<CreatedOnce>) | undefined> {
+    const owner = this.#ownerId(parameters);
+    const records = bodies.map((body) => valuesOf(this.#resource, body));
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
-    const once =
-      key === undefined
-        ? undefined
-        : onceOf(key, fillTemplate(this.#resource.path, parameters), call);
-    if (this.#links && linked)
-      return this.#links.create(records, linked, call.format, once, ownerId);
-    return once
-      ? this.#table.createOnce(records, once, ownerId)
-      : this.#table.create(records, ownerId);
+    const once = key === undefined ? undefined : onceOf(key, path, call);
+    if (this.#links && bodies.some((body) => this.#links?.isIn(body)))
+      return this.#links.create(records, bodies, call.format, once, owner);
+    return once ? this.#table.createOnce(records, once, owner) : this.#table.create(records, owner);
   }
 
-  /** Returns the first created record and headers for the answer. Throws 404 or 422. */
-  #accept({ call }: Input<Ids, unknown>, created: Outcome | undefined) {
-    if (!created) throw this.#ownerNotFound(call.pathValues);
-    if (created.isReuse) throw keyReused();
-    return { ...created, headers: created.isReplay ? REPLAYED : [] };
+  /** Returns the record at once if it is in memory: a promise would cost more time. */
+  read(input: ReadInput): Reply | Promise<Reply> {
+    const { include } = input.parameters;
+    const record = include
+      ? this.#findWith(include, input.parameters)
+      : this.#find(input.parameters);
+    return record instanceof Promise
+      ? record.then((found) => this.#answer(input, found))
+      : this.#answer(input, record);
   }
 
-  read({ parameters, headers, call }: Input<Ids & Included, unknown>): Reply | Promise<Reply> {
-    const { include } = parameters;
-    const record = include ? this.#findWith(include, parameters) : this.#find(parameters);
-    return whenReady(record, (found) =>
-      found
-        ? (checkRead(headers, found.tag) ?? recordReply(found))
-        : this.#notFound(parameters, call).then((problem) => Promise.reject(problem)),
-    );
+  #answer(input: RecordInput, record: Stored | undefined): Reply | Promise<Reply> {
+    if (!record) return this.#refuse(input);
+    return checkRead(input.headers, record.tag) ?? recordReply(record);
+  }
+
+  replace(input: ChangeInput): Promise<Reply> {
+    return this.#change(input, 'replace', valuesOf(this.#resource, input.body));
+  }
+
+  async patch(input: ChangeInput): Promise<Reply> {
+    const { parameters, headers, body } = input;
+    const values = patchOf(this.#resource, body);
+    if (this.#links?.isIn(body) || values.some((value) => value !== null))
+      return this.#change(input, 'patch', values);
+    // An empty patch changes nothing, not even the tag.
+    const condition = writeCondition(headers);
+    const record = await this.#find(parameters);
+    if (!record) return this.#refuse(input);
+    if (!satisfies(condition, record.tag)) throw preconditionFailed(record.tag);
+    return recordReply(record);
+  }
+
+  async #change(input: ChangeInput, method: 'replace' | 'patch', values: Values): Promise<Reply> {
+    const { parameters, headers, body } = input;
+    const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
+    const condition = writeCondition(headers);
+    const record = await (this.#links?.isIn(body)
+      ? this.#links.change(id, values, body, owner, condition)
+      : this.#table[method](id, values, owner, condition));
+    return record ? recordReply(record) : this.#refuse(input, condition);
+  }
+
+  async remove(input: RecordInput): Promise<Reply> {
+    const { parameters, headers } = input;
+    const condition = writeCondition(headers);
+    const ownerId = this.#ownerId(parameters);
+    const isRemoved = await this.#table.remove(this.#id(parameters), ownerId, condition);
+    return isRemoved ? { status: 204 } : this.#refuse(input, condition);
+  }
+
+  #find(ids: Ids): Stored | Promise<Stored | undefined> {
+    return this.#table.read(this.#id(ids), this.#ownerId(ids));
   }
 
   /** Finds a record with additional members; its tag is that of a list. */
@@ -152,63 +176,17 @@ class Records {
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 
-  async replace(input: Input<Ids, Members>): Promise<Reply> {
-    const { parameters, headers, body, call } = input;
-    const id = this.#id(parameters);
-    const ownerId = this.#ownerId(parameters);
-    const values = valuesOf(this.#resource, body);
-    if (this.#links?.isIn(body)) return this.#changeWith(this.#links, input, values);
-    const condition = writeCondition(headers);
-    const record = await this.#table.replace(id, values, ownerId, condition);
-    if (!record) throw await this.#refusal(parameters, condition, call);
-    return recordReply(record);
+  /** Rejects with the reason why there is no record, or none that satisfies the condition. */
+  async #refuse({ parameters, call }: RecordInput, condition: Condition = null): Promise<never> {
+    const record = condition === null ? undefined : await this.#find(parameters);
+    if (record) throw preconditionFailed(record.tag);
+    if (this.#ownerTable && !(await this.#ownerTable.read(this.#ownerId(parameters) ?? 0)))
+      throw this.#ownerNotFound(call);
+    throw notFound(this.#resource.label, call.pathValues.at(-1));
   }
 
-  async patch(input: Input<Ids, Members>): Promise<Reply> {
-    const { parameters, headers, body, call } = input;
-    const values = patchOf(this.#resource, body);
-    if (this.#links?.isIn(body)) return this.#changeWith(this.#links, input, values);
-    const condition = writeCondition(headers);
-    const isEmpty = values.every((value) => value === null);
-    const record = isEmpty
-      ? await this.#find(parameters)
-      : await this.#table.patch(this.#id(parameters), values, this.#ownerId(parameters), condition);
-    if (!record) throw await this.#refusal(parameters, condition, call);
-    if (isEmpty && !satisfies(condition, record.tag)) throw preconditionFailed(record.tag);
-    return recordReply(record);
-  }
-
-  async #changeWith(
-    links: LinkMember,
-    { parameters, headers, body, call }: Input<Ids, Members>,
-    values: Values,
-  ): Promise<Reply> {
-    const condition = writeCondition(headers);
-    const ownerId = this.#ownerId(parameters);
-    const record = await links.change(this.#id(parameters), values, body, ownerId, condition);
-    if (!record) throw await this.#refusal(parameters, condition, call);
-    return recordReply(record);
-  }
-
-  async remove({ parameters, headers, call }: Input<Ids, unknown>): Promise<Reply> {
-    const condition = writeCondition(headers);
-    const ownerId = this.#ownerId(parameters);
-    if (await this.#table.remove(this.#id(parameters), ownerId, condition)) return { status: 204 };
-    throw await this.#refusal(parameters, condition, call);
-  }
-
-  #find(ids: Ids): Stored | Promise<Stored | undefined> {
-    return this.#table.read(this.#id(ids), this.#ownerId(ids));
-  }
-
-  /** Resolves with the reason why a write found no record that satisfies its condition. */
-  async #refusal(ids: Ids, condition: Condition, call: Call): Promise<Problem> {
-    const record = condition === null ? undefined : await this.#find(ids);
-    return record ? preconditionFailed(record.tag) : this.#notFound(ids, call);
-  }
-
-  #collectionPath(ids: Ids): string {
-    return `${this.#basePath}${fillTemplate(this.#resource.path, ids)}`;
+  #ownerNotFound({ pathValues }: Call): Problem {
+    return notFound(this.#resource.owner?.resource.label ?? '', pathValues[0]);
   }
 
   #id(ids: Ids): number {
@@ -217,20 +195,7 @@ class Records {
 
   #ownerId(ids: Ids): number | undefined {
     const { owner } = this.#resource;
-    return owner ? ids[owner.resource.idParameter] : undefined;
-  }
-
-  /** Returns the 404 for a missing owner, with the id in the form that was sent. */
-  #ownerNotFound(sent: readonly string[]): Problem {
-    const { owner, label } = this.#resource;
-    return notFound(owner?.resource.label ?? label, sent[0]);
-  }
-
-  /** Resolves with the 404 for a missing record, or for its owner if that is missing too. */
-  async #notFound(ids: Ids, { pathValues }: Call): Promise<Problem> {
-    if (this.#ownerTable && !(await this.#ownerTable.read(this.#ownerId(ids) ?? 0)))
-      return this.#ownerNotFound(pathValues);
-    return notFound(this.#resource.label, pathValues.at(-1));
+    return owner && ids[owner.resource.idParameter];
   }
 }
 
@@ -244,9 +209,4 @@ function onceOf(key: string, path: string, { client = '', format, bytes }: Call)
     key: hash('sha256', JSON.stringify([client, path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
-}
-
-function keyReused(): Problem {
-  const detail = 'This idempotency key was used before, with a different body.';
-  return new Problem('idempotency-key-reused', detail);
 }

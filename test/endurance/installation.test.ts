@@ -66,13 +66,7 @@ const GLOBAL_PACKAGES = 'a prefix/lib/node_modules/notes-server/node_modules';
 /** How the service is installed, and the packages that go missing; if none, the binding does. */
 const DAMAGED: readonly (readonly [launcher: string, install: string, ...packages: string[]])[] = [
   [LOCAL, 'npm init --yes && npm install notes-server'],
-  // The service loads one with the program and the other on demand.
-  [
-    LOCAL,
-    `${MANIFEST} && npm install notes-server`,
-    'node_modules/sqlite3',
-    'node_modules/prom-client',
-  ],
+  [LOCAL, `${MANIFEST} && npm install notes-server`, 'node_modules/sqlite3'],
   [GLOBAL, 'npm install --global notes-server'],
   [
     GLOBAL,

@@ -16,7 +16,6 @@ import {
 } from '../support/raw.ts';
 import { note, queries } from '../support/search-checks.ts';
 import { until } from '../support/until.ts';
-import { checkAnswers, linesOfNotes } from './search-answers.ts';
 
 const QUERIES = 50_000;
 

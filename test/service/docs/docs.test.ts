@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import { GUIDES } from '../../../src/docs/guides.ts';
 import { problemTypes } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
-import type { Answer } from '../../support/http.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
@@ -44,97 +43,25 @@ test('docs: the root leads there, below the base URL too', async (t) => {
   assert.equal(below.headers.location, '/api/docs');
 });
 
-test('docs: documents are uncompressed by default and revalidated', async () => {
-  for (const { path, type } of DOCUMENTS) {
-    const { status, headers } = await service.request('GET', path);
-    assert.equal(status, 200, path);
-    assert.equal(headers['content-type'], type, path);
+test('docs: documents are revalidated, and smaller where the client accepts it', async () => {
+  for (const { path, type, codings } of DOCUMENTS) {
+    const plain = await service.request('GET', path);
+    const { status, headers } = plain;
+    assert.deepEqual([status, headers['content-type']], [200, type], path);
     assert.equal(headers['content-encoding'], undefined, path);
     assert.equal(headers['cache-control'], 'no-cache', path);
     assert.equal(headers.vary, 'accept-encoding', path);
-    assert.match(String(headers.etag), /^"[\w-]{22}"$/, path);
-  }
-});
-
-test('docs: compressed forms have their own etags', async () => {
-  for (const { path, codings } of DOCUMENTS) {
-    const plain = await service.request('GET', path);
-    const etags = [plain.headers.etag];
-    for (const coding of ['br', 'gzip']) {
+    const known = { 'if-none-match': String(headers.etag) };
+    assert.equal((await service.request('GET', path, { headers: known })).status, 304, path);
+    for (const coding of codings) {
       const answer = await service.request('GET', path, { headers: { 'accept-encoding': coding } });
-      const isThere = codings.includes(coding);
-      const label = `${path} ${coding}`;
-      assert.equal(answer.headers['content-encoding'], isThere ? coding : undefined, label);
-      assert.equal(answer.text, plain.text, label);
-      assert.equal(answer.bytes.length < plain.bytes.length, isThere, label);
-      if (isThere) etags.push(answer.headers.etag);
-    }
-    assert.equal(new Set(etags).size, codings.length + 1, path);
-  }
-});
-
-test('docs: the coding is the best that the client accepts', async () => {
-  for (const [accepted, coding] of [
-    ['gzip, deflate, br, zstd', 'br'],
-    ['br;q=0.5', 'br'],
-    ['GZIP', 'gzip'],
-    ['br;q=0, gzip;q=0.1', 'gzip'],
-    ['gzip;q=0, br;q=0.0', undefined],
-    ['gzip;q=, br;q=x', undefined],
-    ['deflate, zstd', undefined],
-    ['identity', undefined],
-    ['', undefined],
-  ] as const) {
-    const { headers } = await service.request('GET', '/docs/page.css', {
-      headers: { 'accept-encoding': accepted },
-    });
-    assert.equal(headers['content-encoding'], coding, accepted);
-  }
-});
-
-test('docs: 304 for a client with the current etag', async () => {
-  for (const path of ['/docs', '/docs/swagger-ui.css', '/openapi.json']) {
-    for (const coding of ['identity', 'gzip']) {
-      const requestWith = (known: string) =>
-        service.request('GET', path, {
-          headers: { 'accept-encoding': coding, 'if-none-match': known },
-        });
-      const etag = String((await requestWith('"none"')).headers.etag);
-      for (const known of [etag, `W/${etag}`, `"one", ${etag}`, '*']) {
-        const answer = await requestWith(known);
-        assert.equal(answer.status, 304, `${path} ${known}`);
-        assert.equal(answer.headers.etag, etag);
-        assert.equal(answer.headers['cache-control'], 'no-cache');
-        assert.equal(answer.headers.vary, 'accept-encoding');
-        assert.equal(answer.headers['content-length'], undefined);
-      }
-      for (const other of ['"none"', etag.slice(1, -1), ''])
-        assert.equal((await requestWith(other)).status, 200, other);
+      assert.equal(answer.headers['content-encoding'], coding, path);
+      assert.equal(answer.text, plain.text, path);
+      assert.ok(answer.bytes.length < plain.bytes.length, path);
+      assert.notEqual(answer.headers.etag, headers.etag, path);
     }
   }
 });
-
-test('docs: HEAD is GET without the body', async () => {
-  for (const path of [
-    '/',
-    ...DOCUMENTS.map(({ path }) => path),
-    '/problems',
-    '/problems/not-found',
-  ]) {
-    const parts = { headers: { 'accept-encoding': 'gzip' } };
-    const [get, head] = [
-      await service.request('GET', path, parts),
-      await service.request('HEAD', path, parts),
-    ];
-    assert.equal(head.status, get.status, path);
-    assert.equal(head.bytes.length, 0, path);
-    assert.deepEqual(withoutPerRequest(head), withoutPerRequest(get), path);
-  }
-});
-
-function withoutPerRequest({ headers }: Answer): unknown {
-  return { ...headers, date: undefined, 'x-request-id': undefined };
-}
 
 test('docs: the security policy allows only this server', async () => {
   const files = DOCUMENTS.map(({ path }) => path).filter((path) => path.startsWith('/docs'));
@@ -151,41 +78,6 @@ test('docs: the security policy allows only this server', async () => {
       path,
     );
     assert.equal(headers['referrer-policy'], 'no-referrer', path);
-  }
-});
-
-test('docs: pages refer to what exists, by relative paths', async () => {
-  const problems = SLUGS.map((slug) => `/problems/${slug}`);
-  const shared = ['/docs/favicon.svg', '/docs/page.css', '/docs', '/openapi.json', ...problems];
-  const files = 'docs.css operations.css operation.css swagger-ui-bundle.js initializer.js';
-  const ofDocs = files.split(' ').map((name) => `/docs/${name}`);
-  for (const [path, expected] of [
-    ['/docs', [...shared, ...GUIDE_PAGES, ...ofDocs]],
-    ['/problems', ['/problems', ...shared]],
-    ['/problems/not-found', shared],
-  ] as const) {
-    const { text } = await service.request('GET', path);
-    const references = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, reference]) =>
-      String(reference),
-    );
-    assert.deepEqual(
-      references.filter((reference) => /^\/|:/.test(reference)),
-      [],
-      'absolute references',
-    );
-    const urls = references.map((reference) => new URL(reference, `http://host${path}`));
-    assert.deepEqual(
-      [...new Set(urls.map(({ pathname }) => pathname))].sort(),
-      [...expected].sort(),
-    );
-    for (const { pathname, hash } of urls) {
-      const target = await service.request('GET', pathname);
-      assert.equal(target.status, 200, pathname);
-      assert.ok(
-        hash === '' || target.text.includes(` id="${hash.slice(1)}"`),
-        `${pathname}${hash}`,
-      );
-    }
   }
 });
 

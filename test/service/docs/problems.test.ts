@@ -4,14 +4,13 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type ProblemSlug, problemTitle, problemTypes } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
-import type { Answer } from '../../support/http.ts';
 import { exchange, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { sources } from '../../support/sources.ts';
 
 const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
 
-const service = await startService({ after }, { bodyLimitBytes: 100 });
+const service = await startService({ after });
 
 /** Returns the description of a problem type in JSON, which has no markup. */
 const descriptionOf = (slug: ProblemSlug) =>
@@ -108,57 +107,6 @@ test('problem pages: an unknown one is a page for browsers, a problem for others
       assert.match(answer.text, /There is no such problem type.*href="\.\.\/problems\/not-found"/s);
   }
 });
-
-test('problem pages: the type of an error leads to its page', async () => {
-  const json = { 'content-type': 'application/json' };
-  const followed = new Set<string>();
-  const headers = { 'idempotency-key': 'a' };
-  await service.request('POST', '/tags', { json: { name: 'a' }, headers });
-  for (const [method, path, parts] of [
-    ['POST', '/notes', { headers: json, body: '{' }],
-    ['GET', '/notes/1', {}],
-    ['GET', '/nothing', {}],
-    ['PATCH', '/notes', {}],
-    ['DELETE', '/tags/1', { headers: { 'if-match': '"0"' } }],
-    ['GET', '/changes?since=00000000-0', {}],
-    ['POST', '/tags', { json: { name: 'b' }, headers: { 'idempotency-key': 'a' } }],
-    ['POST', '/notes', { headers: json, body: 'x'.repeat(101) }],
-    ['POST', '/notes', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
-    ['GET', '/notes', { headers: { expect: 'miracles' } }],
-    ['GET', '/notes?limit=0', {}],
-  ] as const) {
-    followed.add(await follow(await service.request(method, path, parts)));
-  }
-  for (const text of [
-    'nonsense\r\n\r\n',
-    'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
-    'GET / HTTP/2.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n',
-    'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: gzip, chunked\r\n' +
-      'connection: close\r\n\r\n0\r\n\r\n',
-    `GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nlong: ${'x'.repeat(17_000)}\r\n\r\n`,
-  ]) {
-    const { body } = await exchange(service, text);
-    followed.add(await follow({ json: JSON.parse(body) }));
-  }
-  assert.deepEqual([...followed].sort(), [
-    ...['bad-request', 'cursor-expired', 'expectation-failed', 'http-version-not-supported'],
-    ...['idempotency-key-reused', 'method-not-allowed', 'not-found', 'not-implemented'],
-    ...['payload-too-large', 'precondition-failed', 'request-header-fields-too-large'],
-    ...['unsupported-media-type', 'validation-failed'],
-  ]);
-});
-
-/** Follows the type of an error and returns its slug. */
-async function follow({ json: problem }: Pick<Answer, 'json'>): Promise<string> {
-  assert.ok(problem.type.startsWith(`${service.url}/problems/`), problem.type);
-  const path = problem.type.slice(service.url.length);
-  const { status, json } = await service.request('GET', path, {
-    headers: { accept: 'application/json' },
-  });
-  assert.equal(status, 200, path);
-  assert.deepEqual([json.status, json.title], [problem.status, problem.title], path);
-  return json.slug;
-}
 
 /** The text of a request that is the last one of its connection. */
 const last = (line: string, body = '', ...headers: string[]) =>

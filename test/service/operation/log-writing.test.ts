@@ -11,11 +11,9 @@ import {
   readFileSync,
   readSync,
   write,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LineLog, type Log } from '../../../src/log/log.ts';
 import { startCommand } from '../../support/command.ts';
@@ -76,17 +74,6 @@ test('log: a line has time, level, message, fields, and is not awaited', async (
   assert.ok(Math.abs(Date.now() - Date.parse(time)) < 60_000);
 });
 
-test('log: lines keep their order while others are being written', async (t) => {
-  const { target, lines } = fileTarget(t);
-  const log = new LineLog('info', { target });
-  for (let number = 0; number < 300; number += 1) {
-    log.write('info', 'x', { number });
-    if (number % 3 === 0) await nextTurn();
-  }
-  await until(() => lines().length === 300);
-  assert.deepEqual(numbers(lines()), upTo(300));
-});
-
 test('log: an error with its message, code, stack and causes', async (t) => {
   const { target, lines } = fileTarget(t);
   const cause = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
@@ -135,16 +122,6 @@ test('log: a level includes the more severe ones', (t) => {
     assert.deepEqual(written(level), severities.slice(0, index + 1));
 });
 
-test('log: flush writes at once what waits, and later lines follow', async (t) => {
-  const { target, lines } = fileTarget(t);
-  const log = new LineLog('info', { target });
-  const count = writeMany(log);
-  log.flush();
-  assert.deepEqual(numbers(lines()), upTo(count));
-  log.write('info', 'x', { number: count });
-  await until(() => lines().length === count + 1);
-});
-
 test('log: a slow pipe gets every line whole and in order', async (t) => {
   const { path, target } = pipeTarget(t);
   const log = new LineLog('info', { target });
@@ -181,15 +158,6 @@ test('log: a pipe gets whole lines, safe from other writers', async (t) => {
   await until(() => held.toString('utf8', 0, readNow(reader, held)).includes(last));
 });
 
-test('log: a line longer than an atomic write is written', async (t) => {
-  const { target, lines } = fileTarget(t);
-  const log = new LineLog('info', { target });
-  for (let number = 0; number < 4; number += 1)
-    log.write('info', 'ü'.repeat(number % 2 === 0 ? 5_000 : 10), { number });
-  log.flush();
-  assert.deepEqual(numbers(lines()), upTo(4));
-});
-
 test('log: flush resumes on a full pipe and waits for its reader', async (t) => {
   const { path, target } = pipeTarget(t);
   const log = new LineLog('info', { target });
@@ -204,21 +172,6 @@ test('log: flush resumes on a full pipe and waits for its reader', async (t) => 
   reader.kill();
   await once(reader, 'close');
   assert.deepEqual(numbers(lines()), upTo(count + 1));
-});
-
-test('log: flush gives up a full pipe that nobody reads', async (t) => {
-  const module = new URL('../../../src/log/log.js', import.meta.url);
-  const script = `
-    const { LineLog } = await import(${JSON.stringify(module)});
-    const log = new LineLog('info');
-    for (let line = 0; line < 1_000; line += 1) log.write('info', 'x'.repeat(1_000));
-    log.flush();`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'inherit', 'pipe'],
-  });
-  t.after(() => child.kill('SIGKILL'));
-  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(30_000) }), [0, null]);
-  child.stderr.destroy();
 });
 
 test('log: lines beyond the buffer are dropped and counted', async (t) => {
@@ -241,21 +194,6 @@ test('log: lines beyond the buffer are dropped and counted', async (t) => {
       ['after next', undefined],
     ],
   );
-});
-
-test('log: a write error is ignored', async (t) => {
-  const path = join(temporaryFolder(t), 'pipe');
-  execFileSync('mkfifo', [path]);
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const target = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-  t.after(() => closeSync(target));
-  closeSync(reader);
-  assert.throws(() => writeSync(target, 'x'), { code: 'EPIPE' });
-  const log = new LineLog('info', { target });
-  log.write('info', 'in the background');
-  await untilFull(target);
-  log.write('info', 'at the end');
-  log.flush();
 });
 
 for (const [state, requests] of [

@@ -67,17 +67,6 @@ test('log: one line per request with id, method, route and status', async (t) =>
   }
 });
 
-test('log: malformed requests, with id, status and reason', async (t) => {
-  const service = await startService(t);
-  const { headers } = await exchange(service, 'nonsense\r\n\r\n');
-  const [line] = service.log;
-  const { status, reason, request_id, client } = line?.fields ?? {};
-  assert.deepEqual([line?.level, line?.message, status], ['warn', 'refused', 400]);
-  assert.equal(client, '127.0.0.1');
-  assert.match(String(reason), /^HPE_/);
-  assert.equal(request_id, headers['x-request-id']);
-});
-
 test('log: a request whose client goes away has no status', async (t) => {
   const service = await startService(t);
   const socket = await openSocket(service);
@@ -99,11 +88,9 @@ test('log: the client by address or by the number of its key', async (t) => {
   const service = await startService(t, keys);
   const forwarded = { 'x-forwarded-for': '203.0.113.7, 2001:db8::1' };
   for (const headers of [
-    {},
-    { 'x-api-key': 'wrong', 'x-forwarded-for': 'unknown' },
+    { 'x-api-key': 'wrong' },
     { authorization: 'Bearer second' },
     { ...forwarded, 'x-api-key': 'second' },
-    { ...forwarded, 'x-api-key': 'first' },
     { ...forwarded, host: 'evil.example' },
   ])
     await service.request('GET', '/notes', { headers });
@@ -112,44 +99,33 @@ test('log: the client by address or by the number of its key', async (t) => {
     service.log.map(({ fields }) => [fields.status, fields.client]),
     [
       [401, '127.0.0.1'],
-      [401, '127.0.0.1'],
       [200, 'key 2'],
       [429, 'key 2'],
-      [200, 'key 1'],
       [403, '2001:db8::1'],
       [200, '2001:db8::1'],
     ],
   );
-  const direct = await startService(t);
-  await direct.request('GET', '/notes', { headers: forwarded });
-  assert.equal(direct.log[0]?.fields.client, '127.0.0.1');
 });
 
-test('log: the trace of a request', async (t) => {
-  const service = await startService(t);
-  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-  await service.request('GET', '/notes', { headers: { traceparent } });
-  await service.request('GET', '/notes', { headers: { traceparent: `${traceparent}-x` } });
-  const found = service.log.map(({ fields }) => fields.trace_id);
-  assert.deepEqual(found, ['4bf92f3577b34da6a3ce929d0e0e4736', undefined]);
-});
-
-test('log: the trace of a refused request, if its headers were complete', async (t) => {
+test('log: refused requests too, with their trace if the headers were complete', async (t) => {
   const service = await startService(t);
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
   const headers = [`traceparent: 00-${trace}-00f067aa0ba902b7-01`, 'x-request-id: mine'];
-  const chunked = requestText('POST /notes', [...headers, 'transfer-encoding: chunked']);
-  await exchange(service, `${chunked}nonsense\r\n`);
+  await exchange(service, requestText('GET /notes', ['connection: close', ...headers]));
   await exchange(service, requestText('CONNECT a.example:80', headers));
-  await exchange(service, requestText('GET /notes', [...headers, 'no header']));
-  const found = service.log
-    .filter(({ message }) => message === 'refused')
-    .map(({ fields }) => [fields.status, fields.trace_id, fields.request_id === 'mine']);
-  assert.deepEqual(found, [
-    [400, trace, true],
-    [405, trace, true],
-    [400, undefined, false],
-  ]);
+  const malformed = await exchange(service, requestText('GET /notes', [...headers, 'no header']));
+  const { level, message, fields } = service.log.at(-1) ?? {};
+  assert.deepEqual([level, message, fields?.client], ['warn', 'refused', '127.0.0.1']);
+  assert.match(String(fields?.reason), /^HPE_/);
+  assert.equal(fields?.request_id, malformed.headers['x-request-id']);
+  assert.deepEqual(
+    service.log.map(({ fields }) => [fields.status, fields.trace_id, fields.request_id === 'mine']),
+    [
+      [200, trace, true],
+      [405, trace, true],
+      [400, undefined, false],
+    ],
+  );
 });
 
 test('log: no bodies, queries, paths or headers, even of failures', async (t) => {
@@ -191,16 +167,6 @@ test('log: only the log describes a failure, by the id of the answer', async (t)
     status: 500,
     detail: 'Something unexpected happened.',
   });
-  const names = Object.keys(answer.headers).filter(
-    (name) => !/^(x-request-id|connection|keep-alive|date)$/.test(name),
-  );
-  assert.deepEqual(names.sort(), [
-    'cache-control',
-    'content-length',
-    'content-type',
-    'x-content-type-options',
-  ]);
-
   const line = JSON.parse(linesOf(service));
   assert.deepEqual([line.level, line.route, line.status], ['error', '/notes/{note_id}', 500]);
   assert.equal(line.request_id, answer.headers['x-request-id']);

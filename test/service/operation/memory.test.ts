@@ -109,11 +109,6 @@ for (const { name, options, skip } of DATABASES) {
       assert.equal((await service.request('GET', path)).status, 404);
     assert.equal((await service.request('GET', '/tags/1/notes')).json.total, 0);
   });
-
-  test(`memory: keeps a comment in ${name} to its note`, { skip }, async (t) => {
-    const service = await startRead(t, options);
-    assert.equal((await service.request('GET', '/notes/2/comments/1')).status, 404);
-  });
 }
 
 test('memory: shows changes by other programs at once', { skip: needsFile }, async (t) => {
