@@ -7,9 +7,10 @@ import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
+import type { Sender } from './http/exchange.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
-import { type Problem, problemTypes, unavailable } from './http/problem.ts';
-import type { Outcome, Route, Sender } from './http/route.ts';
+import { type Problem, unavailable } from './http/problem.ts';
+import type { Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
@@ -19,14 +20,9 @@ import type { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
+import type { Bases } from './routes/bases.ts';
 import { changesRoute } from './routes/changes.ts';
-import {
-  type Bases,
-  contractAt,
-  type Documentation,
-  docsRoutes,
-  loadDocumentation,
-} from './routes/docs.ts';
+import { type Documentation, docsRoutes, loadDocumentation } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { LinkMember } from './routes/link-member.ts';
 import { linkRoutes } from './routes/links.ts';
@@ -80,7 +76,7 @@ export class App {
         this.#dispatcher?.dispatch(message, response, requestId, awaitsContinue);
       },
       onRefused: (requestId, problem, sender) => {
-        this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
+        this.#metrics?.requests.recordRefusal(problem.status);
         const traceId = traceIdOf(sender.headers);
         logRefusal(log, requestId, problem, this.#clientOf(sender), traceId);
       },
@@ -169,16 +165,14 @@ export class App {
       }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase,
-      onOutcome: (outcome, message) => this.#observe(outcome, message),
+      onOutcome: (outcome, message) => {
+        this.#metrics?.requests.end(outcome);
+        const client = this.#clientOf(message, outcome.key);
+        logOutcome(this.#log, outcome, client, traceIdOf(message.headers));
+      },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,
     });
-  }
-
-  #observe(outcome: Outcome, sender: Sender): void {
-    this.#metrics?.requests.end(outcome);
-    const client = this.#clientOf(sender, outcome.key);
-    logOutcome(this.#log, outcome, client, traceIdOf(sender.headers));
   }
 
   /** Returns the name of a client in the log. */
@@ -240,7 +234,6 @@ export class App {
         }),
       ]),
     );
-    const contract = contractAt(documentation, this.#bases);
     const linkMember = (resource: Resource) => {
       const { link, isFirst } = linkOf(resource) ?? {};
       return link && isFirst ? new LinkMember(link, createLinkedTable(link, write)) : undefined;
@@ -259,8 +252,8 @@ export class App {
       ),
       changesRoute(database, feed),
       ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
-      ...docsRoutes(documentation, contract, this.#bases, this.#keys !== undefined),
-      ...problemRoutes(contract),
+      ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
+      ...problemRoutes(this.#bases.problemBase),
     ];
   }
 }
@@ -274,7 +267,7 @@ const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or 
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
   if (error instanceof IndexBehind)
-    return unavailable('The search index is catching up.', { retryAfterS: error.retryAfterS });
+    return unavailable('The search index is catching up.', {}, error.retryAfterS);
   if (error instanceof WaitedTooLong) return LATE;
   if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);

@@ -8,20 +8,22 @@ import standalone from 'ajv/dist/standalone/index.js';
 import limitLength from 'ajv/dist/vocabularies/validation/limitLength.js';
 import { build } from 'esbuild';
 import { JSON_LINES } from '../http/body/media-type.ts';
+import { PROBLEM_STATUS } from '../http/problem.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
+const PROBLEM_JSON = 'application/problem+json';
 
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
 const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
 
 /**
  * Compiles the contract at `contract` into a module at `output` that exports its operations with
- * their validators, and the bounds of snippets and searches. Rejects if a schema is not strictly
- * valid.
+ * their validators, the bounds of snippets and searches, and the texts of problems. Rejects if a
+ * schema is not strictly valid, or a problem lacks its texts.
  */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
@@ -112,7 +114,35 @@ function writeModule(document: JsonObject): string {
     `export const operations = [\n${operations.join(',\n')}\n];`,
     `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
     `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
+    `export const problems = ${JSON.stringify(problemsOf(document))};`,
   ].join('\n');
+}
+
+/**
+ * Returns all problem types. The texts of each are at one of its examples: the remedy in `x-remedy`,
+ * the meaning in the description of the example, or else of its response.
+ */
+function problemsOf(document: JsonObject): Json[] {
+  const found = new Map<string, JsonObject>();
+  for (const [name, response] of Object.entries(find(document, '/components/responses'))) {
+    const { content, description } = response as JsonObject;
+    const { examples = {} } = ((content ?? {}) as Record<string, JsonObject>)[PROBLEM_JSON] ?? {};
+    for (const each of Object.values(examples as Record<string, JsonObject>)) {
+      const { value, 'x-remedy': remedy, description: meaning = description } = each;
+      const { type, status, title } = value as JsonObject;
+      const slug = String(type).replace(/^.*\//, '');
+      if (Object(PROBLEM_STATUS)[slug] !== status)
+        throw new Error(`http/problem.ts has no problem ${slug} with the status ${status}`);
+      if (remedy === undefined) continue;
+      if (found.has(slug)) throw new Error(`${name} has another x-remedy of the problem ${slug}`);
+      found.set(slug, { slug, status, title, meaning, remedy, example: value } as JsonObject);
+    }
+  }
+  return Object.keys(PROBLEM_STATUS).map((slug) => {
+    const problem = found.get(slug);
+    if (!problem) throw new Error(`the contract has no example with x-remedy of ${slug}`);
+    return problem;
+  });
 }
 
 function writeOperation(

@@ -1,4 +1,5 @@
 // The types of generated.js, which src/build/contract.ts generates from schemas/openapi.json.
+import type { ProblemSlug } from '../http/problem.ts';
 
 /** A compiled schema. `errors` belongs to the last call that returned false. */
 export interface Validate {
@@ -79,3 +80,17 @@ export const QUERY_BOUNDS: {
   readonly terms: number;
   readonly prefixes: number;
 };
+
+/** What a problem type means and how to solve it. Remedies have code between backticks. */
+export interface ProblemType {
+  readonly slug: ProblemSlug;
+  readonly status: number;
+  readonly title: string;
+  readonly meaning: string;
+  readonly remedy: string;
+  /** An answer with this problem. */
+  readonly example: Readonly<Record<string, unknown>>;
+}
+
+/** All problem types, in the order of their status. */
+export const problems: readonly ProblemType[];

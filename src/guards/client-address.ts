@@ -1,6 +1,6 @@
 // The network address of a client, which identifies it if it sends no API key.
 import { isIP, isIPv6 } from 'node:net';
-import type { Sender } from '../http/route.ts';
+import type { Sender } from '../http/exchange.ts';
 
 const IPV6_GROUPS = 8;
 /** One client usually controls an entire /64 network. */

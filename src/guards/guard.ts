@@ -1,8 +1,9 @@
 // Decides whether a request may be handled, before it is routed. It checks host and origin (403),
 // key (401) and rate (429), in this order.
 import type { IncomingMessage } from 'node:http';
+import type { Admission } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';
-import type { Admission, Guard } from '../http/route.ts';
+import type { Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
 import type { Holder, Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';

@@ -1,11 +1,5 @@
 // Replies as values: handlers return them, and the functions below send them.
-import {
-  type IncomingMessage,
-  type ServerResponse,
-  validateHeaderName,
-  validateHeaderValue,
-} from 'node:http';
-import { drain } from './body/drain.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { JSON_LINES } from './body/media-type.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
@@ -36,6 +30,9 @@ export interface Chunk {
 const JSON_HEADERS = ['content-type', 'application/json'];
 const JSON_LINES_HEADERS = ['content-type', JSON_LINES];
 const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
+
+const MAX_DRAIN_MS = 500;
+const MAX_DRAIN_BYTES = 67_108_864;
 
 /** Returns a reply whose body is `json`, a JSON text. */
 export function jsonReply(
@@ -68,21 +65,6 @@ export function textReply(status: number, text: string, headers: readonly string
   return { status, headers: [...TEXT_HEADERS, ...headers], body: text };
 }
 
-/** The names that were found valid. All names come from the code, so there are few. */
-const validNames = new Set<string>();
-
-/** Throws if Node would refuse to send one of these headers, such as a value with a line feed. */
-export function checkHeaders(headers: readonly string[] = []): void {
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] ?? '';
-    if (!validNames.has(name)) {
-      validateHeaderName(name);
-      validNames.add(name);
-    }
-    validateHeaderValue(name, headers[index + 1] ?? '');
-  }
-}
-
 /** Returns the headers of a reply with those that every reply has. */
 export function replyHeaders(
   { status, headers = [], body = '', large, stream }: Reply,
@@ -109,7 +91,10 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   process.nextTick(() => response.end());
 }
 
-/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
+/**
+ * Sends `reply`, discards the rest of the body within limits, because many clients send everything
+ * before they read, and closes the connection.
+ */
 export function sendReplyAndClose(
   message: IncomingMessage,
   response: ServerResponse,
@@ -123,4 +108,24 @@ export function sendReplyAndClose(
   for (const part of large?.parts ?? []) response.write(part);
   if (body !== undefined) response.write(body);
   drain(message, () => response.end());
+}
+
+/** Discards the rest of a body until its end or a limit, then calls `done` once. */
+function drain(message: IncomingMessage, done: () => void): void {
+  if (message.complete) {
+    done();
+    return;
+  }
+  let drained = 0;
+  const timer = setTimeout(finish, MAX_DRAIN_MS);
+  function onData(chunk: Buffer): void {
+    drained += chunk.length;
+    if (drained > MAX_DRAIN_BYTES) finish();
+  }
+  function finish(): void {
+    clearTimeout(timer);
+    message.off('data', onData).off('end', finish).off('close', finish);
+    done();
+  }
+  message.on('data', onData).on('end', finish).on('close', finish);
 }

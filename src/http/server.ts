@@ -15,13 +15,16 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { hasUnambiguousEnd } from './body/read.ts';
 import { Connections, type LatestRequest } from './connections.ts';
+import type { Sender } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
+import { mustEncode } from './message.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
-import { chooseRequestId } from './request-id.ts';
-import type { RequestListener, Sender } from './route.ts';
+import type { RequestListener } from './route.ts';
 import { createSocket } from './socket-path.ts';
-import { mustEncode } from './target.ts';
+
+/** The form of the id that a request, its response and its log lines have in common. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What the server depends on. */
 export interface HttpServerOptions {
@@ -54,12 +57,12 @@ export class HttpServer {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
-      // Node would refuse a missing host without problem details; request-checks.ts sends them.
+      // Node would refuse a missing host without problem details; message.ts sends them.
       requireHostHeader: false,
     });
     this.#server.maxConnections = limits.connections;
     this.#server.timeout = limits.stalledMs;
-    // Node would drop headers beyond a limit, perhaps a second host; request-checks.ts counts them.
+    // Node would drop headers beyond a limit, perhaps a second host; message.ts counts them.
     this.#server.maxHeadersCount = 0;
     this.#listenToEvents();
   }
@@ -200,6 +203,12 @@ export class HttpServer {
       await immediate();
     }
   }
+}
+
+/** Returns the client's `x-request-id` if it is well-formed, else a new UUID. */
+function chooseRequestId({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
 /** An error of Node's parser; `reason` is the message of llhttp. */

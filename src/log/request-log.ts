@@ -1,5 +1,5 @@
 // Writes the log lines of requests.
-import { type Problem, problemTypes } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
 
@@ -30,11 +30,10 @@ export function logOutcome(
 export function logRefusal(
   log: Log,
   requestId: string,
-  { slug, cause }: Problem,
+  { status, cause }: Problem,
   client: string,
   traceId: string | undefined,
 ): void {
-  const { status } = problemTypes[slug];
   log.write(levelOf(status), 'refused', {
     request_id: requestId,
     trace_id: traceId,

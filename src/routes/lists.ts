@@ -11,7 +11,7 @@ import { linkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import type { PageRequest } from '../storage/lists/request.ts';
 import type { Table } from '../storage/records/table.ts';
-import type { Bases } from './docs.ts';
+import type { Bases } from './bases.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { fillTemplate, type Ids, notFound } from './record-paths.ts';

@@ -1,7 +1,7 @@
 // The type of tables of raw requests with their correct answers, and a function that tests them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ProblemSlug, problemTypes } from '../../src/http/problem.ts';
+import { PROBLEM_STATUS, type ProblemSlug } from '../../src/http/problem.ts';
 import { assertAlive, assertProblem, exchange, type RawAnswer } from './raw.ts';
 import { assertNoErrors, type Service } from './service.ts';
 
@@ -45,7 +45,7 @@ function assertCorrect(
   toHead: boolean,
 ): void {
   const correct = allowed.find(
-    (each) => answer.status === (typeof each === 'number' ? each : problemTypes[each].status),
+    (each) => answer.status === (typeof each === 'number' ? each : PROBLEM_STATUS[each]),
   );
   assert.ok(correct, `${answer.status} ${answer.body}`);
   assert.equal(answer.headers.connection?.toLowerCase(), 'close');

@@ -1,8 +1,7 @@
 // Bounds the memory of all large bodies, or all large answers, together.
 import type { Writable } from 'node:stream';
 import { DISPATCH_LIMITS } from '../limits.ts';
-import { unavailable } from '../problem.ts';
-import { ClientGone } from './read.ts';
+import { ClientGone, unavailable } from '../problem.ts';
 
 /** A caller that waits until `bytes` fit. */
 interface Waiting {
@@ -52,7 +51,7 @@ export class ByteBudget {
         end();
       },
     };
-    const leave = () => end(new ClientGone('the connection was closed before the answer'));
+    const leave = () => end(new ClientGone());
     const refuse = () => end(unavailable(this.#refusal));
     const timer = setTimeout(refuse, DISPATCH_LIMITS.replyWaitMs);
     response.once('close', leave);
