@@ -1,5 +1,4 @@
 // The composition root: assembles the service for the command line, the library and the tests.
-import type { AddressInfo } from 'node:net';
 import { isLocal, keySourceOf, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
@@ -101,13 +100,15 @@ export class App {
     const open = () => openStorage(options, onForeignLog);
     this.#database = await this.#siblings.openDatabase(open, needsLease);
     try {
-      const memory = this.#createMemory(this.#database);
-      this.#metrics = options.noMetrics ? undefined : await this.#createMetrics(memory);
-      const routes = await this.#createFixedRoutes(this.#database);
-      const url = await this.#listen();
+      const memory = new FreshMemory(
+        this.#database.freshness,
+        (options.cacheSizeMib * MIB) / options.processes,
+      );
+      const routes = options.noMetrics ? [] : [await this.#startMetrics(memory)];
+      const url = await this.#bind();
       // Do not await below: a request could arrive before the dispatcher exists.
       this.#bases = resolveBases(options, url);
-      routes.push(...this.#createBaseUrlRoutes(this.#database, memory, documentation));
+      routes.push(...this.#createRoutes(this.#database, memory, documentation));
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
@@ -144,27 +145,30 @@ export class App {
     this.#metrics?.close();
   }
 
-  async #listen(): Promise<string> {
+  async #bind(): Promise<string> {
     const { host, port, socket } = this.#options;
-    if (socket === undefined) return formatUrl(await this.#server.listen(host, port));
-    await this.#server.listenOnSocket(socket);
-    return `unix:${socket}`;
+    if (socket !== undefined) {
+      await this.#server.listenOnSocket(socket);
+      return `unix:${socket}`;
+    }
+    const { address, family, port: bound } = await this.#server.listen(host, port);
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
   }
 
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
-    const { baseUrl, problemBase } = this.#bases;
+    const guard = createGuard({
+      ...options,
+      keys: this.#keys,
+      baseUrl: this.#bases.baseUrl,
+      loopback: isLocal(options),
+      createLimiter: this.#siblings.createLimiter,
+    });
     return new Dispatcher({
       router: createRouter(routes),
-      guard: createGuard({
-        ...options,
-        keys: this.#keys,
-        baseUrl,
-        loopback: isLocal(options),
-        createLimiter: this.#siblings.createLimiter,
-      }),
+      guard,
       bodyLimitBytes: options.bodyLimitBytes,
-      problemBase,
+      problemBase: this.#bases.problemBase,
       onOutcome: (outcome, message) => {
         this.#metrics?.requests.end(outcome);
         const client = this.#clientOf(message, outcome.key);
@@ -180,39 +184,21 @@ export class App {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
-  #createMemory({ freshness }: Database): FreshMemory {
-    const { cacheSizeMib, processes } = this.#options;
-    return new FreshMemory(freshness, (cacheSizeMib * MIB) / processes);
-  }
-
-  async #createMetrics(cache: FreshMemory): Promise<Metrics> {
+  /** Starts the metrics, which are loaded only if they are enabled; resolves with their route. */
+  async #startMetrics(cache: FreshMemory): Promise<Route> {
     const { db } = this.#options;
     const { Metrics } = await import('./metrics/metrics.ts');
+    const { metricsRoute } = await import('./routes/metrics.ts');
     const sources = {
       threads: () => this.#demonstrations.threads(),
       fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
       cache,
     };
-    return new Metrics(sources, this.#siblings.shareMetrics);
+    this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
+    return metricsRoute(this.#metrics);
   }
 
-  /** Returns the routes that do not depend on the base URL. */
-  async #createFixedRoutes(database: Database): Promise<Route[]> {
-    const metrics =
-      this.#metrics && (await import('./routes/metrics.ts')).metricsRoute(this.#metrics);
-    return [
-      ...healthRoutes(database, () => this.#isStopping),
-      ...(metrics ? [metrics] : []),
-      ...this.#demonstrations.routes(),
-    ];
-  }
-
-  /** Returns the routes whose answers contain the base URL or its path. */
-  #createBaseUrlRoutes(
-    database: Database,
-    memory: FreshMemory,
-    documentation: Documentation,
-  ): Route[] {
+  #createRoutes(database: Database, memory: FreshMemory, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
     const feed = new ChangeFeed(database);
     this.#feed = feed;
@@ -240,6 +226,8 @@ export class App {
     };
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
+      ...healthRoutes(database, () => this.#isStopping),
+      ...this.#demonstrations.routes(),
       ...[...tables].flatMap(([resource, table]) =>
         recordRoutes(
           resource,
@@ -272,9 +260,8 @@ function toProblem(error: unknown): Problem | undefined {
   if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) {
-    return unavailable('The database did not confirm this write; it may have been carried out.', {
-      cause: error,
-    });
+    const detail = 'The database did not confirm this write; it may have been carried out.';
+    return unavailable(detail, { cause: error });
   }
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
@@ -283,8 +270,4 @@ function toProblem(error: unknown): Problem | undefined {
 function resolveBases({ baseUrl, problemBase, socket }: Options, url: string): Bases {
   const base = baseUrl ?? (socket === undefined ? url : 'http://localhost');
   return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
-}
-
-function formatUrl({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

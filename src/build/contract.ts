@@ -12,6 +12,7 @@ import { PROBLEM_STATUS } from '../http/problem.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
+type Resolved = [found: JsonObject, pointer: string];
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
@@ -63,7 +64,7 @@ class Validators {
     }
   }
 
-  /** Returns the expression for the validator of the schema at `pointer`. */
+  /** Returns a text that stands for the validator of the schema at `pointer`. */
   expression(mode: Mode, pointer: string): string {
     const names = this.#names[mode];
     const name = names.get(pointer) ?? `schema${names.size}`;
@@ -71,7 +72,7 @@ class Validators {
       this.#ajvs[mode].addSchema({ $ref: `${CONTRACT_ID}#${pointer}` }, name);
       names.set(pointer, name);
     }
-    return `${mode}.${name}`;
+    return `validator:${mode}.${name}`;
   }
 
   /** Returns the declaration of all validators of a mode, to which the expressions refer. */
@@ -102,7 +103,7 @@ function writeModule(document: JsonObject): string {
   const paths = Object.entries(document.paths as Record<string, JsonObject>);
   const operations = paths.flatMap(([template, item]) =>
     METHODS.filter((method) => method in item).map((method) =>
-      writeOperation(document, validators, template, method),
+      operationOf(document, validators, template, method),
     ),
   );
   const search = find(document, '/components/parameters/SearchText');
@@ -111,11 +112,100 @@ function writeModule(document: JsonObject): string {
     `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
     validators.declaration('first'),
     validators.declaration('all'),
-    `export const operations = [\n${operations.join(',\n')}\n];`,
+    `export const operations = ${withExpressions(operations)};`,
     `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
     `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
     `export const problems = ${JSON.stringify(problemsOf(document))};`,
   ].join('\n');
+}
+
+/** Returns a value as source; the texts of {@link Validators.expression} become expressions. */
+function withExpressions(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/"validator:(\w+\.\w+)"/g, '$1');
+}
+
+/** Returns an operation as in generated.d.ts. */
+function operationOf(
+  document: JsonObject,
+  validators: Validators,
+  template: string,
+  method: string,
+): object {
+  const path = `/paths/${escapePointer(template)}`;
+  const pointer = `${path}/${method}`;
+  const { operationId, requestBody } = find(document, pointer);
+  const all = [path, pointer].flatMap((at) =>
+    ((find(document, at).parameters ?? []) as Json[]).map((_, index) =>
+      resolve(document, `${at}/parameters/${index}`),
+    ),
+  );
+  const isHeader = ([parameter]: Resolved) => parameter.in === 'header';
+  return {
+    id: operationId,
+    method: method.toUpperCase(),
+    template,
+    parameters: all
+      .filter((each) => !isHeader(each))
+      .map((each) => parameterOf(document, validators, template, each)),
+    headers: all.filter(isHeader).map(([{ name, required, schema }, at]) => {
+      if (required) throw new Error(`the header ${name} of ${template} must not be required`);
+      const { description: rule } = schema as JsonObject;
+      return { name, rule, validate: validators.expression('first', `${at}/schema`) };
+    }),
+    body: requestBody && bodyOf(document, validators, `${pointer}/requestBody`),
+  };
+}
+
+function parameterOf(
+  document: JsonObject,
+  validators: Validators,
+  template: string,
+  [{ name, in: place, required, explode }, at]: Resolved,
+): object {
+  const pointer = `${at}/schema`;
+  const schema = schemaAt(document, pointer);
+  const isList = schema.type === 'array';
+  const { type } = isList ? schemaAt(document, `${pointer}/items`) : schema;
+  // The service parses no other types, reads no other places and requires nothing in a query.
+  const label = `the parameter ${name} of ${template}`;
+  if (type !== 'integer' && type !== 'string')
+    throw new Error(`${label} must be of type integer or string, or an array of these`);
+  if (place !== 'path' && (place !== 'query' || required))
+    throw new Error(`${label} must be in the path, or in the query without "required"`);
+  return {
+    name,
+    in: place,
+    isInteger: type === 'integer',
+    list: isList ? (explode === false ? 'commas' : 'repeated') : undefined,
+    default: schema.default,
+    validate: validators.expression('all', pointer),
+  };
+}
+
+function bodyOf(document: JsonObject, validators: Validators, at: string): object {
+  const [body, pointer] = resolve(document, at);
+  const content = body.content as JsonObject;
+  if (!('application/json' in content)) throw new Error(`${pointer} has no application/json`);
+  const schemaOf = (type: string) =>
+    resolve(document, `${pointer}/content/${escapePointer(type)}/schema`);
+  const schemas = (at: string) => ({
+    validate: validators.expression('first', at),
+    validateFully: validators.expression('all', at),
+  });
+  const [schema, schemaPointer] = schemaOf('application/json');
+  const members = Object.keys(schema.properties ?? {});
+  const defaults = members.map((name) => [
+    name,
+    schemaAt(document, `${schemaPointer}/properties/${name}`).default,
+  ]);
+  const [lines, linesPointer] = JSON_LINES in content ? schemaOf(JSON_LINES) : [];
+  return {
+    ...schemas(schemaPointer),
+    types: Object.keys(content),
+    members,
+    defaults: Object.fromEntries(defaults.filter(([, value]) => value !== undefined)),
+    lines: linesPointer && { ...schemas(linesPointer), maxItems: lines?.maxItems },
+  };
 }
 
 /**
@@ -145,119 +235,13 @@ function problemsOf(document: JsonObject): Json[] {
   });
 }
 
-function writeOperation(
-  document: JsonObject,
-  validators: Validators,
-  template: string,
-  method: string,
-): string {
-  const pathPointer = `/paths/${escapePointer(template)}`;
-  const pointer = `${pathPointer}/${method}`;
-  const [item] = resolve(document, pathPointer);
-  const [operation] = resolve(document, pointer);
-  const all = [
-    ...parametersOf(document, item.parameters, `${pathPointer}/parameters`),
-    ...parametersOf(document, operation.parameters, `${pointer}/parameters`),
-  ];
-  const isHeader = (parameter: Parameter) => parameter.in === 'header';
-  const parameters = all
-    .filter((each) => !isHeader(each))
-    .map((each) => writeParameter(validators, template, each));
-  const headers = all.filter(isHeader).map(({ name, required, schema, pointer: at }) => {
-    if (required) throw new Error(`the header ${name} of ${template} must not be required`);
-    const validate = validators.expression('first', at);
-    return literal({
-      name: JSON.stringify(name),
-      rule: JSON.stringify(schema.description),
-      validate,
-    });
-  });
-  return literal({
-    id: JSON.stringify(operation.operationId),
-    method: JSON.stringify(method.toUpperCase()),
-    template: JSON.stringify(template),
-    parameters: `[${parameters.join(', ')}]`,
-    headers: `[${headers.join(', ')}]`,
-    body: operation.requestBody && writeBody(document, validators, `${pointer}/requestBody`),
-  });
-}
-
-function writeParameter(validators: Validators, template: string, parameter: Parameter): string {
-  const { name, in: place, required, schema, pointer, isRepeated, type } = parameter;
-  // The service parses no other types, reads no other places and requires nothing in a query.
-  const label = `the parameter ${name} of ${template}`;
-  if (type !== 'integer' && type !== 'string')
-    throw new Error(`${label} must be of type integer or string, or an array of these`);
-  if (place !== 'path' && (place !== 'query' || required))
-    throw new Error(`${label} must be in the path, or in the query without "required"`);
-  return literal({
-    name: JSON.stringify(name),
-    in: JSON.stringify(place),
-    isInteger: JSON.stringify(type === 'integer'),
-    list: schema.type === 'array' ? JSON.stringify(isRepeated ? 'repeated' : 'commas') : undefined,
-    default: JSON.stringify(schema.default),
-    validate: validators.expression('all', pointer),
-  });
-}
-
-function writeBody(document: JsonObject, validators: Validators, at: string): string {
-  const [body, bodyPointer] = resolve(document, at);
-  const types = Object.keys(body.content as JsonObject);
-  if (!types.includes('application/json'))
-    throw new Error(`${bodyPointer} has no application/json`);
-  const schemaOf = (type: string) =>
-    resolve(document, `${bodyPointer}/content/${escapePointer(type)}/schema`);
-  const [schema, pointer] = schemaOf('application/json');
-  const members = Object.keys(schema.properties ?? {});
-  const defaults = members
-    .map((name) => [name, schemaAt(document, `${pointer}/properties/${name}`).default] as const)
-    .filter(([, value]) => value !== undefined);
-  const schemas = (at: string) => ({
-    validate: validators.expression('first', at),
-    validateFully: validators.expression('all', at),
-  });
-  const [lines, linesPointer] = types.includes(JSON_LINES) ? schemaOf(JSON_LINES) : [];
-  return literal({
-    ...schemas(pointer),
-    types: JSON.stringify(types),
-    members: JSON.stringify(members),
-    defaults: JSON.stringify(Object.fromEntries(defaults)),
-    lines:
-      linesPointer &&
-      literal({ ...schemas(linesPointer), maxItems: JSON.stringify(lines?.maxItems) }),
-  });
-}
-
-interface Parameter {
-  readonly name: Json | undefined;
-  readonly in: Json | undefined;
-  readonly required: Json | undefined;
-  readonly schema: JsonObject;
-  readonly pointer: string;
-  /** The type of the value or, for an array, of its items. */
-  readonly type: Json | undefined;
-  /** Whether each item of an array is a parameter of its own. */
-  readonly isRepeated: boolean;
-}
-
-function parametersOf(document: JsonObject, list: Json | undefined, at: string): Parameter[] {
-  return ((list ?? []) as JsonObject[]).map((_item, index) => {
-    const [parameter, parameterPointer] = resolve(document, `${at}/${index}`);
-    const pointer = `${parameterPointer}/schema`;
-    const schema = schemaAt(document, pointer);
-    const { name, in: place, required, explode = true } = parameter;
-    const { type } = schema.type === 'array' ? schemaAt(document, `${pointer}/items`) : schema;
-    return { name, in: place, required, schema, pointer, type, isRepeated: explode === true };
-  });
-}
-
 /** Returns the schema at `pointer`, after following references, with the members beside them. */
 function schemaAt(document: JsonObject, pointer: string): JsonObject {
   return { ...resolve(document, pointer)[0], ...find(document, pointer) };
 }
 
 /** Returns the object at `pointer`, after following references, with its own pointer. */
-function resolve(document: JsonObject, pointer: string): [JsonObject, string] {
+function resolve(document: JsonObject, pointer: string): Resolved {
   const found = find(document, pointer);
   return typeof found.$ref === 'string' ? resolve(document, found.$ref.slice(1)) : [found, pointer];
 }
@@ -274,10 +258,4 @@ function find(document: JsonObject, pointer: string): JsonObject {
 
 function escapePointer(segment: string): string {
   return segment.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-/** Returns the source of an object literal; members without a value are left out. */
-function literal(members: Readonly<Record<string, Json | undefined>>): string {
-  const present = Object.entries(members).filter(([, source]) => source !== undefined);
-  return `{ ${present.map(([name, source]) => `${name}: ${source}`).join(', ')} }`;
 }

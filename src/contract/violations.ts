@@ -56,12 +56,12 @@ function toViolation(error: SchemaError): Violation {
 
 /** Returns what a violated rule requires, as the end of a sentence: `must be ...`. */
 export function describeRule({ keyword, params, message = 'is not valid' }: SchemaError): string {
-  const { limit } = params;
+  const { limit, type, pattern, allowedValues } = params;
   switch (keyword) {
     case 'required':
       return 'is required';
     case 'type':
-      return `must be ${/^[aio]/.test(`${params.type}`) ? 'an' : 'a'} ${params.type}`;
+      return `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`;
     case 'minimum':
       return `must be at least ${limit}`;
     case 'maximum':
@@ -77,12 +77,11 @@ export function describeRule({ keyword, params, message = 'is not valid' }: Sche
     case 'uniqueItems':
       return 'must not contain an item twice';
     case 'enum':
-      return `must be one of ${JSON.stringify(params.allowedValues).slice(1, -1)}`;
+      return `must be one of ${JSON.stringify(allowedValues).slice(1, -1)}`;
+    case 'format':
+      return 'must be valid Unicode, without lone surrogates';
     default:
       // The pattern of texts that are not blank ends with \S.
-      if (keyword === 'pattern' && `${params.pattern}`.endsWith('\\S')) return 'must not be blank';
-      return keyword === 'format' && params.format === 'well-formed'
-        ? 'must be valid Unicode, without lone surrogates'
-        : message;
+      return `${pattern}`.endsWith('\\S') ? 'must not be blank' : message;
   }
 }

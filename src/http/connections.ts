@@ -31,8 +31,8 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket after each request. It must not read on while a request waits, because
-    // requests queued behind a slow answer could fill the memory.
+    // Node resumes a socket after each request, but requests behind a slow answer must not fill the
+    // memory.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
@@ -84,9 +84,8 @@ export class Connections {
 
   /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
   announceClose(): void {
-    for (const latest of this.#latest.values()) {
+    for (const latest of this.#latest.values())
       if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
-    }
   }
 
   /** Resolves when no answer is being flushed and no request waits behind another. */
@@ -103,9 +102,8 @@ export class Connections {
 
   /** Destroys the connections that have sent no byte; http.Server.close() would wait for them. */
   destroySilent(): void {
-    for (const [socket, latest] of this.#latest) {
+    for (const [socket, latest] of this.#latest)
       if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
-    }
   }
 
   /** Destroys all connections. */
@@ -115,8 +113,7 @@ export class Connections {
 
   /** Resolves when the `close` event of every connection has been emitted. */
   async allClosed(): Promise<void> {
-    for (const socket of this.#latest.keys()) {
+    for (const socket of this.#latest.keys())
       await new Promise((resolve) => socket.once('close', resolve));
-    }
   }
 }

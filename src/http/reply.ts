@@ -28,9 +28,8 @@ export interface Chunk {
 }
 
 const JSON_HEADERS = ['content-type', 'application/json'];
-const JSON_LINES_HEADERS = ['content-type', JSON_LINES];
-const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
 
+/** How long, and how much of, the rest of a refused body is read. */
 const MAX_DRAIN_MS = 500;
 const MAX_DRAIN_BYTES = 67_108_864;
 
@@ -46,23 +45,24 @@ export function jsonReply(
     : { status, headers: all, large: json };
 }
 
-/** Returns the length of all pieces together. */
-export function lengthOf(parts: readonly Buffer[]): number {
-  return parts.reduce((sum, { length }) => sum + length, 0);
-}
-
 /** Returns a reply whose body has each of `lines`, JSON texts, as a line. */
 export function jsonLinesReply(
   status: number,
   lines: readonly string[],
   headers: readonly string[],
 ): Reply {
-  return { status, headers: [...JSON_LINES_HEADERS, ...headers], body: `${lines.join('\n')}\n` };
+  const all = ['content-type', JSON_LINES, ...headers];
+  return { status, headers: all, body: `${lines.join('\n')}\n` };
 }
 
 /** Returns a reply whose body is plain text. */
 export function textReply(status: number, text: string, headers: readonly string[]): Reply {
-  return { status, headers: [...TEXT_HEADERS, ...headers], body: text };
+  return { status, headers: ['content-type', 'text/plain; charset=utf-8', ...headers], body: text };
+}
+
+/** Returns the length of all parts together. */
+export function lengthOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Returns the headers of a reply with those that every reply has. */
@@ -92,8 +92,8 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
 }
 
 /**
- * Sends `reply`, discards the rest of the body within limits, because many clients send everything
- * before they read, and closes the connection.
+ * Sends `reply` and closes the connection, after it has discarded the rest of the body within
+ * limits: many clients send everything before they read.
  */
 export function sendReplyAndClose(
   message: IncomingMessage,
@@ -107,25 +107,17 @@ export function sendReplyAndClose(
   const { body, large } = reply;
   for (const part of large?.parts ?? []) response.write(part);
   if (body !== undefined) response.write(body);
-  drain(message, () => response.end());
-}
-
-/** Discards the rest of a body until its end or a limit, then calls `done` once. */
-function drain(message: IncomingMessage, done: () => void): void {
-  if (message.complete) {
-    done();
-    return;
-  }
   let drained = 0;
   const timer = setTimeout(finish, MAX_DRAIN_MS);
-  function onData(chunk: Buffer): void {
+  function drain(chunk: Buffer): void {
     drained += chunk.length;
     if (drained > MAX_DRAIN_BYTES) finish();
   }
   function finish(): void {
     clearTimeout(timer);
-    message.off('data', onData).off('end', finish).off('close', finish);
-    done();
+    message.off('data', drain).off('end', finish).off('close', finish);
+    response.end();
   }
-  message.on('data', onData).on('end', finish).on('close', finish);
+  if (message.complete) finish();
+  else message.on('data', drain).on('end', finish).on('close', finish);
 }

@@ -1,5 +1,5 @@
 // What a server and its parts agree on: routes, guards, and how a request ended.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { BodyFormats } from './body/formats.ts';
 import type { Admission, Exchange } from './exchange.ts';
 import type { Reply } from './reply.ts';
@@ -54,11 +54,3 @@ export interface Outcome {
   /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
   readonly reason: string | undefined;
 }
-
-/** Handles one well-formed request. The answer carries `requestId`. */
-export type RequestListener = (
-  message: IncomingMessage,
-  response: ServerResponse,
-  requestId: string,
-  awaitsContinue: boolean,
-) => void;

@@ -1,6 +1,5 @@
 // Wraps node:http and closes its gaps: it handles pipelined requests one after another, answers
-// malformed ones with problem details, and finishes requests before it stops. dispatch.ts handles
-// the well-formed requests.
+// malformed ones with problem details, and finishes requests before it stops.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -16,11 +15,10 @@ import { setTimeout as delay, setImmediate as immediate } from 'node:timers/prom
 import { hasUnambiguousEnd } from './body/read.ts';
 import { Connections, type LatestRequest } from './connections.ts';
 import type { Sender } from './exchange.ts';
-import { HTTP_LIMITS } from './limits.ts';
+import type { HTTP_LIMITS } from './limits.ts';
 import { mustEncode } from './message.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
-import type { RequestListener } from './route.ts';
 import { createSocket } from './socket-path.ts';
 
 /** The form of the id that a request, its response and its log lines have in common. */
@@ -28,7 +26,13 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What the server depends on. */
 export interface HttpServerOptions {
-  readonly onRequest: RequestListener;
+  /** Handles one well-formed request. The answer carries `requestId`. */
+  readonly onRequest: (
+    message: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    awaitsContinue: boolean,
+  ) => void;
   /**
    * Called for each answer that the server itself sends: to malformed or late input or CONNECT.
    * `sender` has the headers that were parsed.
@@ -36,7 +40,7 @@ export interface HttpServerOptions {
   readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Returns the URI with which the `type` of every problem begins. */
   readonly problemBase: () => string;
-  readonly limits?: typeof HTTP_LIMITS;
+  readonly limits: typeof HTTP_LIMITS;
 }
 
 /** A server that listens once and stops once. */
@@ -48,7 +52,7 @@ export class HttpServer {
   #closing = false;
 
   constructor(options: HttpServerOptions) {
-    const { limits = HTTP_LIMITS } = options;
+    const { limits } = options;
     this.#options = options;
     this.#limits = limits;
     this.#server = createServer({
@@ -64,7 +68,13 @@ export class HttpServer {
     this.#server.timeout = limits.stalledMs;
     // Node would drop headers beyond a limit, perhaps a second host; message.ts counts them.
     this.#server.maxHeadersCount = 0;
-    this.#listenToEvents();
+    this.#server
+      .on('connection', (socket) => this.#connections.add(socket))
+      .on('request', (message, response) => this.#receive(message, response))
+      .on('checkContinue', (message, response) => this.#receive(message, response, true))
+      .on('checkExpectation', (message, response) => this.#receive(message, response))
+      .on('connect', (message, socket) => this.#refuseConnect(message, socket))
+      .on('clientError', (error, socket) => this.#answerParseError(error, socket));
   }
 
   /** Resolves with the address when it accepts connections; rejects with an error of node:net. */
@@ -108,17 +118,7 @@ export class HttpServer {
     await this.#connections.allClosed();
   }
 
-  #listenToEvents(): void {
-    const server = this.#server;
-    server.on('connection', (socket) => this.#connections.add(socket));
-    server.on('request', (message, response) => this.#receive(message, response, false));
-    server.on('checkContinue', (message, response) => this.#receive(message, response, true));
-    server.on('checkExpectation', (message, response) => this.#receive(message, response, false));
-    server.on('connect', (message, socket) => this.#refuseConnect(message, socket));
-    server.on('clientError', (error, socket) => this.#answerParseError(error, socket));
-  }
-
-  #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+  #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const requestId = chooseRequestId(message);
     const previous = this.#connections.begin(message, response, requestId);
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
@@ -211,34 +211,25 @@ function chooseRequestId({ headers }: IncomingMessage): string {
   return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
-/** An error of Node's parser; `reason` is the message of llhttp. */
-interface ParseError extends NodeJS.ErrnoException {
-  readonly reason?: string;
-}
-
-function problemOf({ code, reason }: ParseError): Problem {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW': {
-      const detail = 'The request line and headers are too large.';
-      return new Problem('request-header-fields-too-large', detail);
-    }
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('request-timeout', 'The request did not arrive in time.');
-    case 'HPE_PAUSED_H2_UPGRADE': {
-      const detail = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
-      return new Problem('http-version-not-supported', detail, { cause: code });
-    }
-    default:
-      return new Problem('bad-request', describeFault(reason), { cause: code });
+/** Returns the problem for an error of Node's parser, whose `reason` is the message of llhttp. */
+function problemOf(error: NodeJS.ErrnoException & { readonly reason?: string }): Problem {
+  const { code: cause, reason = '' } = error;
+  if (cause === 'HPE_HEADER_OVERFLOW') {
+    const detail = 'The request line and headers are too large.';
+    return new Problem('request-header-fields-too-large', detail);
   }
-}
-
-function describeFault(reason = ''): string {
+  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request-timeout', 'The request did not arrive in time.');
+  if (cause === 'HPE_PAUSED_H2_UPGRADE') {
+    const detail = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
+    return new Problem('http-version-not-supported', detail, { cause });
+  }
+  let detail = 'The request is not valid HTTP.';
   if (reason.startsWith('Invalid char in'))
-    return mustEncode('A character of the request target that is not printable ASCII');
+    detail = mustEncode('A character of the request target that is not printable ASCII');
   if (reason.startsWith('Expected HTTP/'))
-    return `HTTP/1.1 must follow the request target. ${mustEncode('A space in the target')}`;
-  return 'The request is not valid HTTP.';
+    detail = `HTTP/1.1 must follow the request target. ${mustEncode('A space in the target')}`;
+  return new Problem('bad-request', detail, { cause });
 }
 
 /** Returns the text of a whole response, without its body for a HEAD. */

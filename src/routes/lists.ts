@@ -1,7 +1,6 @@
 // The lists of the records of a resource: of all, of those that a record owns, and of those
 // that are linked to a record.
-import { endpoint, type Input } from '../contract/endpoint.ts';
-import { parsePathInteger } from '../contract/parameters.ts';
+import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
 import { discard } from '../http/body/discard.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
