@@ -10,7 +10,6 @@ import type { Sender } from './http/exchange.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import type { Route } from './http/route.ts';
-import { createRouter } from './http/router.ts';
 import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
@@ -165,7 +164,7 @@ export class App {
       createLimiter: this.#siblings.createLimiter,
     });
     return new Dispatcher({
-      router: createRouter(routes),
+      routes,
       guard,
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,

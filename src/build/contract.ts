@@ -84,8 +84,8 @@ class Validators {
 }
 
 /**
- * Writes the check of minLength or maxLength. It counts the code points only of a text whose length
- * in UTF-16 units does not decide, because counting takes longer than all other checks.
+ * Writes the check of minLength or maxLength, which counts code points only if the number of UTF-16
+ * units does not decide: counting takes longer than all other checks.
  */
 function limitLengthCode(cxt: KeywordCxt): void {
   const { data, keyword, schemaCode: limit, gen } = cxt;

@@ -1,20 +1,19 @@
 // Answers well-formed requests. `#answer` has all steps, in the order in which they report faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ByteBudget } from './body/byte-budget.ts';
-import { acceptedTypes } from './body/formats.ts';
 import { BodyReader } from './body/read.ts';
 import { Exchange, type Sender, type SharedParts } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
-import { ClientGone, Problem, type ProblemSlug, problemReply, unavailable } from './problem.ts';
+import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
 import { type Chunk, lengthOf, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
 import type { Guard, Outcome, Route } from './route.ts';
-import type { PathItem, Router } from './router.ts';
+import { createRouter, type PathItem, type Router } from './router.ts';
 import { sendChunks, sendStreamHead } from './stream.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
 export interface DispatchOptions {
-  readonly router: Router<Route>;
+  readonly routes: readonly Route[];
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
@@ -33,12 +32,8 @@ interface Result {
   readonly reason?: string;
 }
 
-/** The refusals whose detail is logged, because it never quotes the request. */
-const LOGGED_DETAIL: ReadonlySet<ProblemSlug> = new Set([
-  'unauthorized',
-  'forbidden',
-  'too-many-requests',
-]);
+/** The statuses of refusals whose detail is logged, because it never quotes the request. */
+const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** The reply to `OPTIONS *`. */
 const SERVER_OPTIONS: Reply = {
@@ -49,6 +44,7 @@ const SERVER_OPTIONS: Reply = {
 /** Answers well-formed requests and reports their outcomes. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
+  readonly #router: Router;
   readonly #bodies: BodyReader;
   readonly #shared: SharedParts;
   #streams = 0;
@@ -57,6 +53,7 @@ export class Dispatcher {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.#router = createRouter(options.routes);
     this.#bodies = new BodyReader(options.bodyLimitBytes);
     const refusal = 'Too many large answers are being read, or wait for clients that read slowly.';
     const replies = new ByteBudget(DISPATCH_LIMITS.repliesBytes, refusal);
@@ -137,7 +134,7 @@ export class Dispatcher {
   /** Finds the route of a request, or the reply if it needs none. Throws 404, 405 or 413. */
   #find(exchange: Exchange, { segments, query, isServer }: Target): Route | Reply {
     if (isServer) return SERVER_OPTIONS;
-    const match = this.#options.router(segments);
+    const match = this.#router(segments);
     if (!match) throw new Problem('not-found', 'There is nothing at this path.');
     const { template, methods, allow } = match.pathItem;
     exchange.template = template;
@@ -163,9 +160,9 @@ export class Dispatcher {
     const problem = error instanceof Problem ? error : (toProblem(error) ?? unexpected(error));
     if (problem.heldBack && !exchange.response.destroyed) await holdBack(exchange.response);
     const sent = this.#send(exchange, problemReply(problem, problemBase));
-    const { status, slug, cause, message: reason } = problem;
+    const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.
-    if (status < 500) return LOGGED_DETAIL.has(slug) ? { sent, reason } : { sent };
+    if (status < 500) return LOGGED_STATUSES.has(status) ? { sent, reason } : { sent };
     return cause === undefined ? { sent, reason } : { sent, error: cause };
   }
 
@@ -203,9 +200,9 @@ export class Dispatcher {
   }
 }
 
-function optionsReply({ allow, methods }: PathItem<Route>): Reply {
+function optionsReply({ allow, methods }: PathItem): Reply {
   const patches = methods.get('PATCH')?.accepts;
-  const headers = patches ? ['accept-patch', acceptedTypes(patches)] : [];
+  const headers = patches ? ['accept-patch', patches.types.join(', ')] : [];
   return { status: 204, headers: ['allow', allow, ...headers] };
 }
 

@@ -19,7 +19,6 @@ export interface Admission {
   readonly client?: string | undefined;
   /** The number of the client's key; undefined if none is required or accepted. */
   readonly key?: number | undefined;
-  /** The problem that refuses the request. */
   readonly refusal?: Problem;
   /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
   readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
@@ -27,11 +26,9 @@ export interface Admission {
   readonly reply?: Reply;
 }
 
-/** What all requests of a dispatcher share. */
+/** What all requests share: the memory of large replies, and how clients without a key differ. */
 export interface SharedParts {
-  /** The memory of all large replies. */
   readonly replies: ByteBudget;
-  /** Identifies a client without a key. */
   readonly networkOf: (sender: Sender) => string;
 }
 
@@ -105,19 +102,13 @@ export class Exchange {
     return this.#share;
   }
 
-  /**
-   * Throws if a large reply could not be sent now: ClientGone if the client has disconnected, and
-   * service-unavailable if there is no memory for it.
-   */
+  /** Throws ClientGone if the client has disconnected, and a 503 if large replies find no room. */
   ensureSendable(): void {
     if (this.response.destroyed) throw new ClientGone();
     if (!this.#share) this.#shared.replies.ensureRoom();
   }
 
-  /**
-   * Resolves when there is memory to make the largest reply, which counts as taken from then on.
-   * Rejects as `ensureSendable` does.
-   */
+  /** Takes the memory of the largest reply as soon as it is free; rejects as `ensureSendable`. */
   reserveLarge(): Promise<void> {
     return this.share.reserve(DISPATCH_LIMITS.largePageBytes);
   }

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Problem } from '../problem.ts';
 
-/** How deeply arrays and objects may be nested (a limit that RFC 8259, section 9, allows). */
+/** How deeply arrays and objects may be nested (RFC 8259, section 9, allows a limit). */
 export const MAX_NESTING_LEVELS = 1_000;
 
 /** How many arrays, objects and members a text may have: more would delay other requests. */
@@ -25,7 +25,9 @@ export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
     throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
   if (!isUtf8(bytes)) throw new Problem('bad-request', `${subject} is not valid UTF-8.`);
   const text = bytes.toString('utf8');
-  const checked = needsCheck(text) ? checkTokens(text, subject) : text;
+  // Most texts cannot be too deep and have no float.
+  const needsCheck = text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
+  const checked = needsCheck ? checkTokens(text, subject) : text;
   try {
     return JSON.parse(checked);
   } catch (cause) {
@@ -35,11 +37,6 @@ export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
       : `${subject} is not valid JSON.`;
     throw new Problem('bad-request', detail, { cause });
   }
-}
-
-/** Whether the text could be nested too deeply or contain a float. Most bodies need no check. */
-function needsCheck(text: string): boolean {
-  return text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
 }
 
 /**
@@ -73,7 +70,9 @@ function checkTokens(text: string, subject: string): string {
       NUMBER.lastIndex = start;
       if (!NUMBER.test(text)) continue;
       index = NUMBER.lastIndex;
-      if (!isForbiddenFloat(text.slice(start, index))) continue;
+      const value = Number(text.slice(start, index));
+      // An overflow is infinite, and so no integer.
+      if (!Number.isInteger(value) && Number.isFinite(value)) continue;
       kept.push(text.slice(copied, start));
       copied = index;
     }
@@ -90,12 +89,6 @@ function isDigit(character = ''): boolean {
 /** Whether a number that continues with this character is a float. */
 function isFloatPart(character = ''): boolean {
   return character === '.' || character === 'e' || character === 'E';
-}
-
-/** Whether the value of a float is an integer, or overflows. */
-function isForbiddenFloat(text: string): boolean {
-  const value = Number(text);
-  return Number.isInteger(value) || !Number.isFinite(value);
 }
 
 /** Returns the end of the string whose first character is at `start`, including its quote. */
