@@ -84,9 +84,8 @@ export class App {
   }
 
   /**
-   * Opens the database and starts to accept requests; resolves with the URL, or with `unix:` and
-   * the path of the socket. If a file, the database or the address cannot be used, rejects with the
-   * error and leaves nothing open.
+   * Opens the database and accepts requests; resolves with the URL, or with `unix:` and the path.
+   * If it rejects, it leaves nothing open.
    */
   async listen(): Promise<string> {
     const options = this.#options;
@@ -121,10 +120,7 @@ export class App {
     return this.#keys?.count ?? 0;
   }
 
-  /**
-   * Reloads the key file and ends all streams, which need a valid key to begin again; resolves with
-   * the number of keys. If it rejects, keeps the old keys.
-   */
+  /** Reloads the key file, and ends all streams; resolves with the number of keys. */
   async reloadKeys(): Promise<number> {
     const count = (await this.#keys?.reload()) ?? 0;
     this.#feed?.endTerm();

@@ -21,11 +21,7 @@ const PROBLEM_JSON = 'application/problem+json';
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
 const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
 
-/**
- * Compiles the contract at `contract` into a module at `output` that exports its operations with
- * their validators, the bounds of snippets and searches, and the texts of problems. Rejects if a
- * schema is not strictly valid, or a problem lacks its texts.
- */
+/** Compiles the contract into the module of generated.d.ts. Rejects if the contract has a mistake. */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
   const contents = writeModule(document);
@@ -83,10 +79,7 @@ class Validators {
   }
 }
 
-/**
- * Writes the check of minLength or maxLength, which counts code points only if the number of UTF-16
- * units does not decide: counting takes longer than all other checks.
- */
+/** Checks minLength or maxLength; counts code points, which is slow, only if that decides. */
 function limitLengthCode(cxt: KeywordCxt): void {
   const { data, keyword, schemaCode: limit, gen } = cxt;
   const count = _`${useFunc(gen, ucs2length.default)}(${data})`;
@@ -209,8 +202,8 @@ function bodyOf(document: JsonObject, validators: Validators, at: string): objec
 }
 
 /**
- * Returns all problem types. The texts of each are at one of its examples: the remedy in `x-remedy`,
- * the meaning in the description of the example, or else of its response.
+ * Returns all problem types. The remedy of each is `x-remedy` of one of its examples, the meaning
+ * the description of that example or else of its response.
  */
 function problemsOf(document: JsonObject): Json[] {
   const found = new Map<string, JsonObject>();

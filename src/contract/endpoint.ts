@@ -27,10 +27,7 @@ export interface Input<Parameters, Content> {
 /** How many violations a 422 lists: a small request must not cause a large answer. */
 const MAX_ERRORS = 20;
 
-/**
- * Returns the route of an operation. `Parameters` and `Content` are the types that its schemas
- * guarantee. Throws if the contract has no such operation.
- */
+/** Returns the route of an operation of the contract, whose schemas guarantee the types. */
 export function endpoint<Parameters = unknown, Content = unknown>(
   method: Operation['method'],
   template: string,
@@ -130,20 +127,14 @@ function parseParameter(
   return isInteger ? items.map((each) => parseInteger(each)) : items;
 }
 
-/**
- * Parses ASCII digits with an optional minus sign; returns undefined for other text. Returns 0,
- * which is no id, beyond 2^53 - 1 in magnitude, because rounding could yield another id.
- */
+/** Parses ASCII digits with an optional minus sign; returns 0, which is no id, instead of rounding. */
 export function parsePathInteger(text: string): number | undefined {
   if (!/^-?[0-9]+$/.test(text)) return undefined;
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : 0;
 }
 
-/**
- * Parses as {@link parsePathInteger}, but refuses "-0". Large and negative numbers are parsed, so
- * that the violation concerns their range, not their form.
- */
+/** Parses all but "-0"; an integer out of range violates the range, not the form. */
 export function parseQueryInteger(text: string): number | undefined {
   return /^(?:[0-9]+|-0*[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;
 }
@@ -159,10 +150,7 @@ function readContent(body: Body, call: Call, violations: Violation[]): unknown {
   return content;
 }
 
-/**
- * Returns the members of an object that the contract names, and its defaults, so that many others
- * cost no further time. Returns any other value as it is.
- */
+/** Returns the known members of an object, with defaults, so that many others cost no time. */
 function readMembers({ members, defaults }: Body, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const known: Record<string, unknown> = { ...defaults };

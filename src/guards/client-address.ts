@@ -15,10 +15,7 @@ const IPV4_MAPPED = /^[0:]+:ffff:(?:([\d.]+)|([\da-f]+):([\da-f]+))$/i;
 /** A client on a Unix socket, or one that has gone (RFC 7239, section 6.2). */
 const UNKNOWN = 'unknown';
 
-/**
- * Returns the address of a client; `unknown` on a Unix socket. With `trustProxy`, it is the last
- * address in `x-forwarded-for`, which the proxy appended; a client can forge the others.
- */
+/** Returns the address of a client, with `trustProxy` the last one in `x-forwarded-for`. */
 export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
   const address = forwarded ?? socket.remoteAddress ?? UNKNOWN;

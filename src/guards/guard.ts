@@ -128,10 +128,7 @@ class RequestLimit {
   }
 }
 
-/**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what
- * remains of the quota (`r`), and the seconds until the full quota is available again (`t`).
- */
+/** The fields of draft-ietf-httpapi-ratelimit-headers; after `t` seconds the quota is full again. */
 function quotaHeaders(name: string, size: number, { remaining, resetS }: Quota): string[] {
   const policy = `"${name}";q=${size};w=${WINDOW_S}`;
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${resetS}`];

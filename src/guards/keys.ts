@@ -44,10 +44,7 @@ export class Keys {
     return this.#digests.length;
   }
 
-  /**
-   * Returns the holder of the key in `authorization: Bearer` (RFC 6750) or else in `x-api-key`;
-   * `none` if there is no key there, `wrong` if the key is unknown.
-   */
+  /** Returns the holder of the key in `authorization: Bearer` or else `x-api-key`. */
   holderOf(headers: IncomingHttpHeaders): Holder | 'none' | 'wrong' {
     const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
     const sent = bearer ?? String(headers['x-api-key'] ?? '');
@@ -61,10 +58,7 @@ export class Keys {
     return number > 0 ? { digest: sentDigest.toString('base64'), number } : 'wrong';
   }
 
-  /**
-   * Reads the file again; resolves with the number of keys. Rejects with a one-line message, and
-   * keeps the old keys, if the file cannot be read or has no valid keys.
-   */
+  /** Reads the file again; resolves with the number of keys. If it rejects, the old keys stay. */
   reload(): Promise<number> {
     // In sequence, so that a slow reload cannot undo a later one.
     this.#lastReload = this.#lastReload.catch(() => 0).then(() => this.#load());

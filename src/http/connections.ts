@@ -58,10 +58,7 @@ export class Connections {
     return previous;
   }
 
-  /**
-   * Calls `next` when `previous` is closed, because a read may depend on the write before it (RFC
-   * 9112, section 9.3.2). Never calls it if nothing more can be sent by then.
-   */
+  /** Calls `next` when `previous` is closed (RFC 9112, section 9.3.2), if more can be sent then. */
   runAfter(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
     // A response that is finished but not closed may still end the connection.
     if (!previous || previous.closed) {

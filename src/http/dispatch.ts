@@ -166,10 +166,7 @@ export class Dispatcher {
     return cause === undefined ? { sent, reason } : { sent, error: cause };
   }
 
-  /**
-   * Sends a reply and returns it, unless the client has disconnected. Throws, before it sends
-   * anything, if too many streams are open, or for a header that Node refuses.
-   */
+  /** Sends a reply and returns it, unless the client has disconnected. Throws before it sends. */
   #send(exchange: Exchange, reply: Reply): Reply | undefined {
     const { message, response, requestId, admission } = exchange;
     if (response.destroyed) return undefined;

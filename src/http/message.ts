@@ -7,10 +7,7 @@ import { Problem } from './problem.ts';
 /** An optional host (IPv6 in brackets) and an optional port (RFC 9110, section 7.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
-/**
- * Checks, in this order, the HTTP version (505), the number of headers (431), the host (400), the
- * transfer coding (400 or 501) and the expectation (417), as RFC 9110 and RFC 9112 require.
- */
+/** Checks version (505), headers (431), host (400), coding (400, 501), expectation (417). */
 export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   const isOld = httpVersion === '1.0';
   if (httpVersion !== '1.1' && !isOld)
@@ -53,11 +50,9 @@ export interface Target {
 }
 
 /**
- * Parses a target (RFC 9112, section 3.2) in origin form (`/notes?limit=5`) or absolute form
- * (`http://host/notes`), or the `*` of OPTIONS. Decodes each segment separately, so an encoded
- * slash does not separate segments. Throws bad-request for other forms, a user, a fragment, or
- * percent-encoding that is not UTF-8. Accepts all printable ASCII, because browsers and libraries
- * send some of it raw, such as `|`.
+ * Parses a target (RFC 9112, section 3.2): a path, an absolute URL, or the `*` of OPTIONS. An
+ * encoded slash does not separate segments. Accepts all printable ASCII, because browsers and
+ * libraries send some of it raw. Throws bad-request for anything else, a user or a fragment.
  */
 export function parseTarget({
   method,

@@ -3,10 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Reply } from './reply.ts';
 
-/**
- * The status of each problem type by its slug, the last segment of the `type` URI. The contract
- * says what each type means and how to solve it.
- */
+/** The status of each problem type by slug, the end of its `type`. The contract has the texts. */
 export const PROBLEM_STATUS = {
   'bad-request': 400,
   unauthorized: 401,

@@ -91,10 +91,7 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   process.nextTick(() => response.end());
 }
 
-/**
- * Sends `reply` and closes the connection, after it has discarded the rest of the body within
- * limits: many clients send everything before they read.
- */
+/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
 export function sendReplyAndClose(
   message: IncomingMessage,
   response: ServerResponse,

@@ -9,10 +9,7 @@ export interface PathItem {
   readonly allow: string;
 }
 
-/**
- * Finds the item of a path, given as decoded segments, and the values of its parameters, in the
- * order of the template; returns undefined if there is none.
- */
+/** Finds the item of a path, given as decoded segments, and the values of its parameters. */
 export type Router = (
   segments: readonly string[],
 ) => { readonly pathItem: PathItem; readonly values: readonly string[] } | undefined;

@@ -33,10 +33,7 @@ export interface HttpServerOptions {
     requestId: string,
     awaitsContinue: boolean,
   ) => void;
-  /**
-   * Called for each answer that the server itself sends: to malformed or late input or CONNECT.
-   * `sender` has the headers that were parsed.
-   */
+  /** Called for each answer to malformed or late input or CONNECT, with the parsed headers. */
   readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Returns the URI with which the `type` of every problem begins. */
   readonly problemBase: () => string;
@@ -92,10 +89,7 @@ export class HttpServer {
     });
   }
 
-  /**
-   * Stops accepting, finishes the requests in flight (within `closeMs`), including those that
-   * clients sent before they could notice the stop, and closes every connection.
-   */
+  /** Stops accepting, finishes the requests in flight within `closeMs`, closes every connection. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#connections.announceClose();
@@ -158,10 +152,7 @@ export class HttpServer {
     }
   }
 
-  /**
-   * Writes an answer directly to the socket, because Node has created no ServerResponse or a
-   * handler may be using it. `refused` is the request that is answered, if its headers were parsed.
-   */
+  /** Writes an answer without a ServerResponse; `refused` is the request, if it is known. */
   #refuse(
     socket: Duplex,
     problem: Problem,
@@ -179,20 +170,14 @@ export class HttpServer {
     this.#options.onRefused(requestId, problem, refused?.message ?? sender);
   }
 
-  /**
-   * Sends `text` and ends the connection, but keeps reading for `lingerMs`: unread input would
-   * cause a reset, which could destroy the answer.
-   */
+  /** Sends `text` and ends the connection, but reads on: a reset could destroy the answer. */
   #end(socket: Duplex, text = ''): void {
     socket.end(text);
     socket.resume();
     setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
   }
 
-  /**
-   * Accepts the queued connections, which the system would reset when listening ends. Node accepts
-   * one in each iteration of the event loop.
-   */
+  /** Accepts the queued connections, which would be reset; Node accepts one in each iteration. */
   async #acceptBacklog(): Promise<void> {
     const end = performance.now() + this.#limits.graceMs;
     let before = -1;

@@ -13,10 +13,7 @@ const SOCKET_MODE = 0o660;
 const PRIVATE_MODE = 0o700;
 const OTHERS_BITS = 0o077;
 
-/**
- * Removes a socket on which no process listens. Rejects with a one-line message if a process does,
- * if the path is not a socket, or if the folder is missing or cannot be written.
- */
+/** Removes a socket on which no process listens. Rejects in one line if it cannot be replaced. */
 export async function freeSocketPath(path: string): Promise<void> {
   const folder = dirname(path);
   await access(folder, constants.W_OK | constants.X_OK).catch((cause) => {
@@ -31,10 +28,8 @@ export async function freeSocketPath(path: string): Promise<void> {
 }
 
 /**
- * Makes the socket that `listen` binds public at `path`, for its owner and group. All processes of
- * a service share one socket: the first to call this creates it. Does not wait after `listen`,
- * whose caller must be ready for requests when it resolves. Rejects as `listen` does, and if `path`
- * is taken.
+ * Makes the socket that `listen` binds public at `path`, for owner and group. All processes share
+ * the first one. Does not wait after `listen`: its caller must then be ready for requests.
  */
 export async function createSocket(
   path: string,
@@ -58,10 +53,7 @@ export async function createSocket(
   }
 }
 
-/**
- * Returns a function that removes the socket at `path` if possible, unless another has taken its
- * place. The system does not reuse the inode while a process listens.
- */
+/** Returns a function that removes the socket at `path` unless another has taken its place. */
 export function socketRemover(path: string): () => void {
   const created = statsOf(path)?.ino;
   return () => {

@@ -33,11 +33,7 @@ export class ByteBudget {
     if (bytes < 0) this.#serve();
   }
 
-  /**
-   * Calls `take`, which counts `bytes`, when they fit and everybody who came earlier has been
-   * served. Rejects with service-unavailable if that takes too long or too many wait, and with
-   * {@link ClientGone} if the response closes.
-   */
+  /** Calls `take` in its turn, when `bytes` fit; rejects with a 503 or {@link ClientGone}. */
   wait(bytes: number, response: Writable, take: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size >= DISPATCH_LIMITS.waitingReplies) throw unavailable(this.#refusal);

@@ -4,10 +4,7 @@ import { MessageChannel } from 'node:worker_threads';
 const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
-/**
- * Frees the memory of a buffer that shares it with nobody; does nothing for a text. The buffer is
- * empty afterwards, and so is every part of it.
- */
+/** Empties a buffer that shares its memory with nobody, and frees it; does nothing for a text. */
 export function discard(value: Buffer | string): void {
   if (typeof value === 'string') return;
   const { buffer, length } = value;

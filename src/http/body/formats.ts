@@ -17,10 +17,7 @@ export interface BodyFormats {
 /** The format of one body. */
 export type BodyFormat = 'json' | 'lines';
 
-/**
- * Returns the format that the headers declare; JSON by default. Throws 415 if the route does not
- * accept it, if the charset is not UTF-8, or if the body has a content coding.
- */
+/** Returns the format that the headers declare, JSON by default. Throws 415. */
 export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): BodyFormat {
   const { 'content-type': type = 'application/json', 'content-encoding': coding } = headers;
   const { types } = accepted;
@@ -58,9 +55,8 @@ function unsupported(detail: string, types: readonly string[]): Problem {
 }
 
 /**
- * Parses the lines that are not blank, at most one more than `maxLines`; awaits `pause` whenever it
- * has parsed `sliceBytes`. Rejects with bad-request, which gives the number of the first line that
- * is not JSON, counted from 0; also rejects as `pause` does.
+ * Parses the lines that are not blank, at most one more than `maxLines`, with a `pause` after each
+ * `sliceBytes`. Rejects with bad-request, which numbers the lines from 0, and as `pause` does.
  */
 export async function parseLines(
   bytes: Buffer,

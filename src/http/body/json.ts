@@ -16,9 +16,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
- * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
- * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, nested too
- * deeply, or have too many parts.
+ * `4e0`) and an overflow (`1e999`) with null, which no schema accepts. Throws bad-request.
  */
 export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   if (bytes.length === 0)
@@ -39,10 +37,7 @@ export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   }
 }
 
-/**
- * Limits the nesting and the parts, and replaces integers in the form of floats with null. It
- * replaces only whole tokens: a valid text remains valid, and an invalid text remains invalid.
- */
+/** Limits nesting and parts. Replaces only whole tokens, so that an invalid text stays invalid. */
 function checkTokens(text: string, subject: string): string {
   const kept: string[] = [];
   let copied = 0;

@@ -48,9 +48,8 @@ export class BodyReader {
   }
 
   /**
-   * Reads the body of a request and, if the route takes one, parses it. Returns a promise unless
-   * all is done, because a promise would cost more time than a small body that has arrived. Throws
-   * or rejects with 415, 413, 400 or {@link ClientGone}.
+   * Reads the body and, if the route takes one, parses it. Returns a promise only if it must wait:
+   * it would cost more time than a small body. Throws or rejects with 415, 413 or 400.
    */
   receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
     const { message, awaitsContinue } = exchange;
@@ -112,11 +111,7 @@ export class BodyReader {
   }
 }
 
-/**
- * Resolves with the body of a message. Calls `onReceived` after each chunk with the number of bytes
- * so far. Rejects with payload-too-large beyond `limitBytes`, with {@link ClientGone} if the
- * connection closes first, and with any error that `onReceived` throws.
- */
+/** Resolves with a body. Calls `onReceived`, which may throw, with the number of bytes so far. */
 export function receiveBody(
   message: IncomingMessage,
   limitBytes: number,
