@@ -21,7 +21,7 @@ const PROBLEM_JSON = 'application/problem+json';
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
 const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
 
-/** Compiles the contract into the module of generated.d.ts. Rejects if the contract has a mistake. */
+/** Compiles the contract into the module of generated.d.ts. Rejects if it has a mistake. */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
   const contents = writeModule(document);

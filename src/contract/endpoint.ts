@@ -127,7 +127,7 @@ function parseParameter(
   return isInteger ? items.map((each) => parseInteger(each)) : items;
 }
 
-/** Parses ASCII digits with an optional minus sign; returns 0, which is no id, instead of rounding. */
+/** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */
 export function parsePathInteger(text: string): number | undefined {
   if (!/^-?[0-9]+$/.test(text)) return undefined;
   const value = Number(text);

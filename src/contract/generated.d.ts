@@ -64,7 +64,7 @@ export interface Operation {
   readonly body?: Body;
 }
 
-/** What a problem type means, how to solve it (code is between backticks), and an answer with it. */
+/** What a problem type means, how to solve it (with code between backticks), and an example. */
 export interface ProblemType {
   readonly slug: ProblemSlug;
   readonly status: number;

@@ -128,7 +128,7 @@ class RequestLimit {
   }
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers; after `t` seconds the quota is full again. */
+/** The fields of draft-ietf-httpapi-ratelimit-headers; after `t` seconds the quota is full. */
 function quotaHeaders(name: string, size: number, { remaining, resetS }: Quota): string[] {
   const policy = `"${name}";q=${size};w=${WINDOW_S}`;
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${resetS}`];

@@ -27,7 +27,7 @@ export const HTTP_LIMITS = {
 export const DISPATCH_LIMITS = {
   /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
-  /** Bodies from this size count towards `bodiesBytes`, and are parsed one in each loop iteration. */
+  /** Bodies from this size count towards `bodiesBytes`; each loop iteration parses one of them. */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,
   /** Replies from this length count towards `repliesBytes`. */
