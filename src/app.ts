@@ -69,9 +69,9 @@ export class App {
     this.#siblings = siblings;
     this.#demonstrations = new Demonstrations(options.maxThreads);
     this.#server = new HttpServer({
-      onRequest: (message, response, requestId, awaitsContinue) => {
+      onRequest: (arrival) => {
         this.#metrics?.requests.begin();
-        this.#dispatcher?.dispatch(message, response, requestId, awaitsContinue);
+        this.#dispatcher?.dispatch(arrival);
       },
       onRefused: (requestId, problem, sender) => {
         this.#metrics?.requests.recordRefusal(problem.status);

@@ -4,18 +4,22 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The latest request on a connection, kept until it and its answer are complete. */
-export interface LatestRequest {
+/** A well-formed request that has arrived on a connection. */
+export interface Arrival {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
+  /** The id that the answer carries. */
   readonly requestId: string;
+  /** Whether the client sends its body only after a 100 (Continue). */
+  readonly awaitsContinue: boolean;
   /** The response that must be sent before `response`. */
   readonly previous: ServerResponse | undefined;
 }
 
 /** All connections of one server. */
 export class Connections {
-  readonly #latest = new Map<Duplex, LatestRequest | undefined>();
+  /** The latest request on each connection, until it and its answer are complete. */
+  readonly #latest = new Map<Duplex, Arrival | undefined>();
   /** The connections on which a request waits for the previous response. */
   readonly #waiting = new Set<Duplex>();
   /** How many connections have been accepted so far. */
@@ -37,25 +41,20 @@ export class Connections {
   }
 
   /** Returns the latest request on a connection, unless it and its answer are complete. */
-  latest(socket: Duplex): LatestRequest | undefined {
+  latest(socket: Duplex): Arrival | undefined {
     return this.#latest.get(socket);
   }
 
-  /** Registers a request and returns the response that must be sent before `response`. */
-  begin(
-    message: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-  ): ServerResponse | undefined {
+  /** Registers the latest request of its connection. */
+  begin(arrival: Arrival): void {
+    const { message, response } = arrival;
     const { socket } = message;
-    const previous = this.#latest.get(socket)?.response;
-    this.#latest.set(socket, { message, response, requestId, previous });
+    this.#latest.set(socket, arrival);
     // An idle connection must not hold its last request in memory.
     response.once('close', () => {
-      const isLatest = this.#latest.get(socket)?.response === response;
+      const isLatest = this.#latest.get(socket) === arrival;
       if (message.complete && isLatest) this.#latest.set(socket, undefined);
     });
-    return previous;
   }
 
   /** Calls `next` when `previous` is closed (RFC 9112, section 9.3.2), if more can be sent then. */

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ByteBudget } from './body/byte-budget.ts';
 import { BodyReader } from './body/read.ts';
+import type { Arrival } from './connections.ts';
 import { Exchange, type Sender, type SharedParts } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
@@ -60,14 +61,9 @@ export class Dispatcher {
     this.#shared = { replies, networkOf: options.networkOf };
   }
 
-  /** Answers one request under `requestId`. */
-  dispatch(
-    message: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    awaitsContinue: boolean,
-  ): void {
-    const exchange = new Exchange(message, response, requestId, awaitsContinue, this.#shared);
+  /** Answers one request. */
+  dispatch(arrival: Arrival): void {
+    const exchange = new Exchange(arrival, this.#shared);
     // Requests that arrive together are answered together: memory is checked once for all reads, a
     // client with many connections is woken up once, and small bodies have arrived.
     if (this.#arrived.push(exchange) === 1) setImmediate(this.#answerArrived);

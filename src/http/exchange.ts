@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type ByteBudget, Share } from './body/byte-budget.ts';
 import type { BodyFormat } from './body/formats.ts';
+import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { ClientGone, type Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
@@ -42,7 +43,6 @@ export class Exchange {
   readonly headers: IncomingHttpHeaders;
   readonly requestId: string;
   readonly arrivedMs = performance.now();
-  /** The client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
   /** What the guard has decided so far; every answer gets its headers. */
   admission = NOT_ADMITTED;
@@ -59,13 +59,7 @@ export class Exchange {
   readonly #shared: SharedParts;
   #share: Share | undefined;
 
-  constructor(
-    message: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    awaitsContinue: boolean,
-    shared: SharedParts,
-  ) {
+  constructor({ message, response, requestId, awaitsContinue }: Arrival, shared: SharedParts) {
     this.message = message;
     this.response = response;
     this.headers = message.headers;

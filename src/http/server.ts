@@ -13,7 +13,7 @@ import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { hasUnambiguousEnd } from './body/read.ts';
-import { Connections, type LatestRequest } from './connections.ts';
+import { type Arrival, Connections } from './connections.ts';
 import type { Sender } from './exchange.ts';
 import type { HTTP_LIMITS } from './limits.ts';
 import { mustEncode } from './message.ts';
@@ -26,13 +26,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What the server depends on. */
 export interface HttpServerOptions {
-  /** Handles one well-formed request. The answer carries `requestId`. */
-  readonly onRequest: (
-    message: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    awaitsContinue: boolean,
-  ) => void;
+  readonly onRequest: (arrival: Arrival) => void;
   /** Called for each answer to malformed or late input or CONNECT, with the parsed headers. */
   readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Returns the URI with which the `type` of every problem begins. */
@@ -114,14 +108,14 @@ export class HttpServer {
 
   #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const requestId = chooseRequestId(message);
-    const previous = this.#connections.begin(message, response, requestId);
+    const previous = this.#connections.latest(message.socket)?.response;
+    const arrival = { message, response, requestId, awaitsContinue, previous };
+    this.#connections.begin(arrival);
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
     const dropsNext = message.headers.upgrade !== undefined;
     if (this.#closing || dropsNext || !hasUnambiguousEnd(message))
       response.setHeader('connection', 'close');
-    this.#connections.runAfter(message.socket, previous, () =>
-      this.#options.onRequest(message, response, requestId, awaitsContinue),
-    );
+    this.#connections.runAfter(message.socket, previous, () => this.#options.onRequest(arrival));
   }
 
   #refuseConnect(message: IncomingMessage, socket: Duplex): void {
@@ -156,7 +150,7 @@ export class HttpServer {
   #refuse(
     socket: Duplex,
     problem: Problem,
-    refused?: Pick<LatestRequest, 'message' | 'requestId'>,
+    refused?: Pick<Arrival, 'message' | 'requestId'>,
   ): void {
     if (!socket.writable || problem.cause === 'ECONNRESET') {
       socket.destroy();

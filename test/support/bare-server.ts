@@ -59,8 +59,7 @@ export async function startBareServer(
     toProblem: () => undefined,
   });
   const server = new HttpServer({
-    onRequest: (message, response, requestId, awaitsContinue) =>
-      void dispatcher.dispatch(message, response, requestId, awaitsContinue),
+    onRequest: (arrival) => dispatcher.dispatch(arrival),
     onRefused: (_, problem) => refusals.push(problem),
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },
