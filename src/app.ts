@@ -1,5 +1,4 @@
 // The composition root: assembles the service for the command line, the library and the tests.
-import type { AddressInfo } from 'node:net';
 import { isLocal, keySourceOf, type Options } from './cli/options.ts';
 import { Demonstrations } from './concurrency/demonstrations.ts';
 import { NoThreads } from './concurrency/no-threads.ts';
@@ -7,10 +6,10 @@ import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
+import type { Sender } from './http/exchange.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
-import { type Problem, problemTypes, unavailable } from './http/problem.ts';
-import type { Outcome, Route, Sender } from './http/route.ts';
-import { createRouter } from './http/router.ts';
+import { type Problem, unavailable } from './http/problem.ts';
+import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
 import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
@@ -18,15 +17,10 @@ import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
+import type { Bases } from './routes/bases.ts';
 import { changesRoute } from './routes/changes.ts';
 import { demonstrationRoutes } from './routes/demonstrations.ts';
-import {
-  type Bases,
-  contractAt,
-  type Documentation,
-  docsRoutes,
-  loadDocumentation,
-} from './routes/docs.ts';
+import { type Documentation, docsRoutes, loadDocumentation } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { LinkMember } from './routes/link-member.ts';
 import { linkRoutes } from './routes/links.ts';
@@ -76,12 +70,12 @@ export class App {
     this.#siblings = siblings;
     this.#demonstrations = new Demonstrations(options.maxThreads);
     this.#server = new HttpServer({
-      onRequest: (message, response, requestId, awaitsContinue) => {
+      onRequest: (arrival) => {
         this.#metrics?.requests.begin();
-        this.#dispatcher?.dispatch(message, response, requestId, awaitsContinue);
+        this.#dispatcher?.dispatch(arrival);
       },
       onRefused: (requestId, problem, sender) => {
-        this.#metrics?.requests.recordRefusal(problemTypes[problem.slug].status);
+        this.#metrics?.requests.recordRefusal(problem.status);
         logRefusal(log, requestId, problem, this.#clientOf(sender), sender.headers);
       },
       problemBase: () => this.#bases.problemBase,
@@ -90,9 +84,8 @@ export class App {
   }
 
   /**
-   * Opens the database and starts to accept requests; resolves with the URL, or with `unix:` and
-   * the path of the socket. If a file, the database or the address cannot be used, rejects with the
-   * error and leaves nothing open.
+   * Opens the database and accepts requests; resolves with the URL, or with `unix:` and the path.
+   * If it rejects, it leaves nothing open.
    */
   async listen(): Promise<string> {
     const options = this.#options;
@@ -105,13 +98,15 @@ export class App {
     const open = () => openStorage(options, onForeignLog);
     this.#database = await this.#siblings.openDatabase(open, needsLease);
     try {
-      const memory = this.#createMemory(this.#database);
-      this.#metrics = options.noMetrics ? undefined : this.#createMetrics(memory);
-      const routes = this.#createFixedRoutes(this.#database);
-      const url = await this.#listen();
+      const memory = new FreshMemory(
+        this.#database.freshness,
+        (options.cacheSizeMib * MIB) / options.processes,
+      );
+      const routes = options.noMetrics ? [] : [this.#startMetrics(memory)];
+      const url = await this.#bind();
       // Do not await below: a request could arrive before the dispatcher exists.
       this.#bases = resolveBases(options, url);
-      routes.push(...this.#createBaseUrlRoutes(this.#database, memory, documentation));
+      routes.push(...this.#createRoutes(this.#database, memory, documentation));
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
@@ -125,10 +120,7 @@ export class App {
     return this.#keys?.count ?? 0;
   }
 
-  /**
-   * Reloads the key file and ends all streams, which need a valid key to begin again; resolves with
-   * the number of keys. If it rejects, keeps the old keys.
-   */
+  /** Reloads the key file, and ends all streams; resolves with the number of keys. */
   async reloadKeys(): Promise<number> {
     const count = (await this.#keys?.reload()) ?? 0;
     this.#feed?.endTerm();
@@ -148,36 +140,38 @@ export class App {
     this.#metrics?.close();
   }
 
-  async #listen(): Promise<string> {
+  async #bind(): Promise<string> {
     const { host, port, socket } = this.#options;
-    if (socket === undefined) return formatUrl(await this.#server.listen(host, port));
-    await this.#server.listenOnSocket(socket);
-    return `unix:${socket}`;
+    if (socket !== undefined) {
+      await this.#server.listenOnSocket(socket);
+      return `unix:${socket}`;
+    }
+    const { address, family, port: bound } = await this.#server.listen(host, port);
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
   }
 
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
-    const { baseUrl, problemBase } = this.#bases;
+    const guard = createGuard({
+      ...options,
+      keys: this.#keys,
+      baseUrl: this.#bases.baseUrl,
+      loopback: isLocal(options),
+      createLimiter: this.#siblings.createLimiter,
+    });
     return new Dispatcher({
-      router: createRouter(routes),
-      guard: createGuard({
-        ...options,
-        keys: this.#keys,
-        baseUrl,
-        loopback: isLocal(options),
-        createLimiter: this.#siblings.createLimiter,
-      }),
+      routes,
+      guard,
       bodyLimitBytes: options.bodyLimitBytes,
-      problemBase,
-      onOutcome: (outcome, message) => this.#observe(outcome, message),
+      problemBase: this.#bases.problemBase,
+      onOutcome: (outcome, message) => {
+        this.#metrics?.requests.end(outcome);
+        const client = this.#clientOf(message, outcome.key);
+        logOutcome(this.#log, outcome, client, message.headers);
+      },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,
     });
-  }
-
-  #observe(outcome: Outcome, sender: Sender): void {
-    this.#metrics?.requests.end(outcome);
-    logOutcome(this.#log, outcome, this.#clientOf(sender, outcome.key), sender.headers);
   }
 
   /** Returns the name of a client in the log. */
@@ -185,36 +179,19 @@ export class App {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
-  #createMemory({ freshness }: Database): FreshMemory {
-    const { cacheSizeMib, processes } = this.#options;
-    return new FreshMemory(freshness, (cacheSizeMib * MIB) / processes);
-  }
-
-  #createMetrics(cache: FreshMemory): Metrics {
+  /** Starts the metrics, and returns their route. */
+  #startMetrics(cache: FreshMemory): Route {
     const { db } = this.#options;
     const sources = {
       threads: () => this.#demonstrations.threads(),
       fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
       cache,
     };
-    return new Metrics(sources, this.#siblings.shareMetrics);
+    this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
+    return metricsRoute(this.#metrics);
   }
 
-  /** Returns the routes that do not depend on the base URL. */
-  #createFixedRoutes(database: Database): Route[] {
-    return [
-      ...healthRoutes(database, () => this.#isStopping),
-      ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
-      ...demonstrationRoutes(this.#demonstrations),
-    ];
-  }
-
-  /** Returns the routes whose answers contain the base URL or its path. */
-  #createBaseUrlRoutes(
-    database: Database,
-    memory: FreshMemory,
-    documentation: Documentation,
-  ): Route[] {
+  #createRoutes(database: Database, memory: FreshMemory, documentation: Documentation): Route[] {
     const meters = this.#metrics?.meters;
     const feed = new ChangeFeed(database);
     this.#feed = feed;
@@ -236,13 +213,14 @@ export class App {
         }),
       ]),
     );
-    const contract = contractAt(documentation, this.#bases);
     const linkMember = (resource: Resource) => {
       const { link, isFirst } = linkOf(resource) ?? {};
       return link && isFirst ? new LinkMember(link, createLinkedTable(link, write)) : undefined;
     };
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
+      ...healthRoutes(database, () => this.#isStopping),
+      ...demonstrationRoutes(this.#demonstrations),
       ...[...tables].flatMap(([resource, table]) =>
         recordRoutes(
           resource,
@@ -255,8 +233,8 @@ export class App {
       ),
       changesRoute(database, feed),
       ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
-      ...docsRoutes(documentation, contract, this.#bases, this.#keys !== undefined),
-      ...problemRoutes(contract),
+      ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
+      ...problemRoutes(this.#bases.problemBase),
     ];
   }
 }
@@ -270,14 +248,13 @@ const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or 
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
   if (error instanceof IndexBehind)
-    return unavailable('The search index is catching up.', { retryAfterS: error.retryAfterS });
+    return unavailable('The search index is catching up.', {}, error.retryAfterS);
   if (error instanceof WaitedTooLong) return LATE;
   if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) {
-    return unavailable('The database did not confirm this write; it may have been carried out.', {
-      cause: error,
-    });
+    const detail = 'The database did not confirm this write; it may have been carried out.';
+    return unavailable(detail, { cause: error });
   }
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
@@ -286,8 +263,4 @@ function toProblem(error: unknown): Problem | undefined {
 function resolveBases({ baseUrl, problemBase, socket }: Options, url: string): Bases {
   const base = baseUrl ?? (socket === undefined ? url : 'http://localhost');
   return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
-}
-
-function formatUrl({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

@@ -2,7 +2,7 @@
 // the options of the command line and validates them in the same way.
 import { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
-import { libraryFlags, parseOptions } from './cli/options.ts';
+import { libraryFlags, type Options, parseOptions } from './cli/options.ts';
 import { LineLog } from './log/log.ts';
 
 /** The options of a service, with the defaults of the command unless stated otherwise. */
@@ -58,17 +58,7 @@ const FLAGS = libraryFlags();
  * Throws an Error with a one-line message if an option is wrong.
  */
 export function createApp(settings: ServiceOptions): Service {
-  checkSettings(settings);
-  const { port = 0, logLevel = 'silent', apiKeys = [], ...others } = settings;
-  const options = parseOptions(toArguments({ port, logLevel, ...others }), {
-    NOTES_API_KEYS: apiKeys.join(),
-  });
-  // Only --help and --version give a string, and the library accepts neither.
-  if (typeof options === 'string')
-    throw new UsageError(`unknown option ${JSON.stringify(options)}`);
-  // The parser drops empty keys, and a service without keys lets everyone write.
-  if (options.apiKeys.length !== apiKeys.length)
-    throw new UsageError('an API key must not be empty or contain a comma');
+  const options = optionsOf(settings);
   const app = new App(options, new LineLog(options.logLevel));
   let started: Promise<string> | undefined;
   let closed: Promise<void> | undefined;
@@ -82,32 +72,41 @@ export function createApp(settings: ServiceOptions): Service {
       return started;
     },
     close() {
-      closed ??= stop();
+      // If `listen` failed, it has already closed everything.
+      closed ??=
+        started?.then(
+          () => app.close(),
+          () => {},
+        ) ?? Promise.resolve();
       return closed;
     },
   };
-
-  async function stop(): Promise<void> {
-    const url = await started?.catch(() => undefined);
-    // If `listen` failed, it has already closed everything.
-    if (url !== undefined) await app.close();
-  }
 }
 
-/** Rejects unknown options, and errors that only a caller without TypeScript can make. */
-function checkSettings(settings: Partial<ServiceOptions> | undefined): void {
-  const { db, apiKeys = [], ...others } = settings ?? {};
+/** Checks the settings as the command line does, and for errors that only JavaScript can make. */
+function optionsOf(settings: Partial<ServiceOptions> | undefined): Options {
+  const { db, port = 0, logLevel = 'silent', apiKeys = [], ...others } = settings ?? {};
   const unknown = Object.keys(others).find((name) => !FLAGS.has(name));
   if (unknown !== undefined) throw new UsageError(`unknown option ${JSON.stringify(unknown)}`);
   if (typeof db !== 'string')
     throw new UsageError('the option db is required: a file, :memory: or the address of a cluster');
   if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys must be an array of keys');
+  const options = parseOptions(toArguments({ db, port, logLevel, ...others }), {
+    NOTES_API_KEYS: apiKeys.join(),
+  });
+  // Only --help and --version give a string, and the library accepts neither.
+  if (typeof options === 'string')
+    throw new UsageError(`unknown option ${JSON.stringify(options)}`);
+  // The parser drops empty keys, and a service without keys lets everyone write.
+  if (options.apiKeys.length !== apiKeys.length)
+    throw new UsageError('an API key must not be empty or contain a comma');
+  return options;
 }
 
 /** Returns the settings as command-line arguments; an array becomes one flag per element. */
 function toArguments(settings: Readonly<Record<string, unknown>>): string[] {
-  return [...FLAGS].flatMap(([name, flag]) => {
-    const setting = settings[name];
+  return Object.entries(settings).flatMap(([name, setting]) => {
+    const flag = FLAGS.get(name);
     if (setting === undefined || setting === false) return [];
     if (setting === true) return [`--${flag}`];
     return [setting].flat().map((value) => `--${flag}=${value}`);

@@ -8,24 +8,23 @@ import standalone from 'ajv/dist/standalone/index.js';
 import limitLength from 'ajv/dist/vocabularies/validation/limitLength.js';
 import { build } from 'esbuild';
 import { JSON_LINES } from '../http/body/media-type.ts';
+import { PROBLEM_STATUS } from '../http/problem.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
+type Resolved = [found: JsonObject, pointer: string];
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
+const PROBLEM_JSON = 'application/problem+json';
 
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
 const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
 
-/**
- * Compiles the contract at `contract` into a module at `output` that exports its operations with
- * their validators, and the bounds of snippets and searches. Rejects if a schema is not strictly
- * valid.
- */
+/** Compiles the contract into the module of generated.d.ts. Rejects if it has a mistake. */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
-  const contents = writeModule(document);
+  const contents = new Contract(document).write();
   const bundle = await build({
     stdin: { contents, resolveDir: import.meta.dirname, loader: 'js' },
     bundle: true,
@@ -61,7 +60,7 @@ class Validators {
     }
   }
 
-  /** Returns the expression for the validator of the schema at `pointer`. */
+  /** Returns a text that stands for the validator of the schema at `pointer`. */
   expression(mode: Mode, pointer: string): string {
     const names = this.#names[mode];
     const name = names.get(pointer) ?? `schema${names.size}`;
@@ -69,7 +68,7 @@ class Validators {
       this.#ajvs[mode].addSchema({ $ref: `${CONTRACT_ID}#${pointer}` }, name);
       names.set(pointer, name);
     }
-    return `${mode}.${name}`;
+    return `validator:${mode}.${name}`;
   }
 
   /** Returns the declaration of all validators of a mode, to which the expressions refer. */
@@ -80,10 +79,7 @@ class Validators {
   }
 }
 
-/**
- * Writes the check of minLength or maxLength. It counts the code points only of a text whose length
- * in UTF-16 units does not decide, because counting takes longer than all other checks.
- */
+/** Checks minLength or maxLength; counts code points, which is slow, only if that decides. */
 function limitLengthCode(cxt: KeywordCxt): void {
   const { data, keyword, schemaCode: limit, gen } = cxt;
   const count = _`${useFunc(gen, ucs2length.default)}(${data})`;
@@ -94,160 +90,165 @@ function limitLengthCode(cxt: KeywordCxt): void {
   );
 }
 
-/** Returns the source of the module, before its dependencies are bundled. */
-function writeModule(document: JsonObject): string {
-  const validators = new Validators(document);
-  const paths = Object.entries(document.paths as Record<string, JsonObject>);
-  const operations = paths.flatMap(([template, item]) =>
-    METHODS.filter((method) => method in item).map((method) =>
-      writeOperation(document, validators, template, method),
-    ),
-  );
-  const search = find(document, '/components/parameters/SearchText');
-  const snippet = find(document, '/components/schemas/Snippet/properties/text');
-  return [
-    `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
-    validators.declaration('first'),
-    validators.declaration('all'),
-    `export const operations = [\n${operations.join(',\n')}\n];`,
-    `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
-    `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
-  ].join('\n');
-}
+/** The contract, and the module that it becomes. */
+class Contract {
+  readonly #document: JsonObject;
+  readonly #validators: Validators;
 
-function writeOperation(
-  document: JsonObject,
-  validators: Validators,
-  template: string,
-  method: string,
-): string {
-  const pathPointer = `/paths/${escapePointer(template)}`;
-  const pointer = `${pathPointer}/${method}`;
-  const [item] = resolve(document, pathPointer);
-  const [operation] = resolve(document, pointer);
-  const all = [
-    ...parametersOf(document, item.parameters, `${pathPointer}/parameters`),
-    ...parametersOf(document, operation.parameters, `${pointer}/parameters`),
-  ];
-  const isHeader = (parameter: Parameter) => parameter.in === 'header';
-  const parameters = all
-    .filter((each) => !isHeader(each))
-    .map((each) => writeParameter(validators, template, each));
-  const headers = all.filter(isHeader).map(({ name, required, schema, pointer: at }) => {
-    if (required) throw new Error(`the header ${name} of ${template} must not be required`);
-    const validate = validators.expression('first', at);
-    return literal({
-      name: JSON.stringify(name),
-      rule: JSON.stringify(schema.description),
-      validate,
-    });
-  });
-  return literal({
-    id: JSON.stringify(operation.operationId),
-    method: JSON.stringify(method.toUpperCase()),
-    template: JSON.stringify(template),
-    parameters: `[${parameters.join(', ')}]`,
-    headers: `[${headers.join(', ')}]`,
-    body: operation.requestBody && writeBody(document, validators, `${pointer}/requestBody`),
-  });
-}
-
-function writeParameter(validators: Validators, template: string, parameter: Parameter): string {
-  const { name, in: place, required, schema, pointer, isRepeated, type } = parameter;
-  // The service parses no other types, reads no other places and requires nothing in a query.
-  const label = `the parameter ${name} of ${template}`;
-  if (type !== 'integer' && type !== 'string')
-    throw new Error(`${label} must be of type integer or string, or an array of these`);
-  if (place !== 'path' && (place !== 'query' || required))
-    throw new Error(`${label} must be in the path, or in the query without "required"`);
-  return literal({
-    name: JSON.stringify(name),
-    in: JSON.stringify(place),
-    isInteger: JSON.stringify(type === 'integer'),
-    list: schema.type === 'array' ? JSON.stringify(isRepeated ? 'repeated' : 'commas') : undefined,
-    default: JSON.stringify(schema.default),
-    validate: validators.expression('all', pointer),
-  });
-}
-
-function writeBody(document: JsonObject, validators: Validators, at: string): string {
-  const [body, bodyPointer] = resolve(document, at);
-  const types = Object.keys(body.content as JsonObject);
-  if (!types.includes('application/json'))
-    throw new Error(`${bodyPointer} has no application/json`);
-  const schemaOf = (type: string) =>
-    resolve(document, `${bodyPointer}/content/${escapePointer(type)}/schema`);
-  const [schema, pointer] = schemaOf('application/json');
-  const members = Object.keys(schema.properties ?? {});
-  const defaults = members
-    .map((name) => [name, schemaAt(document, `${pointer}/properties/${name}`).default] as const)
-    .filter(([, value]) => value !== undefined);
-  const schemas = (at: string) => ({
-    validate: validators.expression('first', at),
-    validateFully: validators.expression('all', at),
-  });
-  const [lines, linesPointer] = types.includes(JSON_LINES) ? schemaOf(JSON_LINES) : [];
-  return literal({
-    ...schemas(pointer),
-    types: JSON.stringify(types),
-    members: JSON.stringify(members),
-    defaults: JSON.stringify(Object.fromEntries(defaults)),
-    lines:
-      linesPointer &&
-      literal({ ...schemas(linesPointer), maxItems: JSON.stringify(lines?.maxItems) }),
-  });
-}
-
-interface Parameter {
-  readonly name: Json | undefined;
-  readonly in: Json | undefined;
-  readonly required: Json | undefined;
-  readonly schema: JsonObject;
-  readonly pointer: string;
-  /** The type of the value or, for an array, of its items. */
-  readonly type: Json | undefined;
-  /** Whether each item of an array is a parameter of its own. */
-  readonly isRepeated: boolean;
-}
-
-function parametersOf(document: JsonObject, list: Json | undefined, at: string): Parameter[] {
-  return ((list ?? []) as JsonObject[]).map((_item, index) => {
-    const [parameter, parameterPointer] = resolve(document, `${at}/${index}`);
-    const pointer = `${parameterPointer}/schema`;
-    const schema = schemaAt(document, pointer);
-    const { name, in: place, required, explode = true } = parameter;
-    const { type } = schema.type === 'array' ? schemaAt(document, `${pointer}/items`) : schema;
-    return { name, in: place, required, schema, pointer, type, isRepeated: explode === true };
-  });
-}
-
-/** Returns the schema at `pointer`, after following references, with the members beside them. */
-function schemaAt(document: JsonObject, pointer: string): JsonObject {
-  return { ...resolve(document, pointer)[0], ...find(document, pointer) };
-}
-
-/** Returns the object at `pointer`, after following references, with its own pointer. */
-function resolve(document: JsonObject, pointer: string): [JsonObject, string] {
-  const found = find(document, pointer);
-  return typeof found.$ref === 'string' ? resolve(document, found.$ref.slice(1)) : [found, pointer];
-}
-
-function find(document: JsonObject, pointer: string): JsonObject {
-  let found: JsonObject | undefined = document;
-  for (const segment of pointer.split('/').slice(1)) {
-    const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
-    found = found?.[name] as JsonObject | undefined;
+  constructor(document: JsonObject) {
+    this.#document = document;
+    this.#validators = new Validators(document);
   }
-  if (!found) throw new Error(`the contract has nothing at ${pointer}`);
-  return found;
+
+  /** Returns the source of the module, before its dependencies are bundled. */
+  write(): string {
+    const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
+    const operations = paths.flatMap(([template, item]) =>
+      METHODS.filter((method) => method in item).map((method) =>
+        this.#operationOf(template, method),
+      ),
+    );
+    const search = this.#find('/components/parameters/SearchText');
+    const snippet = this.#find('/components/schemas/Snippet/properties/text');
+    return [
+      `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
+      this.#validators.declaration('first'),
+      this.#validators.declaration('all'),
+      `export const operations = ${withExpressions(operations)};`,
+      `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
+      `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
+      `export const problems = ${JSON.stringify(this.#problemsOf())};`,
+    ].join('\n');
+  }
+
+  /** Returns an operation as in generated.d.ts. */
+  #operationOf(template: string, method: string): object {
+    const path = `/paths/${escapePointer(template)}`;
+    const pointer = `${path}/${method}`;
+    const { operationId, requestBody } = this.#find(pointer);
+    const all = [path, pointer].flatMap((at) =>
+      ((this.#find(at).parameters ?? []) as Json[]).map((_, index) =>
+        this.#resolve(`${at}/parameters/${index}`),
+      ),
+    );
+    const isHeader = ([parameter]: Resolved) => parameter.in === 'header';
+    return {
+      id: operationId,
+      method: method.toUpperCase(),
+      template,
+      parameters: all
+        .filter((each) => !isHeader(each))
+        .map((each) => this.#parameterOf(template, each)),
+      headers: all.filter(isHeader).map(([{ name, required, schema }, at]) => {
+        if (required) throw new Error(`the header ${name} of ${template} must not be required`);
+        const { description: rule } = schema as JsonObject;
+        return { name, rule, validate: this.#validators.expression('first', `${at}/schema`) };
+      }),
+      body: requestBody && this.#bodyOf(`${pointer}/requestBody`),
+    };
+  }
+
+  #parameterOf(template: string, [{ name, in: place, required, explode }, at]: Resolved): object {
+    const pointer = `${at}/schema`;
+    const schema = this.#schemaAt(pointer);
+    const isList = schema.type === 'array';
+    const { type } = isList ? this.#schemaAt(`${pointer}/items`) : schema;
+    // The service parses no other types, reads no other places and requires nothing in a query.
+    const label = `the parameter ${name} of ${template}`;
+    if (type !== 'integer' && type !== 'string')
+      throw new Error(`${label} must be of type integer or string, or an array of these`);
+    if (place !== 'path' && (place !== 'query' || required))
+      throw new Error(`${label} must be in the path, or in the query without "required"`);
+    return {
+      name,
+      in: place,
+      isInteger: type === 'integer',
+      list: isList ? (explode === false ? 'commas' : 'repeated') : undefined,
+      default: schema.default,
+      validate: this.#validators.expression('all', pointer),
+    };
+  }
+
+  #bodyOf(at: string): object {
+    const [body, pointer] = this.#resolve(at);
+    const content = body.content as JsonObject;
+    if (!('application/json' in content)) throw new Error(`${pointer} has no application/json`);
+    const schemaOf = (type: string) =>
+      this.#resolve(`${pointer}/content/${escapePointer(type)}/schema`);
+    const schemas = (at: string) => ({
+      validate: this.#validators.expression('first', at),
+      validateFully: this.#validators.expression('all', at),
+    });
+    const [schema, schemaPointer] = schemaOf('application/json');
+    const members = Object.keys(schema.properties ?? {});
+    const defaults = members.map((name) => [
+      name,
+      this.#schemaAt(`${schemaPointer}/properties/${name}`).default,
+    ]);
+    const [lines, linesPointer] = JSON_LINES in content ? schemaOf(JSON_LINES) : [];
+    return {
+      ...schemas(schemaPointer),
+      types: Object.keys(content),
+      members,
+      defaults: Object.fromEntries(defaults.filter(([, value]) => value !== undefined)),
+      lines: linesPointer && { ...schemas(linesPointer), maxItems: lines?.maxItems },
+    };
+  }
+
+  /**
+   * Returns all problem types. The remedy of each is `x-remedy` of one of its examples, the meaning
+   * the description of that example or else of its response.
+   */
+  #problemsOf(): Json[] {
+    const found = new Map<string, JsonObject>();
+    for (const [name, response] of Object.entries(this.#find('/components/responses'))) {
+      const { content, description } = response as JsonObject;
+      const { examples = {} } = ((content ?? {}) as Record<string, JsonObject>)[PROBLEM_JSON] ?? {};
+      for (const each of Object.values(examples as Record<string, JsonObject>)) {
+        const { value, 'x-remedy': remedy, description: meaning = description } = each;
+        const { type, status, title } = value as JsonObject;
+        const slug = String(type).replace(/^.*\//, '');
+        if (Object(PROBLEM_STATUS)[slug] !== status)
+          throw new Error(`http/problem.ts has no problem ${slug} with the status ${status}`);
+        if (remedy === undefined) continue;
+        if (found.has(slug)) throw new Error(`${name} has another x-remedy of the problem ${slug}`);
+        found.set(slug, { slug, status, title, meaning, remedy, example: value } as JsonObject);
+      }
+    }
+    return Object.keys(PROBLEM_STATUS).map((slug) => {
+      const problem = found.get(slug);
+      if (!problem) throw new Error(`the contract has no example with x-remedy of ${slug}`);
+      return problem;
+    });
+  }
+
+  /** Returns the schema at `pointer`, after following references, with the members beside them. */
+  #schemaAt(pointer: string): JsonObject {
+    return { ...this.#resolve(pointer)[0], ...this.#find(pointer) };
+  }
+
+  /** Returns the object at `pointer`, after following references, with its own pointer. */
+  #resolve(pointer: string): Resolved {
+    const found = this.#find(pointer);
+    return typeof found.$ref === 'string' ? this.#resolve(found.$ref.slice(1)) : [found, pointer];
+  }
+
+  #find(pointer: string): JsonObject {
+    let found: JsonObject | undefined = this.#document;
+    for (const segment of pointer.split('/').slice(1)) {
+      const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
+      found = found?.[name] as JsonObject | undefined;
+    }
+    if (!found) throw new Error(`the contract has nothing at ${pointer}`);
+    return found;
+  }
+}
+
+/** Returns a value as source; the texts of {@link Validators.expression} become expressions. */
+function withExpressions(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/"validator:(\w+\.\w+)"/g, '$1');
 }
 
 function escapePointer(segment: string): string {
   return segment.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-/** Returns the source of an object literal; members without a value are left out. */
-function literal(members: Readonly<Record<string, Json | undefined>>): string {
-  const present = Object.entries(members).filter(([, source]) => source !== undefined);
-  return `{ ${present.map(([name, source]) => `${name}: ${source}`).join(', ')} }`;
 }

@@ -18,10 +18,7 @@ export async function renderGuides(source: URL, target: URL): Promise<void> {
   }
 }
 
-/**
- * Returns the page of `guide` with the text `markdown`. Throws if its heading is not the title of
- * the guide, if two headings have the same id, or if it links to a guide that does not exist.
- */
+/** Returns the page of `guide`. Throws for a wrong title, equal ids, or a link to no guide. */
 export function renderGuide(guide: Guide, markdown: string): string {
   if (!markdown.startsWith(`# ${guide.title}\n`)) {
     throw new Error(`${guide.name}.md must begin with its title`);

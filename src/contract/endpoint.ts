@@ -5,7 +5,6 @@ import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { type Body, type Header, type Operation, operations, type Parameter } from './generated.js';
-import { parsePathInteger, parseQueryInteger } from './parameters.ts';
 import { describeRule, describeViolations, findViolations } from './violations.ts';
 
 /** The parsed headers of a request, without those that were not sent. */
@@ -25,39 +24,27 @@ export interface Input<Parameters, Content> {
   readonly call: Call;
 }
 
-/** Handles a validated request. */
-export type Handler<Parameters, Content> = (
-  input: Input<Parameters, Content>,
-) => Reply | Promise<Reply>;
-
 /** How many violations a 422 lists: a small request must not cause a large answer. */
 const MAX_ERRORS = 20;
 
-/**
- * Returns the route of an operation. `Parameters` and `Content` are the types that its schemas
- * guarantee. Throws if the contract has no such operation.
- */
+/** Returns the route of an operation of the contract, whose schemas guarantee the types. */
 export function endpoint<Parameters = unknown, Content = unknown>(
   method: Operation['method'],
   template: string,
-  handle: Handler<Parameters, Content>,
+  handle: (input: Input<Parameters, Content>) => Reply | Promise<Reply>,
 ): Route {
   const operation = operations.find((each) => each.method === method && each.template === template);
   if (!operation) throw new Error(`the contract has no ${method} ${template}`);
   const { body } = operation;
-  const maxLines = body?.lines?.maxItems ?? 0;
-
   return {
     method,
     template,
-    accepts: body && { types: body.types, maxLines },
+    accepts: body && { types: body.types, maxLines: body.lines?.maxItems ?? 0 },
     handle(call) {
       const headers = readHeaders(operation, call);
       const violations: Violation[] = [];
-      const parameters = checkParameters(operation, call, violations);
-      const content = body && readContent(body, call);
-      const schema = call.format === 'lines' ? body?.lines : body;
-      if (schema && !schema.validate(content)) violations.push(...findViolations(schema, content));
+      const parameters = readParameters(operation, call, violations);
+      const content = body && readContent(body, call, violations);
       if (violations.length > 0) throw validationFailed(violations);
       return handle({
         parameters: parameters as Parameters,
@@ -67,42 +54,6 @@ export function endpoint<Parameters = unknown, Content = unknown>(
       });
     },
   };
-}
-
-function readContent(body: Body, { format, body: value }: Call): unknown {
-  if (format === 'lines') return (value as unknown[]).map((each) => readMembers(body, each));
-  return readMembers(body, value);
-}
-
-/**
- * Returns the members of an object that the contract names, and its defaults, so that many others
- * cost no further time. Returns any other value as it is.
- */
-function readMembers({ members, defaults }: Body, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const known: Record<string, unknown> = { ...defaults };
-  for (const name of members)
-    if (Object.hasOwn(value, name)) known[name] = (value as typeof known)[name];
-  return known;
-}
-
-/** Returns the values of all parameters; adds their violations to `violations`. */
-function checkParameters(
-  { parameters }: Operation,
-  call: Call,
-  violations: Violation[],
-): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  const query = call.query === '' ? undefined : new URLSearchParams(call.query);
-  let position = 0;
-  for (const parameter of parameters) {
-    const sent =
-      parameter.in === 'path'
-        ? [call.pathValues[position++] ?? '']
-        : (query?.getAll(parameter.name) ?? []);
-    values[parameter.name] = checkParameter(parameter, sent, violations);
-  }
-  return values;
 }
 
 /** Returns the values of the headers that were sent. Throws 400 if one is malformed. */
@@ -126,7 +77,25 @@ function parseHeader({ name, validate }: Header, field: string): EntityTags | st
   return validate(field) ? field.replaceAll('"', '') : undefined;
 }
 
-function checkParameter(
+/** Returns the values of all parameters; adds their violations to `violations`. */
+function readParameters(
+  { parameters }: Operation,
+  call: Call,
+  violations: Violation[],
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  const query = call.query === '' ? undefined : new URLSearchParams(call.query);
+  let position = 0;
+  for (const parameter of parameters) {
+    const { name } = parameter;
+    const sent =
+      parameter.in === 'path' ? [call.pathValues[position++] ?? ''] : (query?.getAll(name) ?? []);
+    values[name] = readParameter(parameter, sent, violations);
+  }
+  return values;
+}
+
+function readParameter(
   parameter: Parameter,
   sent: readonly string[],
   violations: Violation[],
@@ -140,19 +109,54 @@ function checkParameter(
   }
   const value = parseParameter(parameter, sent, text);
   if (!parameter.validate(value)) {
-    for (const error of parameter.validate.errors ?? []) {
+    for (const error of parameter.validate.errors ?? [])
       violations.push({ ...location, code: error.keyword, detail: describeRule(error) });
-    }
   }
   return value;
 }
 
-function parseParameter(parameter: Parameter, sent: readonly string[], text: string): unknown {
-  const parseInteger = parameter.in === 'path' ? parsePathInteger : parseQueryInteger;
-  const parse = (each: string) => (parameter.isInteger ? parseInteger(each) : each);
-  if (!parameter.list) return parse(text);
-  if (parameter.list === 'commas') return text === '' ? [] : text.split(',').map(parse);
-  return sent.map(parse);
+function parseParameter(
+  { in: place, isInteger, list }: Parameter,
+  sent: readonly string[],
+  text: string,
+): unknown {
+  const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
+  if (!list) return isInteger ? parseInteger(text) : text;
+  const separated = text === '' ? [] : text.split(',');
+  const items = list === 'commas' ? separated : sent;
+  return isInteger ? items.map((each) => parseInteger(each)) : items;
+}
+
+/** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */
+export function parsePathInteger(text: string): number | undefined {
+  if (!/^-?[0-9]+$/.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : 0;
+}
+
+/** Parses all but "-0"; an integer out of range violates the range, not the form. */
+export function parseQueryInteger(text: string): number | undefined {
+  return /^(?:[0-9]+|-0*[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;
+}
+
+/** Returns the members of the body that the contract names; adds violations to `violations`. */
+function readContent(body: Body, call: Call, violations: Violation[]): unknown {
+  const isLines = call.format === 'lines';
+  const content = isLines
+    ? (call.body as unknown[]).map((each) => readMembers(body, each))
+    : readMembers(body, call.body);
+  const schema = isLines ? body.lines : body;
+  if (schema && !schema.validate(content)) violations.push(...findViolations(schema, content));
+  return content;
+}
+
+/** Returns the known members of an object, with defaults, so that many others cost no time. */
+function readMembers({ members, defaults }: Body, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const known: Record<string, unknown> = { ...defaults };
+  for (const name of members)
+    if (Object.hasOwn(value, name)) known[name] = (value as typeof known)[name];
+  return known;
 }
 
 /** Returns the 422 that lists the violations. */

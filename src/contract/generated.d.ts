@@ -1,4 +1,5 @@
 // The types of generated.js, which src/build/contract.ts generates from schemas/openapi.json.
+import type { ProblemSlug } from '../http/problem.ts';
 
 /** A compiled schema. `errors` belongs to the last call that returned false. */
 export interface Validate {
@@ -18,7 +19,6 @@ export interface SchemaError {
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
-  /** Whether parameters.ts parses the text before it is validated. */
   readonly isInteger: boolean;
   /** How the items of an array are sent; undefined for a single value. */
   readonly list?: 'repeated' | 'commas';
@@ -26,11 +26,9 @@ export interface Parameter {
   readonly validate: Validate;
 }
 
-/** A request header. */
+/** A request header. `name` is in lower case, `rule` describes a valid value. */
 export interface Header {
-  /** In lower case. */
   readonly name: string;
-  /** Describes a valid value, as in "The header if-match must be ...". */
   readonly rule: string;
   readonly validate: Validate;
 }
@@ -62,13 +60,24 @@ export interface Operation {
   readonly template: string;
   /** Path parameters first, in the order of the template. */
   readonly parameters: readonly Parameter[];
-  /** The headers that the operation reads. */
   readonly headers: readonly Header[];
   readonly body?: Body;
 }
 
-/** All operations of the contract. */
+/** What a problem type means, how to solve it (with code between backticks), and an example. */
+export interface ProblemType {
+  readonly slug: ProblemSlug;
+  readonly status: number;
+  readonly title: string;
+  readonly meaning: string;
+  readonly remedy: string;
+  readonly example: Readonly<Record<string, unknown>>;
+}
+
 export const operations: readonly Operation[];
+
+/** In the order of their status. */
+export const problems: readonly ProblemType[];
 
 /** The greatest length of a snippet, in code points. */
 export const MAX_SNIPPET_LENGTH: number;

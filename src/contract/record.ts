@@ -2,10 +2,7 @@
 import { operations } from './generated.js';
 import { describeViolations, findViolations } from './violations.ts';
 
-/**
- * Returns a function that validates a value as the body of a POST to `template`: it returns a
- * description of the violations, or undefined. Throws if the contract has no such operation.
- */
+/** Returns a function that describes how a value violates the body of a POST to `template`. */
 export function recordCheck(template: string): (value: unknown) => string | undefined {
   const create = operations.find((each) => each.method === 'POST' && each.template === template);
   const body = create?.body;

@@ -54,35 +54,27 @@ function toViolation(error: SchemaError): Violation {
   };
 }
 
+type Params = SchemaError['params'];
+
+/** What each rule requires. */
+const RULES: Readonly<Record<string, (params: Params) => string>> = {
+  required: () => 'is required',
+  type: ({ type }) => `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`,
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+  minLength: ({ limit }) =>
+    limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`,
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  minItems: ({ limit }) => `must have at least ${limit} item${limit === 1 ? '' : 's'}`,
+  maxItems: ({ limit }) => `must have at most ${limit} items`,
+  uniqueItems: () => 'must not contain an item twice',
+  enum: ({ allowedValues }) => `must be one of ${JSON.stringify(allowedValues).slice(1, -1)}`,
+  format: () => 'must be valid Unicode, without lone surrogates',
+};
+
 /** Returns what a violated rule requires, as the end of a sentence: `must be ...`. */
 export function describeRule({ keyword, params, message = 'is not valid' }: SchemaError): string {
-  const { limit } = params;
-  switch (keyword) {
-    case 'required':
-      return 'is required';
-    case 'type':
-      return `must be ${/^[aio]/.test(`${params.type}`) ? 'an' : 'a'} ${params.type}`;
-    case 'minimum':
-      return `must be at least ${limit}`;
-    case 'maximum':
-      return `must be at most ${limit}`;
-    case 'minLength':
-      return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`;
-    case 'maxLength':
-      return `must have at most ${limit} characters`;
-    case 'minItems':
-      return `must have at least ${limit} item${limit === 1 ? '' : 's'}`;
-    case 'maxItems':
-      return `must have at most ${limit} items`;
-    case 'uniqueItems':
-      return 'must not contain an item twice';
-    case 'enum':
-      return `must be one of ${JSON.stringify(params.allowedValues).slice(1, -1)}`;
-    default:
-      // The pattern of texts that are not blank ends with \S.
-      if (keyword === 'pattern' && `${params.pattern}`.endsWith('\\S')) return 'must not be blank';
-      return keyword === 'format' && params.format === 'well-formed'
-        ? 'must be valid Unicode, without lone surrogates'
-        : message;
-  }
+  // The pattern of texts that are not blank ends with \S.
+  if (`${params.pattern}`.endsWith('\\S')) return 'must not be blank';
+  return RULES[keyword]?.(params) ?? message;
 }

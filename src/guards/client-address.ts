@@ -1,6 +1,6 @@
 // The network address of a client, which identifies it if it sends no API key.
 import { isIP, isIPv6 } from 'node:net';
-import type { Sender } from '../http/route.ts';
+import type { Sender } from '../http/exchange.ts';
 
 const IPV6_GROUPS = 8;
 /** One client usually controls an entire /64 network. */
@@ -15,15 +15,7 @@ const IPV4_MAPPED = /^[0:]+:ffff:(?:([\d.]+)|([\da-f]+):([\da-f]+))$/i;
 /** A client on a Unix socket, or one that has gone (RFC 7239, section 6.2). */
 const UNKNOWN = 'unknown';
 
-/** Returns the IPv4 address or the IPv6 /64 network of a client, as {@link addressOf} finds it. */
-export function clientNetwork(sender: Sender, trustProxy: boolean): string {
-  return networkOf(addressOf(sender, trustProxy));
-}
-
-/**
- * Returns the address of a client; `unknown` on a Unix socket. With `trustProxy`, it is the last
- * address in `x-forwarded-for`, which the proxy appended; a client can forge the others.
- */
+/** Returns the address of a client, with `trustProxy` the last one in `x-forwarded-for`. */
 export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
   const address = forwarded ?? socket.remoteAddress ?? UNKNOWN;
@@ -40,8 +32,11 @@ function lastAddress(list: string | string[] | undefined): string | undefined {
   return isIP(plain) === 0 ? undefined : plain.replace(/%.*/, '');
 }
 
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return copyOf(address);
+/** Returns the IPv4 address or the IPv6 /64 network of a client, as {@link addressOf} finds it. */
+export function clientNetwork(sender: Sender, trustProxy: boolean): string {
+  const address = addressOf(sender, trustProxy);
+  // A copy, because a substring would keep the whole header in memory.
+  if (!isIPv6(address)) return address.split('.').join('.');
   // The URL parser normalizes the address, but accepts no zone (%eth0).
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
   const [left = [], right = []] = canonical
@@ -49,9 +44,4 @@ function networkOf(address: string): string {
     .map((part) => (part === '' ? [] : part.split(':')));
   const zeros = Array<string>(IPV6_GROUPS - left.length - right.length).fill('0');
   return `${[...left, ...zeros, ...right].slice(0, NETWORK_GROUPS).join(':')}::/64`;
-}
-
-/** Copies an IPv4 address, because a substring would keep the whole header in memory. */
-function copyOf(address: string): string {
-  return address.split('.').join('.');
 }

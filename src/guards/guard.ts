@@ -1,8 +1,9 @@
 // Decides whether a request may be handled, before it is routed. It checks host and origin (403),
 // key (401) and rate (429), in this order.
 import type { IncomingMessage } from 'node:http';
+import type { Admission } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';
-import type { Admission, Guard } from '../http/route.ts';
+import type { Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
 import type { Holder, Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
@@ -26,7 +27,6 @@ export interface GuardOptions {
 
 /** The paths of one segment that neither require a key nor count towards a rate limit. */
 const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
-
 /** The paths of one segment that require no key. */
 const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 /** The first segments of paths that require no key. */
@@ -46,38 +46,31 @@ export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set([hostname]);
   const readOrigins = new Set(corsOrigins);
   const writeOrigins = new Set([...corsOrigins, origin]);
-  const limit =
-    rateLimit === undefined
-      ? undefined
-      : new RequestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
+  const limit = rateLimit && new RequestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
   /** Resolves with the holder of the sent key, or with the problem that refuses it. */
   async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Holder | Problem> {
     const holder = keys.holderOf(message.headers);
-    if (holder === 'none') {
+    if (holder === 'none')
       return unauthorized('This service asks for a key: send "authorization: Bearer KEY".');
-    }
     const address = clientNetwork(message, trustProxy);
     const quota = await (holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.peek(address));
     // Beyond the limit a right key is refused too, so that the answer does not confirm a guess.
-    if (!quota.allowed) {
-      const headers = quotaHeaders(WRONG_KEYS, MAX_WRONG_KEYS, quota);
-      return tooMany('Too many wrong keys.', quota, headers);
-    }
+    if (!quota.allowed) return tooMany('Too many wrong keys.', WRONG_KEYS, MAX_WRONG_KEYS, quota);
     return holder === 'wrong' ? unauthorized('This key is not known.') : holder;
   }
 
   /** Checks the key and counts the request, each only if required. */
   async function admit(
     message: IncomingMessage,
-    cors: readonly string[],
+    headers: readonly string[],
     needsKey: boolean,
     isLimited: boolean,
   ): Promise<Admission> {
     const holder = keys && needsKey ? await identifyByKey(message, keys) : undefined;
-    if (holder instanceof Problem) return { headers: cors, refusal: holder };
-    const sender = { headers: cors, client: holder?.digest, key: holder?.number };
+    if (holder instanceof Problem) return { headers, refusal: holder };
+    const sender = { headers, client: holder?.digest, key: holder?.number };
     if (!isLimited || !limit) return sender;
     return limit.admit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
   }
@@ -89,7 +82,7 @@ export function createGuard(options: GuardOptions): Guard {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
-    const preflight = preflightReply(message, readOrigins);
+    const preflight = readOrigins.size > 0 && preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
@@ -99,12 +92,11 @@ export function createGuard(options: GuardOptions): Guard {
   };
 }
 
-/** Limits the requests of each client, and shows its quota in the answers. */
+/** Limits the requests of each client to `size` in a window, and shows its quota in the answers. */
 class RequestLimit {
   readonly #limiter: RateLimiter;
   readonly #size: number;
 
-  /** `size` is the quota of a client, which `limiter` enforces. */
   constructor(limiter: RateLimiter, size: number) {
     this.#limiter = limiter;
     this.#size = size;
@@ -112,45 +104,40 @@ class RequestLimit {
 
   /** Counts a request; resolves with `sender`, to which it adds headers or the refusal. */
   async admit(client: string, sender: Admission): Promise<Admission> {
-    const quota = await this.#limiter.take(client);
-    return quota.allowed ? this.#allow(client, sender, quota) : this.#refuse(sender, quota);
+    return this.#decide(client, sender, await this.#limiter.take(client));
   }
 
   /** Counts further requests, at most the rest of a whole quota: otherwise no wait would help. */
   async #charge(client: string, sender: Admission, requests: number): Promise<Admission> {
     const count = Math.min(requests, this.#size - 1);
     const quota = await this.#limiter.take(client, count);
-    if (quota.allowed) return this.#allow(client, sender, quota);
+    if (quota.allowed) return this.#decide(client, sender, quota);
     // The retry counts as a request, too.
-    return this.#refuse(sender, await this.#limiter.peek(client, count + 1));
+    const retried = await this.#limiter.peek(client, count + 1);
+    return this.#decide(client, sender, { ...retried, allowed: false });
   }
 
-  #allow(client: string, sender: Admission, quota: Quota): Admission {
+  #decide(client: string, sender: Admission, quota: Quota): Admission {
+    if (!quota.allowed)
+      return { ...sender, refusal: tooMany('Too many requests.', DEFAULT, this.#size, quota) };
     return {
       ...sender,
       headers: [...sender.headers, ...quotaHeaders(DEFAULT, this.#size, quota)],
       charge: (requests) => this.#charge(client, sender, requests),
     };
   }
-
-  #refuse(sender: Admission, quota: Quota): Admission {
-    const headers = quotaHeaders(DEFAULT, this.#size, quota);
-    return { ...sender, refusal: tooMany('Too many requests.', quota, headers) };
-  }
 }
 
-/**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the quota (`q`) in a window (`w`), what
- * remains of the quota (`r`), and the seconds until the full quota is available again (`t`).
- */
-function quotaHeaders(name: string, quota: number, { remaining, resetS }: Quota): string[] {
-  const policy = `"${name}";q=${quota};w=${WINDOW_S}`;
+/** The fields of draft-ietf-httpapi-ratelimit-headers; after `t` seconds the quota is full. */
+function quotaHeaders(name: string, size: number, { remaining, resetS }: Quota): string[] {
+  const policy = `"${name}";q=${size};w=${WINDOW_S}`;
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${resetS}`];
 }
 
-function tooMany(what: string, { retryAfterS }: Quota, quotaHeaders: readonly string[]): Problem {
+function tooMany(what: string, name: string, size: number, quota: Quota): Problem {
+  const { retryAfterS } = quota;
   const detail = `${what} Try again in ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`;
-  const headers = ['retry-after', String(retryAfterS), ...quotaHeaders];
+  const headers = ['retry-after', String(retryAfterS), ...quotaHeaders(name, size, quota)];
   return new Problem('too-many-requests', detail, { headers });
 }
 

@@ -23,10 +23,9 @@ export interface Holder {
   readonly number: number;
 }
 
-/** Where keys come from. */
+/** Where keys come from: texts, and a file with a key on each line that is no comment (`#`). */
 export interface KeySource {
   readonly texts: readonly string[];
-  /** A file with one key per line; empty lines and lines that begin with `#` are skipped. */
   readonly file: string | undefined;
 }
 
@@ -45,13 +44,11 @@ export class Keys {
     return this.#digests.length;
   }
 
-  /**
-   * Returns the holder of the key in `authorization: Bearer` (RFC 6750) or else in `x-api-key`;
-   * `none` if there is no key there, `wrong` if the key is unknown.
-   */
+  /** Returns the holder of the key in `authorization: Bearer` or else `x-api-key`. */
   holderOf(headers: IncomingHttpHeaders): Holder | 'none' | 'wrong' {
-    const sent = sentKey(headers);
-    if (sent === undefined) return 'none';
+    const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+    const sent = bearer ?? String(headers['x-api-key'] ?? '');
+    if (sent === '') return 'none';
     const sentDigest = digest(sent);
     // Compares with all digests; `findIndex` would stop at a match.
     let number = 0;
@@ -61,10 +58,7 @@ export class Keys {
     return number > 0 ? { digest: sentDigest.toString('base64'), number } : 'wrong';
   }
 
-  /**
-   * Reads the file again; resolves with the number of keys. Rejects with a one-line message, and
-   * keeps the old keys, if the file cannot be read or has no valid keys.
-   */
+  /** Reads the file again; resolves with the number of keys. If it rejects, the old keys stay. */
   reload(): Promise<number> {
     // In sequence, so that a slow reload cannot undo a later one.
     this.#lastReload = this.#lastReload.catch(() => 0).then(() => this.#load());
@@ -73,7 +67,7 @@ export class Keys {
 
   async #load(): Promise<number> {
     const { texts, file } = this.#source;
-    const listed = file === undefined ? [] : parseKeys(await readKeyFile(file), file);
+    const listed = file === undefined ? [] : await readKeys(file);
     const keys = [...new Set([...texts, ...listed])];
     if (keys.length > MAX_KEYS)
       throw new Error(`there are ${keys.length} keys; at most ${MAX_KEYS} are allowed`);
@@ -94,21 +88,11 @@ export function isKey(text: string): boolean {
   return KEY.test(text);
 }
 
-function sentKey(headers: IncomingHttpHeaders): string | undefined {
-  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-  return bearer ?? (String(headers['x-api-key'] ?? '') || undefined);
-}
-
-async function readKeyFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    const { code = '' } = cause as NodeJS.ErrnoException;
+async function readKeys(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    const { code = '' } = cause;
     throw new Error(`cannot read the keys in ${file}: ${REASONS[code] ?? code}`, { cause });
-  }
-}
-
-function parseKeys(text: string, file: string): string[] {
+  });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#'));
   const wrong = keys.find((key) => !isKey(key));

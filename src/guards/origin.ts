@@ -27,30 +27,23 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 
-/**
- * Throws forbidden unless the host is missing, a loopback name, or one of `hosts`, which have no
- * ports.
- */
+/** Throws forbidden unless the host is missing, a loopback name, or in `hosts` (without ports). */
 export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
   const host = hostOf(message);
   if (LOOPBACK_HOST.test(host)) return;
   const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
-  if (name !== '' && !hosts.has(name)) {
+  if (name !== '' && !hosts.has(name))
     throw new Problem('forbidden', 'This service has no such host name.');
-  }
 }
 
 /** Whether a browser sent this write for an origin that is neither our own nor in `origins`. */
 export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<string>): boolean {
   const { method, headers } = message;
   if (SAFE_METHODS.has(method)) return false;
-  const { origin } = headers;
-  const site = headers['sec-fetch-site'];
-  if (origin === undefined && site === undefined) return false;
+  const { origin, 'sec-fetch-site': site } = headers;
   if (origin !== undefined && origins.has(origin)) return false;
-  return site === undefined
-    ? !isHostOf(hostOf(message), origin)
-    : site === 'cross-site' || site === 'same-site';
+  if (site !== undefined) return site === 'cross-site' || site === 'same-site';
+  return origin !== undefined && !isHostOf(hostOf(message), origin);
 }
 
 /** Returns the headers that let a page of `origins` read the answer, or only `vary` for others. */
@@ -58,10 +51,9 @@ export function corsHeaders(
   { headers }: IncomingMessage,
   origins: ReadonlySet<string>,
 ): readonly string[] {
-  const { origin } = headers;
-  const allowed = origin !== undefined && origins.has(origin);
+  const { origin = '' } = headers;
   const vary = ['vary', 'origin'];
-  return allowed
+  return origins.has(origin)
     ? ['access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED, ...vary]
     : vary;
 }
@@ -71,11 +63,9 @@ export function preflightReply(
   { method, headers }: IncomingMessage,
   origins: ReadonlySet<string>,
 ): Reply | undefined {
-  const isPreflight =
-    method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-  if (!isPreflight || headers.origin === undefined || !origins.has(headers.origin))
-    return undefined;
-  return { status: 204, headers: PREFLIGHT_HEADERS };
+  const asks = headers['access-control-request-method'] !== undefined;
+  const isPreflight = method === 'OPTIONS' && asks && origins.has(headers.origin ?? '');
+  return isPreflight ? { status: 204, headers: PREFLIGHT_HEADERS } : undefined;
 }
 
 /** The host of an absolute target takes precedence over the header (RFC 9112, section 3.2.2). */
@@ -84,7 +74,7 @@ function hostOf({ url = '', headers }: IncomingMessage): string {
 }
 
 /** Whether `origin` has this host and port; `URL` removes a default port. */
-function isHostOf(host: string, origin = ''): boolean {
+function isHostOf(host: string, origin: string): boolean {
   if (host === '' || !/^https?:/.test(origin) || !URL.canParse(origin)) return false;
   const { protocol, host: expected } = new URL(origin);
   const own = `${protocol}//${host}`;

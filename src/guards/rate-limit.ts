@@ -6,7 +6,7 @@ export const WINDOW_S = 60;
 
 const WINDOW_MS = WINDOW_S * 1_000;
 
-/** How many clients are stored. Beyond it, the least recently seen one is dropped. */
+/** Beyond this number, the least recently seen client is dropped. */
 const MAX_CLIENTS = 65_536;
 
 /** The tolerance of comparisons, as a fraction of an interval, because clocks are rounded. */
@@ -47,7 +47,7 @@ export class LocalRateLimiter implements RateLimiter {
 
   /** Counts `count` requests, all or none. `now` is in milliseconds. */
   take(client: string, count = 1, now = performance.now()): Quota {
-    const decision = this.#decide(client, count, now);
+    const decision = this.peek(client, count, now);
     // A map keeps the order of insertion, so this makes the client the latest one.
     this.#fullAt.delete(client);
     this.#fullAt.set(client, decision.nextFullAt);
@@ -56,11 +56,7 @@ export class LocalRateLimiter implements RateLimiter {
   }
 
   /** Returns what `take` would return, without counting. */
-  peek(client: string, count = 1, now = performance.now()): Quota {
-    return this.#decide(client, count, now);
-  }
-
-  #decide(client: string, count: number, now: number): Quota & { readonly nextFullAt: number } {
+  peek(client: string, count = 1, now = performance.now()): Quota & { nextFullAt: number } {
     const time = now / this.#intervalMs;
     const before = Math.max(this.#fullAt.get(client) ?? 0, time);
     const wait = before + count - time - this.#quota;

@@ -4,18 +4,22 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The latest request on a connection, kept until it and its answer are complete. */
-export interface LatestRequest {
+/** A well-formed request that has arrived on a connection. */
+export interface Arrival {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
+  /** The id that the answer carries. */
   readonly requestId: string;
+  /** Whether the client sends its body only after a 100 (Continue). */
+  readonly awaitsContinue: boolean;
   /** The response that must be sent before `response`. */
   readonly previous: ServerResponse | undefined;
 }
 
 /** All connections of one server. */
 export class Connections {
-  readonly #latest = new Map<Duplex, LatestRequest | undefined>();
+  /** The latest request on each connection, until it and its answer are complete. */
+  readonly #latest = new Map<Duplex, Arrival | undefined>();
   /** The connections on which a request waits for the previous response. */
   readonly #waiting = new Set<Duplex>();
   /** How many connections have been accepted so far. */
@@ -31,37 +35,29 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket after each request. It must not read on while a request waits, because
-    // requests queued behind a slow answer could fill the memory.
+    // Node resumes a socket after each request, but requests behind a slow answer must not fill the
+    // memory.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
   /** Returns the latest request on a connection, unless it and its answer are complete. */
-  latest(socket: Duplex): LatestRequest | undefined {
+  latest(socket: Duplex): Arrival | undefined {
     return this.#latest.get(socket);
   }
 
-  /** Registers a request and returns the response that must be sent before `response`. */
-  begin(
-    message: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-  ): ServerResponse | undefined {
+  /** Registers the latest request of its connection. */
+  begin(arrival: Arrival): void {
+    const { message, response } = arrival;
     const { socket } = message;
-    const previous = this.#latest.get(socket)?.response;
-    this.#latest.set(socket, { message, response, requestId, previous });
+    this.#latest.set(socket, arrival);
     // An idle connection must not hold its last request in memory.
     response.once('close', () => {
-      const isLatest = this.#latest.get(socket)?.response === response;
+      const isLatest = this.#latest.get(socket) === arrival;
       if (message.complete && isLatest) this.#latest.set(socket, undefined);
     });
-    return previous;
   }
 
-  /**
-   * Calls `next` when `previous` is closed, because a read may depend on the write before it (RFC
-   * 9112, section 9.3.2). Never calls it if nothing more can be sent by then.
-   */
+  /** Calls `next` when `previous` is closed (RFC 9112, section 9.3.2), if more can be sent then. */
   runAfter(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
     // A response that is finished but not closed may still end the connection.
     if (!previous || previous.closed) {
@@ -84,9 +80,8 @@ export class Connections {
 
   /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
   announceClose(): void {
-    for (const latest of this.#latest.values()) {
+    for (const latest of this.#latest.values())
       if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
-    }
   }
 
   /** Resolves when no answer is being flushed and no request waits behind another. */
@@ -103,9 +98,8 @@ export class Connections {
 
   /** Destroys the connections that have sent no byte; http.Server.close() would wait for them. */
   destroySilent(): void {
-    for (const [socket, latest] of this.#latest) {
+    for (const [socket, latest] of this.#latest)
       if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
-    }
   }
 
   /** Destroys all connections. */
@@ -115,8 +109,7 @@ export class Connections {
 
   /** Resolves when the `close` event of every connection has been emitted. */
   async allClosed(): Promise<void> {
-    for (const socket of this.#latest.keys()) {
+    for (const socket of this.#latest.keys())
       await new Promise((resolve) => socket.once('close', resolve));
-    }
   }
 }

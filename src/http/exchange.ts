@@ -2,63 +2,80 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type ByteBudget, Share } from './body/byte-budget.ts';
 import type { BodyFormat } from './body/formats.ts';
-import { ClientGone } from './body/read.ts';
+import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
-import type { Admission, Call, Sender } from './route.ts';
+import { ClientGone, type Problem } from './problem.ts';
+import type { Reply } from './reply.ts';
 
-const NO_BYTES = Buffer.alloc(0);
+/** The parts of a request that tell who sent it. */
+export interface Sender {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
 
-/** What all requests of a dispatcher share. */
+/** What a guard decides. `headers` (flat: name, value, name, value) go with any answer. */
+export interface Admission {
+  readonly headers: readonly string[];
+  /** Identifies the client's key without revealing it; undefined as `key`. */
+  readonly client?: string | undefined;
+  /** The number of the client's key; undefined if none is required or accepted. */
+  readonly key?: number | undefined;
+  readonly refusal?: Problem;
+  /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
+  readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
+  /** The reply to a request that needs no route. */
+  readonly reply?: Reply;
+}
+
+/** What all requests share: the memory of large replies, and how clients without a key differ. */
 export interface SharedParts {
-  /** The memory of all large replies. */
   readonly replies: ByteBudget;
-  /** Identifies a client without a key. */
   readonly networkOf: (sender: Sender) => string;
 }
 
-/** One request, and what the steps so far have found out. Handlers see it as a {@link Call}. */
-export class Exchange implements Call {
+const NO_BYTES = Buffer.alloc(0);
+const NOT_ADMITTED: Admission = { headers: [] };
+
+/** One request, and what the steps so far have found out. It is parsed, but not validated. */
+export class Exchange {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
+  readonly headers: IncomingHttpHeaders;
   readonly requestId: string;
   readonly arrivedMs = performance.now();
-  /** The client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
   /** What the guard has decided so far; every answer gets its headers. */
-  admission: Admission = { headers: [] };
+  admission = NOT_ADMITTED;
   template: string | undefined;
+  /** The values of the path parameters, percent-decoded, in the order of the template. */
   pathValues: readonly string[] = [];
+  /** The query without its question mark, as it was sent. */
   query = '';
   format: BodyFormat = 'json';
+  /** The body as it was sent; empty where the route takes none. */
   bytes: Buffer = NO_BYTES;
+  /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
   body: unknown;
   readonly #shared: SharedParts;
   #share: Share | undefined;
 
-  constructor(
-    message: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    awaitsContinue: boolean,
-    shared: SharedParts,
-  ) {
+  constructor({ message, response, requestId, awaitsContinue }: Arrival, shared: SharedParts) {
     this.message = message;
     this.response = response;
+    this.headers = message.headers;
     this.requestId = requestId;
     this.awaitsContinue = awaitsContinue;
     this.#shared = shared;
   }
 
-  get headers(): IncomingHttpHeaders {
-    return this.message.headers;
-  }
-
+  /** As in {@link Admission}. */
   get client(): string | undefined {
     return this.admission.client;
   }
 
+  /** Identifies the client, by its key or else by its network. */
   clientId(): string {
-    return this.admission.client ?? this.#shared.networkOf(this.message);
+    return this.client ?? this.#shared.networkOf(this.message);
   }
 
   /** Records what the guard has decided. Throws its refusal. */
@@ -67,6 +84,7 @@ export class Exchange implements Call {
     if (admission.refusal) throw admission.refusal;
   }
 
+  /** Counts further requests against the client's rate limit; rejects with too-many-requests. */
   async charge(requests: number): Promise<void> {
     const { charge } = this.admission;
     if (charge) this.enter(await charge(requests));
@@ -78,27 +96,23 @@ export class Exchange implements Call {
     return this.#share;
   }
 
+  /** Throws ClientGone if the client has disconnected, and a 503 if large replies find no room. */
   ensureSendable(): void {
-    if (this.response.destroyed) throw clientGone();
+    if (this.response.destroyed) throw new ClientGone();
     if (!this.#share) this.#shared.replies.ensureRoom();
   }
 
+  /** Takes the memory of the largest reply as soon as it is free; rejects as `ensureSendable`. */
   reserveLarge(): Promise<void> {
     return this.share.reserve(DISPATCH_LIMITS.largePageBytes);
   }
 
+  /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */
   signal(): AbortSignal {
-    return disconnectSignal(this.response);
+    const { response } = this;
+    if (response.destroyed) return AbortSignal.abort(new ClientGone());
+    const controller = new AbortController();
+    response.once('close', () => response.writableEnded || controller.abort(new ClientGone()));
+    return controller.signal;
   }
-}
-
-function disconnectSignal(response: ServerResponse): AbortSignal {
-  if (response.destroyed) return AbortSignal.abort(clientGone());
-  const controller = new AbortController();
-  response.once('close', () => response.writableEnded || controller.abort(clientGone()));
-  return controller.signal;
-}
-
-function clientGone(): ClientGone {
-  return new ClientGone('the connection was closed before the answer');
 }

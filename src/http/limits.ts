@@ -27,10 +27,7 @@ export const HTTP_LIMITS = {
 export const DISPATCH_LIMITS = {
   /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
-  /**
-   * Bodies from this size count towards `bodiesBytes`. Each iteration of the event loop parses one
-   * of them, or this many bytes of its lines.
-   */
+  /** Bodies from this size count towards `bodiesBytes`; each loop iteration parses one of them. */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,
   /** Replies from this length count towards `repliesBytes`. */

@@ -1,13 +1,7 @@
 // Replies as values: handlers return them, and the functions below send them.
-import {
-  type IncomingMessage,
-  type ServerResponse,
-  validateHeaderName,
-  validateHeaderValue,
-} from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { drain } from './body/drain.ts';
 import { JSON_LINES } from './body/media-type.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
@@ -36,8 +30,10 @@ export interface Chunk {
 }
 
 const JSON_HEADERS = ['content-type', 'application/json'];
-const JSON_LINES_HEADERS = ['content-type', JSON_LINES];
-const TEXT_HEADERS = ['content-type', 'text/plain; charset=utf-8'];
+
+/** How long, and how much of, the rest of a refused body is read. */
+const MAX_DRAIN_MS = 500;
+const MAX_DRAIN_BYTES = 67_108_864;
 
 /** Returns a reply whose body is `json`, a JSON text. */
 export function jsonReply(
@@ -51,38 +47,24 @@ export function jsonReply(
     : { status, headers: all, large: json };
 }
 
-/** Returns the length of all pieces together. */
-export function lengthOf(parts: readonly Buffer[]): number {
-  return parts.reduce((sum, { length }) => sum + length, 0);
-}
-
 /** Returns a reply whose body has each of `lines`, JSON texts, as a line. */
 export function jsonLinesReply(
   status: number,
   lines: readonly string[],
   headers: readonly string[],
 ): Reply {
-  return { status, headers: [...JSON_LINES_HEADERS, ...headers], body: `${lines.join('\n')}\n` };
+  const all = ['content-type', JSON_LINES, ...headers];
+  return { status, headers: all, body: `${lines.join('\n')}\n` };
 }
 
 /** Returns a reply whose body is plain text. */
 export function textReply(status: number, text: string, headers: readonly string[]): Reply {
-  return { status, headers: [...TEXT_HEADERS, ...headers], body: text };
+  return { status, headers: ['content-type', 'text/plain; charset=utf-8', ...headers], body: text };
 }
 
-/** The names that were found valid. All names come from the code, so there are few. */
-const validNames = new Set<string>();
-
-/** Throws if Node would refuse to send one of these headers, such as a value with a line feed. */
-export function checkHeaders(headers: readonly string[] = []): void {
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] ?? '';
-    if (!validNames.has(name)) {
-      validateHeaderName(name);
-      validNames.add(name);
-    }
-    validateHeaderValue(name, headers[index + 1] ?? '');
-  }
+/** Returns the length of all parts together. */
+export function lengthOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Returns the headers of a reply with those that every reply has. */
@@ -133,5 +115,17 @@ export function sendReplyAndClose(
   const { body, large } = reply;
   for (const part of large?.parts ?? []) response.write(part);
   if (body !== undefined) response.write(body);
-  drain(message, () => response.end());
+  let drained = 0;
+  const timer = setTimeout(finish, MAX_DRAIN_MS);
+  function drain(chunk: Buffer): void {
+    drained += chunk.length;
+    if (drained > MAX_DRAIN_BYTES) finish();
+  }
+  function finish(): void {
+    clearTimeout(timer);
+    message.off('data', drain).off('end', finish).off('close', finish);
+    response.end();
+  }
+  if (message.complete) finish();
+  else message.on('data', drain).on('end', finish).on('close', finish);
 }

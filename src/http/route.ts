@@ -1,42 +1,27 @@
-// The types that the steps of handling a request share.
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { BodyFormat, BodyFormats } from './body/formats.ts';
-import type { Problem } from './problem.ts';
+// What a server and its parts agree on: routes, guards, and how a request ended.
+import type { IncomingMessage } from 'node:http';
+import type { BodyFormats } from './body/formats.ts';
+import type { Admission, Exchange } from './exchange.ts';
 import type { Reply } from './reply.ts';
 
-/** A request as a handler sees it: strictly parsed, but not validated. */
-export interface Call {
-  /** The values of the path parameters, percent-decoded, in the order of the template. */
-  readonly pathValues: readonly string[];
-  /** The query without its question mark, as it was sent. */
-  readonly query: string;
-  /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
-  readonly body: unknown;
-  readonly format: BodyFormat;
-  /** The body as it was sent; empty where the route takes none. */
-  readonly bytes: Buffer;
-  readonly headers: IncomingHttpHeaders;
-  /** As in {@link Admission}. */
-  readonly client: string | undefined;
-  /** Identifies the client, by its key or else by its network. */
-  clientId(): string;
-  /** Counts further requests against the client's rate limit; rejects with too-many-requests. */
-  charge(requests: number): Promise<void>;
-  /**
-   * Throws if a large reply could not be sent now: ClientGone if the client has disconnected, and
-   * service-unavailable if there is no memory for it.
-   */
-  ensureSendable(): void;
-  /**
-   * Resolves when there is memory to make the largest reply, which counts as taken from then on.
-   * Rejects as `ensureSendable` does.
-   */
-  reserveLarge(): Promise<void>;
-  /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */
-  signal(): AbortSignal;
-}
+/** A request as a handler sees it. */
+export type Call = Pick<
+  Exchange,
+  | 'pathValues'
+  | 'query'
+  | 'body'
+  | 'format'
+  | 'bytes'
+  | 'headers'
+  | 'client'
+  | 'clientId'
+  | 'charge'
+  | 'ensureSendable'
+  | 'reserveLarge'
+  | 'signal'
+>;
 
-/** The handler of one method and path. `handle` may throw a {@link Problem}. */
+/** The handler of one method and path. `handle` may throw a Problem. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly template: string;
@@ -45,28 +30,7 @@ export interface Route {
   readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
-/** The parts of a request that tell who sent it. */
-export interface Sender {
-  readonly headers: IncomingHttpHeaders;
-  readonly socket: { readonly remoteAddress?: string | undefined };
-}
-
-/** What a guard decides. `headers` (flat: name, value, name, value) go with any answer. */
-export interface Admission {
-  readonly headers: readonly string[];
-  /** Identifies the client's key without revealing it; undefined as `key`. */
-  readonly client?: string | undefined;
-  /** The number of the client's key; undefined if none is required or accepted. */
-  readonly key?: number | undefined;
-  /** The problem that refuses the request. */
-  readonly refusal?: Problem;
-  /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
-  readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
-  /** The reply to a request that needs no route. */
-  readonly reply?: Reply;
-}
-
-/** Decides about a request with these path segments. May throw a {@link Problem}. */
+/** Decides about a request with these path segments. May throw a Problem. */
 export type Guard = (
   message: IncomingMessage,
   segments: readonly string[],
@@ -90,11 +54,3 @@ export interface Outcome {
   /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
   readonly reason: string | undefined;
 }
-
-/** Handles one well-formed request. The answer carries `requestId`. */
-export type RequestListener = (
-  message: IncomingMessage,
-  response: ServerResponse,
-  requestId: string,
-  awaitsContinue: boolean,
-) => void;

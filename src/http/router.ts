@@ -1,42 +1,30 @@
 // Finds the routes of a path in a tree of segments. A fixed segment takes precedence over a
 // parameter, and a parameter never matches an empty segment.
-
-/** The part of a route that the router reads. A template is a path such as `/notes/{note_id}`. */
-export interface Routable {
-  readonly method: string;
-  readonly template: string;
-}
+import type { Route } from './route.ts';
 
 /** The routes of a path by method (GET serves HEAD too), and the value of the `allow` header. */
-export interface PathItem<Route> {
+export interface PathItem {
   readonly template: string;
   readonly methods: ReadonlyMap<string, Route>;
   readonly allow: string;
 }
 
-/** A path item and the values of its path parameters, in the order of the template. */
-export interface Match<Route> {
-  readonly pathItem: PathItem<Route>;
-  readonly values: readonly string[];
-}
+/** Finds the item of a path, given as decoded segments, and the values of its parameters. */
+export type Router = (
+  segments: readonly string[],
+) => { readonly pathItem: PathItem; readonly values: readonly string[] } | undefined;
 
-/** Finds the item of a path, given as decoded segments; returns undefined if there is none. */
-export type Router<Route> = (segments: readonly string[]) => Match<Route> | undefined;
-
-interface Node<Route> {
-  readonly fixed: Map<string, Node<Route>>;
-  parameter: Node<Route> | undefined;
-  pathItem: PathItem<Route> | undefined;
+class Node {
+  readonly fixed = new Map<string, Node>();
+  parameter: Node | undefined;
+  pathItem: PathItem | undefined;
 }
 
 /** Returns the router of `routes`. Throws if two of them have the same method and path. */
-export function createRouter<Route extends Routable>(routes: readonly Route[]): Router<Route> {
-  const root = emptyNode<Route>();
+export function createRouter(routes: readonly Route[]): Router {
+  const root = new Node();
   for (const route of routes) {
-    const node = route.template
-      .split('/')
-      .slice(1)
-      .reduce(childOf<Route>, root);
+    const node = route.template.split('/').slice(1).reduce(childOf, root);
     const methods = new Map(node.pathItem?.methods);
     if (methods.has(route.method))
       throw new Error(`two routes for ${route.method} ${route.template}`);
@@ -54,12 +42,12 @@ export function createRouter<Route extends Routable>(routes: readonly Route[]): 
 }
 
 /** Finds the item for `segments` from `index` on, below `node`; adds parameters to `values`. */
-function find<Route>(
-  node: Node<Route>,
+function find(
+  node: Node,
   segments: readonly string[],
   index: number,
   values: string[],
-): PathItem<Route> | undefined {
+): PathItem | undefined {
   const segment = segments[index];
   if (segment === undefined) return node.pathItem;
   const fixed = node.fixed.get(segment);
@@ -72,16 +60,12 @@ function find<Route>(
 }
 
 /** Returns the child of `node` for a segment of a template; adds it if it is missing. */
-function childOf<Route>(node: Node<Route>, segment: string): Node<Route> {
+function childOf(node: Node, segment: string): Node {
   if (segment.startsWith('{')) {
-    node.parameter ??= emptyNode();
+    node.parameter ??= new Node();
     return node.parameter;
   }
-  const child = node.fixed.get(segment) ?? emptyNode<Route>();
+  const child = node.fixed.get(segment) ?? new Node();
   node.fixed.set(segment, child);
   return child;
-}
-
-function emptyNode<Route>(): Node<Route> {
-  return { fixed: new Map(), parameter: undefined, pathItem: undefined };
 }

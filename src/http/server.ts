@@ -1,6 +1,5 @@
 // Wraps node:http and closes its gaps: it handles pipelined requests one after another, answers
-// malformed ones with problem details, and finishes requests before it stops. dispatch.ts handles
-// the well-formed requests.
+// malformed ones with problem details, and finishes requests before it stops.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -14,26 +13,25 @@ import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { hasUnambiguousEnd } from './body/read.ts';
-import { Connections, type LatestRequest } from './connections.ts';
-import { HTTP_LIMITS } from './limits.ts';
+import { type Arrival, Connections } from './connections.ts';
+import type { Sender } from './exchange.ts';
+import type { HTTP_LIMITS } from './limits.ts';
+import { mustEncode } from './message.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
-import { chooseRequestId } from './request-id.ts';
-import type { RequestListener, Sender } from './route.ts';
 import { createSocket } from './socket-path.ts';
-import { mustEncode } from './target.ts';
+
+/** The form of the id that a request, its response and its log lines have in common. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What the server depends on. */
 export interface HttpServerOptions {
-  readonly onRequest: RequestListener;
-  /**
-   * Called for each answer that the server itself sends: to malformed or late input or CONNECT.
-   * `sender` has the headers that were parsed.
-   */
+  readonly onRequest: (arrival: Arrival) => void;
+  /** Called for each answer to malformed or late input or CONNECT, with the parsed headers. */
   readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Returns the URI with which the `type` of every problem begins. */
   readonly problemBase: () => string;
-  readonly limits?: typeof HTTP_LIMITS;
+  readonly limits: typeof HTTP_LIMITS;
 }
 
 /** A server that listens once and stops once. */
@@ -45,7 +43,7 @@ export class HttpServer {
   #closing = false;
 
   constructor(options: HttpServerOptions) {
-    const { limits = HTTP_LIMITS } = options;
+    const { limits } = options;
     this.#options = options;
     this.#limits = limits;
     this.#server = createServer({
@@ -54,14 +52,20 @@ export class HttpServer {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
-      // Node would refuse a missing host without problem details; request-checks.ts sends them.
+      // Node would refuse a missing host without problem details; message.ts sends them.
       requireHostHeader: false,
     });
     this.#server.maxConnections = limits.connections;
     this.#server.timeout = limits.stalledMs;
-    // Node would drop headers beyond a limit, perhaps a second host; request-checks.ts counts them.
+    // Node would drop headers beyond a limit, perhaps a second host; message.ts counts them.
     this.#server.maxHeadersCount = 0;
-    this.#listenToEvents();
+    this.#server
+      .on('connection', (socket) => this.#connections.add(socket))
+      .on('request', (message, response) => this.#receive(message, response))
+      .on('checkContinue', (message, response) => this.#receive(message, response, true))
+      .on('checkExpectation', (message, response) => this.#receive(message, response))
+      .on('connect', (message, socket) => this.#refuseConnect(message, socket))
+      .on('clientError', (error, socket) => this.#answerParseError(error, socket));
   }
 
   /** Resolves with the address when it accepts connections; rejects with an error of node:net. */
@@ -79,10 +83,7 @@ export class HttpServer {
     });
   }
 
-  /**
-   * Stops accepting, finishes the requests in flight (within `closeMs`), including those that
-   * clients sent before they could notice the stop, and closes every connection.
-   */
+  /** Stops accepting, finishes the requests in flight within `closeMs`, closes every connection. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#connections.announceClose();
@@ -105,26 +106,16 @@ export class HttpServer {
     await this.#connections.allClosed();
   }
 
-  #listenToEvents(): void {
-    const server = this.#server;
-    server.on('connection', (socket) => this.#connections.add(socket));
-    server.on('request', (message, response) => this.#receive(message, response, false));
-    server.on('checkContinue', (message, response) => this.#receive(message, response, true));
-    server.on('checkExpectation', (message, response) => this.#receive(message, response, false));
-    server.on('connect', (message, socket) => this.#refuseConnect(message, socket));
-    server.on('clientError', (error, socket) => this.#answerParseError(error, socket));
-  }
-
-  #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+  #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const requestId = chooseRequestId(message);
-    const previous = this.#connections.begin(message, response, requestId);
+    const previous = this.#connections.latest(message.socket)?.response;
+    const arrival = { message, response, requestId, awaitsContinue, previous };
+    this.#connections.begin(arrival);
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
     const dropsNext = message.headers.upgrade !== undefined;
     if (this.#closing || dropsNext || !hasUnambiguousEnd(message))
       response.setHeader('connection', 'close');
-    this.#connections.runAfter(message.socket, previous, () =>
-      this.#options.onRequest(message, response, requestId, awaitsContinue),
-    );
+    this.#connections.runAfter(message.socket, previous, () => this.#options.onRequest(arrival));
   }
 
   #refuseConnect(message: IncomingMessage, socket: Duplex): void {
@@ -155,14 +146,11 @@ export class HttpServer {
     }
   }
 
-  /**
-   * Writes an answer directly to the socket, because Node has created no ServerResponse or a
-   * handler may be using it. `refused` is the request that is answered, if its headers were parsed.
-   */
+  /** Writes an answer without a ServerResponse; `refused` is the request, if it is known. */
   #refuse(
     socket: Duplex,
     problem: Problem,
-    refused?: Pick<LatestRequest, 'message' | 'requestId'>,
+    refused?: Pick<Arrival, 'message' | 'requestId'>,
   ): void {
     if (!socket.writable || problem.cause === 'ECONNRESET') {
       socket.destroy();
@@ -176,20 +164,14 @@ export class HttpServer {
     this.#options.onRefused(requestId, problem, refused?.message ?? sender);
   }
 
-  /**
-   * Sends `text` and ends the connection, but keeps reading for `lingerMs`: unread input would
-   * cause a reset, which could destroy the answer.
-   */
+  /** Sends `text` and ends the connection, but reads on: a reset could destroy the answer. */
   #end(socket: Duplex, text = ''): void {
     socket.end(text);
     socket.resume();
     setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
   }
 
-  /**
-   * Accepts the queued connections, which the system would reset when listening ends. Node accepts
-   * one in each iteration of the event loop.
-   */
+  /** Accepts the queued connections, which would be reset; Node accepts one in each iteration. */
   async #acceptBacklog(): Promise<void> {
     const end = performance.now() + this.#limits.graceMs;
     let before = -1;
@@ -202,34 +184,31 @@ export class HttpServer {
   }
 }
 
-/** An error of Node's parser; `reason` is the message of llhttp. */
-interface ParseError extends NodeJS.ErrnoException {
-  readonly reason?: string;
+/** Returns the client's `x-request-id` if it is well-formed, else a new UUID. */
+function chooseRequestId({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
-function problemOf({ code, reason }: ParseError): Problem {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW': {
-      const detail = 'The request line and headers are too large.';
-      return new Problem('request-header-fields-too-large', detail);
-    }
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('request-timeout', 'The request did not arrive in time.');
-    case 'HPE_PAUSED_H2_UPGRADE': {
-      const detail = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
-      return new Problem('http-version-not-supported', detail, { cause: code });
-    }
-    default:
-      return new Problem('bad-request', describeFault(reason), { cause: code });
+/** Returns the problem for an error of Node's parser, whose `reason` is the message of llhttp. */
+function problemOf(error: NodeJS.ErrnoException & { readonly reason?: string }): Problem {
+  const { code: cause, reason = '' } = error;
+  if (cause === 'HPE_HEADER_OVERFLOW') {
+    const detail = 'The request line and headers are too large.';
+    return new Problem('request-header-fields-too-large', detail);
   }
-}
-
-function describeFault(reason = ''): string {
+  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request-timeout', 'The request did not arrive in time.');
+  if (cause === 'HPE_PAUSED_H2_UPGRADE') {
+    const detail = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
+    return new Problem('http-version-not-supported', detail, { cause });
+  }
+  let detail = 'The request is not valid HTTP.';
   if (reason.startsWith('Invalid char in'))
-    return mustEncode('A character of the request target that is not printable ASCII');
+    detail = mustEncode('A character of the request target that is not printable ASCII');
   if (reason.startsWith('Expected HTTP/'))
-    return `HTTP/1.1 must follow the request target. ${mustEncode('A space in the target')}`;
-  return 'The request is not valid HTTP.';
+    detail = `HTTP/1.1 must follow the request target. ${mustEncode('A space in the target')}`;
+  return new Problem('bad-request', detail, { cause });
 }
 
 /** Returns the text of a whole response, without its body for a HEAD. */

@@ -3,7 +3,7 @@
 // So Node binds a path in a hidden folder, from which a link makes the socket public.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { chmodSync, linkSync, lstatSync, rmSync } from 'node:fs';
+import { chmodSync, linkSync, lstatSync, rmSync, type Stats } from 'node:fs';
 import { access, constants, mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -13,29 +13,23 @@ const SOCKET_MODE = 0o660;
 const PRIVATE_MODE = 0o700;
 const OTHERS_BITS = 0o077;
 
-/**
- * Removes a socket on which no process listens. Rejects with a one-line message if a process does,
- * if the path is not a socket, or if the folder is missing or cannot be written.
- */
+/** Removes a socket on which no process listens. Rejects in one line if it cannot be replaced. */
 export async function freeSocketPath(path: string): Promise<void> {
   const folder = dirname(path);
-  try {
-    await access(folder, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw new Error(`cannot create ${path}: ${reasonOf(error)} ${folder}`, { cause: error });
-  }
+  await access(folder, constants.W_OK | constants.X_OK).catch((cause) => {
+    const isMissing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR';
+    const reason = isMissing ? 'there is no folder' : 'permission denied in the folder';
+    throw new Error(`cannot create ${path}: ${reason} ${folder}`, { cause });
+  });
   // An earlier process with our id may have been killed during its start.
   await rm(hiddenFolder(path), { recursive: true, force: true });
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found && !found.isSocket()) throw new Error(`${path} exists and is not a socket`);
+  if (statsOf(path)?.isSocket() === false) throw new Error(`${path} exists and is not a socket`);
   if (!(await removeStale(path))) throw inUse(path);
 }
 
 /**
- * Makes the socket that `listen` binds public at `path`, for its owner and group. All processes of
- * a service share one socket: the first to call this creates it. Does not wait after `listen`,
- * whose caller must be ready for requests when it resolves. Rejects as `listen` does, and if `path`
- * is taken.
+ * Makes the socket that `listen` binds public at `path`, for owner and group. All processes share
+ * the first one. Does not wait after `listen`: its caller must then be ready for requests.
  */
 export async function createSocket(
   path: string,
@@ -51,23 +45,20 @@ export async function createSocket(
     linkSync(hidden, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const isShared = code === 'ENOENT' || inodeOf(hidden) === inodeOf(path);
-    if (cluster.isWorker && isShared && inodeOf(path) !== undefined) return;
+    const isShared = code === 'ENOENT' || statsOf(hidden)?.ino === statsOf(path)?.ino;
+    if (cluster.isWorker && isShared && statsOf(path)) return;
     throw code === 'EEXIST' ? inUse(path) : error;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/**
- * Returns a function that removes the socket at `path` if possible, unless another has taken its
- * place. The system does not reuse the inode while a process listens.
- */
+/** Returns a function that removes the socket at `path` unless another has taken its place. */
 export function socketRemover(path: string): () => void {
-  const created = inodeOf(path);
+  const created = statsOf(path)?.ino;
   return () => {
     try {
-      if (inodeOf(path) === created) rmSync(path);
+      if (statsOf(path)?.ino === created) rmSync(path);
     } catch {
       // The next start replaces it.
     }
@@ -90,10 +81,10 @@ async function createPrivateFolder(folder: string): Promise<void> {
 
 /** Removes a socket on which no process listens; resolves with whether the path is free. */
 async function removeStale(path: string): Promise<boolean> {
-  const found = lstatSync(path, { throwIfNoEntry: false });
+  const found = statsOf(path);
   if (!found) return true;
   if (!found.isSocket() || (await hasListener(path))) return false;
-  const now = lstatSync(path, { throwIfNoEntry: false });
+  const now = statsOf(path);
   // A sibling may have replaced it; the new socket may have the inode of the old one.
   if (now?.ino !== found.ino || now.ctimeMs !== found.ctimeMs) return now === undefined;
   try {
@@ -104,19 +95,12 @@ async function removeStale(path: string): Promise<boolean> {
   }
 }
 
-function inodeOf(path: string): number | undefined {
-  return lstatSync(path, { throwIfNoEntry: false })?.ino;
+function statsOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
 }
 
 function inUse(path: string): Error {
   return new Error(`${path} is in use by another process`);
-}
-
-function reasonOf(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ENOTDIR'
-    ? 'there is no folder'
-    : 'permission denied in the folder';
 }
 
 /** Whether a process listens, even one that is busy (EAGAIN) or denies access (EACCES). */

@@ -11,10 +11,7 @@ export function sendStreamHead(response: ServerResponse, reply: Reply, requestId
   response.flushHeaders();
 }
 
-/**
- * Sends the chunks of a stream, then ends the response. Stops early if the client disconnects, does
- * not read, or sends another request. Rejects if the stream does, after it has ended the response.
- */
+/** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */
 export async function sendChunks(
   response: ServerResponse,
   stream: AsyncIterable<Chunk>,
@@ -33,10 +30,7 @@ export async function sendChunks(
   }
 }
 
-/**
- * A connection is paused while a request, or a large body that nobody reads, waits. Then it would
- * hide that the client disconnects.
- */
+/** A connection is paused while a request waits on it, and would hide that the client leaves. */
 function endIfPaused(response: ServerResponse): void {
   const { socket } = response;
   if (socket?.isPaused()) response.destroy();

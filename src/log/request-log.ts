@@ -1,6 +1,6 @@
 // Writes the log lines of requests, with the trace that they belong to (W3C Trace Context, level 1).
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Problem, problemTypes } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
 
@@ -37,11 +37,10 @@ export function logOutcome(
 export function logRefusal(
   log: Log,
   requestId: string,
-  { slug, cause }: Problem,
+  { status, cause }: Problem,
   client: string,
   headers: IncomingHttpHeaders,
 ): void {
-  const { status } = problemTypes[slug];
   log.write(levelOf(status), 'refused', {
     request_id: requestId,
     trace_id: traceIdOf(headers),

@@ -8,6 +8,7 @@ import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/
 import { type Asset, type AssetServer, createAssetServer, readAssets } from '../docs/static.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
+import { type Bases, basePath } from './bases.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
@@ -19,13 +20,7 @@ const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
-/** The URLs of the service and of its problem pages, for clients; without a slash at the end. */
-export interface Bases {
-  readonly baseUrl: string;
-  readonly problemBase: string;
-}
-
-/** The content of the documentation endpoints: files by name. */
+/** The content of the documentation endpoints. */
 export interface Documentation {
   readonly contract: string;
   readonly files: ReadonlyMap<string, AssetServer>;
@@ -44,20 +39,21 @@ export function loadDocumentation(): Promise<Documentation> {
   return documentation;
 }
 
-/** Returns the contract of `documentation` as JSON, with its URLs set to `bases`. */
-export function contractAt({ contract }: Documentation, { baseUrl, problemBase }: Bases): string {
+/** Returns the contract as JSON, with its URLs set to those of the service. */
+function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
   // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
   const replace = (_: string, problems?: string) => (problems ? problemBase : baseUrl);
   return JSON.stringify(JSON.parse(contract.replace(CONTRACT_BASES, replace)));
 }
 
-/** Returns the routes of `documentation`. `contract` is the result of {@link contractAt}. */
+/** Returns the routes of `documentation`, whose URLs begin with `bases`. */
 export function docsRoutes(
-  { files, guides }: Documentation,
-  contract: string,
+  documentation: Documentation,
   bases: Bases,
   requiresKey: boolean,
 ): Route[] {
+  const { files, guides } = documentation;
+  const contract = contractAt(documentation.contract, bases);
   const html = compress(renderDocsPage(contract, bases, requiresKey));
   const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
   const json = ['content-type', 'application/json', ...REVALIDATE];
@@ -78,11 +74,6 @@ export function docsRoutes(
     }),
     endpoint('GET', '/openapi.json', ({ call }) => serveContract(call.headers)),
   ];
-}
-
-/** Returns the path of the base URL; empty unless a proxy serves the service below a path. */
-export function basePath({ baseUrl }: Bases): string {
-  return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
 function renderDocsPage(contract: string, { baseUrl }: Bases, requiresKey: boolean): string {

@@ -1,7 +1,6 @@
 // The lists of the records of a resource: of all, of those that a record owns, and of those
 // that are linked to a record.
-import { endpoint, type Input } from '../contract/endpoint.ts';
-import { parsePathInteger } from '../contract/parameters.ts';
+import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
 import { discard } from '../http/body/discard.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
@@ -12,7 +11,7 @@ import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
 import type { PageRequest } from '../storage/lists/request.ts';
 import type { Table } from '../storage/records/table.ts';
-import type { Bases } from './docs.ts';
+import type { Bases } from './bases.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { fillTemplate, type Ids, notFound } from './record-paths.ts';

@@ -1,6 +1,7 @@
 // GET /problems/{slug}: the page at a problem's `type` URL, with meaning, remedy and example.
 // GET /problems lists them.
 import { endpoint } from '../contract/endpoint.ts';
+import { type ProblemType, problems } from '../contract/generated.js';
 import {
   escapeHtml,
   PAGE_HEADERS,
@@ -8,24 +9,13 @@ import {
   renderPage,
   SECURITY_HEADERS,
 } from '../docs/page.ts';
-import { PROBLEM_SLUGS, renderProblemList } from '../docs/problem-list.ts';
+import { renderProblemList } from '../docs/problem-list.ts';
 import { parseWeights } from '../http/body/media-type.ts';
-import { Problem, type ProblemSlug, problemTitle, problemTypes } from '../http/problem.ts';
+import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 
-/** The part of the contract that contains the example responses. */
-interface Contract {
-  readonly components: { readonly responses: Readonly<Record<string, ResponseObject>> };
-}
-
-interface ResponseObject {
-  readonly content?: Readonly<Record<string, MediaTypeObject>>;
-}
-
-interface MediaTypeObject {
-  readonly examples: Readonly<Record<string, { readonly value?: { readonly type?: string } }>>;
-}
+const VARY = ['vary', 'accept'];
 
 /** A page in its two forms. */
 interface Page {
@@ -34,23 +24,17 @@ interface Page {
 }
 
 /**
- * Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight. The
- * HTML contains an example from `contract`, a JSON text; throws if it lacks one.
+ * Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight.
+ * `problemBase` is the URL with which the types of problems begin.
  */
-export function problemRoutes(contract: string): Route[] {
-  const examples = parseExamples(contract);
+export function problemRoutes(problemBase: string): Route[] {
   const pages = new Map<string, Page>(
-    PROBLEM_SLUGS.map((slug) => {
-      const example = examples.find((value) => value?.type?.endsWith(`/${slug}`));
-      if (!example) {
-        throw new Error(
-          `components.responses of the contract has no example of the problem ${slug}`,
-        );
-      }
-      return [slug, { html: renderHtml(slug, example), json: renderJson(explain(slug)) }];
-    }),
+    problems.map((problem) => [
+      problem.slug,
+      { html: renderHtml(problem, problemBase), json: renderJson(explain(problem)) },
+    ]),
   );
-  const list = { html: renderList(), json: renderJson({ items: PROBLEM_SLUGS.map(explain) }) };
+  const list = { html: renderList(), json: renderJson({ items: problems.map(explain) }) };
   const unknown = renderUnknown();
 
   return [
@@ -66,8 +50,6 @@ export function problemRoutes(contract: string): Route[] {
   ];
 }
 
-const VARY = ['vary', 'accept'];
-
 function choose({ html, json }: Page, call: Call): Reply {
   const weights = weightsOf(call);
   return weights.json > weights.html ? json : html;
@@ -81,16 +63,9 @@ function weightsOf({ headers }: Call): { html: number; json: number } {
   return { html: weightOf('text/html'), json };
 }
 
-function parseExamples(contract: string) {
-  const { components } = JSON.parse(contract) as Contract;
-  return Object.values(components.responses)
-    .map(({ content }) => content?.['application/problem+json']?.examples ?? {})
-    .flatMap((examples) => Object.values(examples).map(({ value }) => value));
-}
-
-function renderHtml(slug: ProblemSlug, example: unknown): Reply {
-  const { status, meaning, remedy } = problemTypes[slug];
-  const title = problemTitle(slug);
+function renderHtml(problem: ProblemType, problemBase: string): Reply {
+  const { slug, status, title, meaning, remedy } = problem;
+  const example = { ...problem.example, type: `${problemBase}/${slug}` };
   const main = `<p class="above soft">Problem <code>${slug}</code></p>
 <h1><span class="status">${status}</span> ${escapeHtml(title)}</h1>
 <h2>What it means</h2>
@@ -126,10 +101,8 @@ function pageReply(status: number, parts: PageParts, headers: readonly string[] 
   return { status, headers: [...PAGE_HEADERS, ...VARY, ...headers], body: renderPage(parts) };
 }
 
-function explain(slug: ProblemSlug) {
-  const { status, meaning, remedy } = problemTypes[slug];
-  const description = `${meaning} ${remedy.replaceAll('`', '')}`;
-  return { slug, status, title: problemTitle(slug), description };
+function explain({ slug, status, title, meaning, remedy }: ProblemType) {
+  return { slug, status, title, description: `${meaning} ${remedy.replaceAll('`', '')}` };
 }
 
 function renderJson(value: unknown): Reply {

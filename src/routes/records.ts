@@ -10,7 +10,7 @@ import type { Values } from '../storage/batches/writer.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, CreatedOnce, Once, Stored } from '../storage/records/writes.ts';
-import { type Bases, basePath } from './docs.ts';
+import { type Bases, basePath } from './bases.ts';
 import type { LinkMember } from './link-member.ts';
 import { listRoutes } from './lists.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';

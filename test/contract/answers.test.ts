@@ -1,8 +1,9 @@
 // The check that every answer of the tests passes: it accepts what the contract declares, and the
 // default response for the common problems only.
 import assert from 'node:assert/strict';
+import { STATUS_CODES } from 'node:http';
 import { test } from 'node:test';
-import { type ProblemSlug, problemTitle, problemTypes } from '../../src/http/problem.ts';
+import { PROBLEM_STATUS, type ProblemSlug } from '../../src/http/problem.ts';
 import { assertFitsContract } from '../support/contract.ts';
 import type { Answer } from '../support/http.ts';
 
@@ -24,9 +25,9 @@ function answerWith(status: number, type: string, json: unknown, extra: Headers 
 
 /** Returns the answer for a problem; `changes` are made to its body. */
 function problem(slug: ProblemSlug, headers: Headers = {}, changes: object = {}): Answer {
-  const { status } = problemTypes[slug];
+  const status = PROBLEM_STATUS[slug];
   const type = `http://127.0.0.1:3000/problems/${slug}`;
-  const body = { type, title: problemTitle(slug), status, detail: 'Why.', ...changes };
+  const body = { type, title: STATUS_CODES[status], status, detail: 'Why.', ...changes };
   return answerWith(status, 'application/problem+json', body, headers);
 }
 

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { operations } from '../../src/contract/generated.js';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import { MAX_KEY } from '../../src/storage/lists/request.ts';
-import { at, contract, resolve } from '../support/contract.ts';
+import { at, resolve } from '../support/contract.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -155,62 +155,6 @@ test('bounds: lines of records and idempotency keys', () => {
   );
   for (const name of ['NoteLines', 'CommentLines', 'TagLines'])
     assert.deepEqual(rulesAt(`/components/schemas/${name}`), { minItems: 1, maxItems: 500 });
-});
-
-/** The schemas directly inside a schema. Fails at a keyword that this does not know. */
-function partsOf(schema: Schema): Schema[] {
-  const { properties = {}, items, oneOf = [] } = schema;
-  for (const name of 'allOf anyOf not if prefixItems contains patternProperties $defs'.split(' ')) {
-    assert.ok(!(name in schema), `schemas inside ${name} are not found`);
-  }
-  return [
-    ...Object.values(properties as object),
-    ...(items ? [items] : []),
-    ...(oneOf as Schema[]),
-  ];
-}
-
-/** All schemas of the contract, nested ones included. */
-function* schemas(found: readonly Schema[] = topSchemas(contract)): Generator<Schema> {
-  for (const schema of found) {
-    yield schema;
-    yield* schemas(partsOf(schema));
-  }
-}
-
-function topSchemas(place: unknown): Schema[] {
-  if (typeof place !== 'object' || place === null) return [];
-  return Object.entries(place).flatMap(([name, member]) => {
-    if (name === 'schemas') return Object.values(member as object);
-    return name === 'schema' ? [member as Schema] : topSchemas(member);
-  });
-}
-
-test('bounds: no schema accepts floats or null, except unknown times and deleted records', () => {
-  const known = new Set(['string', 'integer', 'boolean', 'object', 'array']);
-  const nullable = [at('/components/schemas/Timestamp'), at('/components/schemas/CurrentRecord')];
-  let count = 0;
-  for (const schema of schemas()) {
-    if (nullable.includes(schema)) continue;
-    count += 1;
-    const text = JSON.stringify(schema);
-    // A schema without a type accepts null.
-    assert.ok('$ref' in schema || 'oneOf' in schema || known.has(String(schema.type)), text);
-    assert.ok(!('nullable' in schema) && schema.const !== null, text);
-    assert.ok(!((schema.enum ?? []) as unknown[]).includes(null), text);
-  }
-  assert.ok(count > 100);
-});
-
-test('bounds: integers that may exceed 32 bits say so', () => {
-  let large = 0;
-  for (const schema of schemas()) {
-    if (schema.type !== 'integer' || 'const' in schema) continue;
-    const isLarge = Number(schema.maximum ?? Infinity) > 2 ** 31 - 1;
-    assert.equal(schema.format, isLarge ? 'int64' : undefined, JSON.stringify(schema));
-    large += isLarge ? 1 : 0;
-  }
-  assert.ok(large > 6, String(large));
 });
 
 test('bounds: null is refused in every member of every body', () => {

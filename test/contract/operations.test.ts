@@ -67,15 +67,6 @@ test('operations: ids are unique', () => {
   for (const id of ids) assert.match(id, /^[a-z]+[A-Z][A-Za-z]*$/);
 });
 
-test('operations: components that become types have names of their own', () => {
-  const kinds = ['schemas', 'responses', 'requestBodies', 'parameters', 'headers'];
-  const names = kinds.flatMap((kind) => Object.keys(contract.components[kind] ?? {}));
-  assert.deepEqual(
-    names.filter((name, index) => names.indexOf(name) !== index),
-    [],
-  );
-});
-
 test('operations: parameters of the path come first, in their order', () => {
   for (const { id, template, parameters } of operations) {
     const places = parameters.map((parameter) => parameter.in);

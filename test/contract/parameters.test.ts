@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parsePathInteger, parseQueryInteger } from '../../src/contract/parameters.ts';
+import { parsePathInteger, parseQueryInteger } from '../../src/contract/endpoint.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const HUGE = '9'.repeat(400);

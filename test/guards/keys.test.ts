@@ -135,8 +135,3 @@ test('keys: at most 512', async () => {
     /there are 513 keys; at most 512 are allowed/,
   );
 });
-
-test('keys: a reload without a file keeps those of the environment', async () => {
-  const keys = await loadKeys({ texts: ['a', 'a', 'b'], file: undefined });
-  assert.equal(await keys.reload(), 2);
-});

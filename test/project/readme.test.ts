@@ -7,9 +7,9 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { helpText } from '../../src/cli/help.ts';
 import { optionsHelp } from '../../src/cli/options.ts';
+import { problems } from '../../src/contract/generated.js';
 import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
-import { problemTypes } from '../../src/http/problem.ts';
 import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
 import { BATCH_LIMITS } from '../../src/storage/batches/backlog-limit.ts';
 import { MAX_PAGE_BYTES } from '../../src/storage/lists/request.ts';
@@ -168,9 +168,7 @@ test('options: the text is that of --help', () => {
 test('problems: the table has all types with status and meaning', () => {
   const [listed = []] = tablesIn(guide('problems'));
   const rows = listed.map(([status, type, meaning]) => [Number(status), codeIn(type)[0], meaning]);
-  const wanted = Object.entries(problemTypes).map(([slug, { status, meaning }]) => {
-    return [status, slug, meaning];
-  });
+  const wanted = problems.map(({ slug, status, meaning }) => [status, slug, meaning]);
   assert.deepEqual(
     { 'src/docs/guides/problems.md': rows },
     { 'src/docs/guides/problems.md': wanted },

@@ -5,7 +5,6 @@ import { Dispatcher } from '../../src/http/dispatch.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import type { Call, Outcome, Route } from '../../src/http/route.ts';
-import { createRouter } from '../../src/http/router.ts';
 import { HttpServer } from '../../src/http/server.ts';
 
 const BODY_LIMIT_BYTES = 1_000;
@@ -51,7 +50,7 @@ export async function startBareServer(
   const refusals: Problem[] = [];
   const problemBase = 'http://a/problems';
   const dispatcher = new Dispatcher({
-    router: createRouter(routes),
+    routes,
     guard: () => ({ headers: [] }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
     problemBase,
@@ -60,8 +59,7 @@ export async function startBareServer(
     toProblem: () => undefined,
   });
   const server = new HttpServer({
-    onRequest: (message, response, requestId, awaitsContinue) =>
-      void dispatcher.dispatch(message, response, requestId, awaitsContinue),
+    onRequest: (arrival) => dispatcher.dispatch(arrival),
     onRefused: (_, problem) => refusals.push(problem),
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },

@@ -3,13 +3,9 @@
 // would hide.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import {
-  type ProblemSlug,
-  problemTitle,
-  problemTypes,
-  type Violation,
-} from '../../src/http/problem.ts';
+import { PROBLEM_STATUS, type ProblemSlug, type Violation } from '../../src/http/problem.ts';
 import { validatorAt } from './contract.ts';
 import { until } from './until.ts';
 
@@ -211,7 +207,7 @@ export async function assertAlive(service: { port: number }): Promise<void> {
 /** Asserts that `answer` is a complete Problem of the type `slug`, and returns its members. */
 export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody {
   const label = JSON.stringify(answer).slice(0, 500);
-  assert.equal(answer.status, problemTypes[slug].status, label);
+  assert.equal(answer.status, PROBLEM_STATUS[slug], label);
   assert.equal(answer.headers['content-type'], 'application/problem+json', label);
   assert.equal(answer.headers['cache-control'], 'no-store', label);
   assert.equal(answer.headers['x-content-type-options'], 'nosniff', label);
@@ -224,7 +220,7 @@ export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody
   assert.ok(validate(problem), label);
   assert.equal(new URL(problem.type).pathname, `/problems/${slug}`, label);
   assert.equal(problem.status, answer.status, label);
-  assert.equal(problem.title, problemTitle(slug), label);
+  assert.equal(problem.title, STATUS_CODES[problem.status], label);
   return problem;
 }
 

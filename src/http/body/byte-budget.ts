@@ -1,8 +1,7 @@
 // Bounds the memory of all large bodies, or all large answers, together.
 import type { Writable } from 'node:stream';
 import { DISPATCH_LIMITS } from '../limits.ts';
-import { unavailable } from '../problem.ts';
-import { ClientGone } from './read.ts';
+import { ClientGone, unavailable } from '../problem.ts';
 
 /** A caller that waits until `bytes` fit. */
 interface Waiting {
@@ -34,35 +33,31 @@ export class ByteBudget {
     if (bytes < 0) this.#serve();
   }
 
-  /**
-   * Calls `take`, which counts `bytes`, when they fit and everybody who came earlier has been
-   * served. Rejects with service-unavailable if that takes too long or too many wait, and with
-   * {@link ClientGone} if the response closes.
-   */
-  async wait(bytes: number, response: Writable, take: () => void): Promise<void> {
-    if (this.#waiting.size >= DISPATCH_LIMITS.waitingReplies) throw unavailable(this.#refusal);
-    let end: (error?: Error) => void = () => {};
-    const served = new Promise<void>((resolve, reject) => {
-      end = (error) => (error ? reject(error) : resolve());
-    });
-    const waiting: Waiting = {
-      bytes,
-      take: () => {
-        take();
-        end();
-      },
-    };
-    const leave = () => end(new ClientGone('the connection was closed before the answer'));
-    const refuse = () => end(unavailable(this.#refusal));
-    const timer = setTimeout(refuse, DISPATCH_LIMITS.replyWaitMs);
-    response.once('close', leave);
-    this.#waiting.add(waiting);
-    this.#serve();
-    await served.finally(() => {
-      clearTimeout(timer);
-      response.off('close', leave);
-      // Those behind may need less.
-      if (this.#waiting.delete(waiting)) this.#serve();
+  /** Calls `take` in its turn, when `bytes` fit; rejects with a 503 or {@link ClientGone}. */
+  wait(bytes: number, response: Writable, take: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size >= DISPATCH_LIMITS.waitingReplies) throw unavailable(this.#refusal);
+      const end = (error?: Error) => {
+        clearTimeout(timer);
+        response.off('close', leave);
+        // Those behind may need less.
+        if (this.#waiting.delete(waiting)) this.#serve();
+        if (error) reject(error);
+        else resolve();
+      };
+      const leave = () => end(new ClientGone());
+      const refuse = () => end(unavailable(this.#refusal));
+      const timer = setTimeout(refuse, DISPATCH_LIMITS.replyWaitMs);
+      const waiting: Waiting = {
+        bytes,
+        take() {
+          take();
+          end();
+        },
+      };
+      response.once('close', leave);
+      this.#waiting.add(waiting);
+      this.#serve();
     });
   }
 
@@ -79,23 +74,19 @@ export class ByteBudget {
 export class Share {
   readonly #budget: ByteBudget;
   readonly #response: Writable;
-  #bytes = 0;
+  /** The bytes that it holds now. */
+  bytes = 0;
 
   constructor(budget: ByteBudget, response: Writable) {
     this.#budget = budget;
     this.#response = response;
   }
 
-  /** The bytes that it holds now. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Holds `bytes` in place of the earlier ones, even beyond the budget. */
   hold(bytes: number): void {
     // A closed response would never give the bytes back.
     if (this.#response.destroyed) return;
-    if (this.#bytes === 0) this.#response.once('close', () => this.#change(0));
+    if (this.bytes === 0) this.#response.once('close', () => this.#change(0));
     this.#change(bytes);
   }
 
@@ -105,8 +96,8 @@ export class Share {
   }
 
   #change(bytes: number): void {
-    const further = bytes - this.#bytes;
-    this.#bytes = bytes;
+    const further = bytes - this.bytes;
+    this.bytes = bytes;
     this.#budget.count(further);
   }
 }

@@ -17,42 +17,27 @@ export interface BodyFormats {
 /** The format of one body. */
 export type BodyFormat = 'json' | 'lines';
 
-/** Returns the accepted media types as `accept` and `accept-patch` list them (RFC 5789, 3.1). */
-export function acceptedTypes({ types }: BodyFormats): string {
-  return types.join(', ');
-}
-
-/**
- * Returns the format that the headers declare; JSON by default. Throws 415 if the route does not
- * accept it, if the charset is not UTF-8, or if the body has a content coding.
- */
+/** Returns the format that the headers declare, JSON by default. Throws 415. */
 export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): BodyFormat {
-  const type = headers['content-type'];
-  const format = type === undefined ? 'json' : declaredFormat(type, accepted);
-  if (!format) throw unsupported(describe(accepted), accepted);
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  if (encoding !== 'identity')
-    throw unsupported('The body must be sent without a content-encoding.', accepted);
-  return format;
+  const { 'content-type': type = 'application/json', 'content-encoding': coding } = headers;
+  const { types } = accepted;
+  const essence = types.includes(type) ? type : acceptedEssence(type, types);
+  if (!essence) throw unsupported(describe(types), types);
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity')
+    throw unsupported('The body must be sent without a content-encoding.', types);
+  return essence === JSON_LINES ? 'lines' : 'json';
 }
 
-function declaredFormat(type: string, { types }: BodyFormats): BodyFormat | undefined {
-  if (types.includes(type)) return type === JSON_LINES ? 'lines' : 'json';
-  const parsed = parseMediaType(type);
-  if (!parsed || !/^utf-?8$/i.test(parsed.parameters.get('charset') ?? 'utf-8')) return undefined;
-  const { essence } = parsed;
-  if (essence === JSON_LINES) return types.includes(JSON_LINES) ? 'lines' : undefined;
+function acceptedEssence(type: string, types: readonly string[]): string | undefined {
+  const { essence = '', parameters } = parseMediaType(type) ?? {};
+  if (!/^utf-?8$/i.test(parameters?.get('charset') ?? 'utf-8')) return undefined;
   const isOtherJson = /^application\/[^/]+\+json$/.test(essence) && !types.includes(MERGE_PATCH);
-  return types.includes(essence) || isOtherJson ? 'json' : undefined;
+  return types.includes(essence) || isOtherJson ? essence : undefined;
 }
 
-function describe({ types }: BodyFormats): string {
-  if (types.includes(MERGE_PATCH)) {
-    return (
-      'A patch must be a JSON object in UTF-8: send content-type: application/merge-patch+json ' +
-      'or application/json.'
-    );
-  }
+function describe(types: readonly string[]): string {
+  if (types.includes(MERGE_PATCH))
+    return `A patch must be a JSON object in UTF-8: send content-type: ${types.join(' or ')}.`;
   const json =
     'The body must be JSON in UTF-8: send content-type: application/json ' +
     '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
@@ -61,17 +46,17 @@ function describe({ types }: BodyFormats): string {
     : json;
 }
 
-function unsupported(detail: string, accepted: BodyFormats): Problem {
-  const types = acceptedTypes(accepted);
-  const headers = ['accept', types, 'accept-encoding', 'identity'];
-  if (accepted.types.includes(MERGE_PATCH)) headers.push('accept-patch', types);
+function unsupported(detail: string, types: readonly string[]): Problem {
+  const accepted = types.join(', ');
+  const headers = ['accept', accepted, 'accept-encoding', 'identity'];
+  // RFC 5789, section 3.1.
+  if (types.includes(MERGE_PATCH)) headers.push('accept-patch', accepted);
   return new Problem('unsupported-media-type', detail, { headers });
 }
 
 /**
- * Parses the lines that are not blank, at most one more than `maxLines`; awaits `pause` whenever it
- * has parsed `sliceBytes`. Rejects with bad-request, which gives the number of the first line that
- * is not JSON, counted from 0; also rejects as `pause` does.
+ * Parses the lines that are not blank, at most one more than `maxLines`, with a `pause` after each
+ * `sliceBytes`. Rejects with bad-request, which numbers the lines from 0, and as `pause` does.
  */
 export async function parseLines(
   bytes: Buffer,

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Problem } from '../problem.ts';
 
-/** How deeply arrays and objects may be nested (a limit that RFC 8259, section 9, allows). */
+/** How deeply arrays and objects may be nested (RFC 8259, section 9, allows a limit). */
 export const MAX_NESTING_LEVELS = 1_000;
 
 /** How many arrays, objects and members a text may have: more would delay other requests. */
@@ -16,16 +16,16 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /**
  * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
- * `4e0`) with null, so that no schema accepts it as an integer. An overflow (`1e999`) becomes null,
- * too. Throws bad-request, about `subject`, if the bytes are not UTF-8, not JSON, nested too
- * deeply, or have too many parts.
+ * `4e0`) and an overflow (`1e999`) with null, which no schema accepts. Throws bad-request.
  */
 export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   if (bytes.length === 0)
     throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
   if (!isUtf8(bytes)) throw new Problem('bad-request', `${subject} is not valid UTF-8.`);
   const text = bytes.toString('utf8');
-  const checked = needsCheck(text) ? checkTokens(text, subject) : text;
+  // Most texts cannot be too deep and have no float.
+  const needsCheck = text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
+  const checked = needsCheck ? checkTokens(text, subject) : text;
   try {
     return JSON.parse(checked);
   } catch (cause) {
@@ -37,15 +37,7 @@ export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   }
 }
 
-/** Whether the text could be nested too deeply or contain a float. Most bodies need no check. */
-function needsCheck(text: string): boolean {
-  return text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
-}
-
-/**
- * Limits the nesting and the parts, and replaces integers in the form of floats with null. It
- * replaces only whole tokens: a valid text remains valid, and an invalid text remains invalid.
- */
+/** Limits nesting and parts. Replaces only whole tokens, so that an invalid text stays invalid. */
 function checkTokens(text: string, subject: string): string {
   const kept: string[] = [];
   let copied = 0;
@@ -73,7 +65,9 @@ function checkTokens(text: string, subject: string): string {
       NUMBER.lastIndex = start;
       if (!NUMBER.test(text)) continue;
       index = NUMBER.lastIndex;
-      if (!isForbiddenFloat(text.slice(start, index))) continue;
+      const value = Number(text.slice(start, index));
+      // An overflow is infinite, and so no integer.
+      if (!Number.isInteger(value) && Number.isFinite(value)) continue;
       kept.push(text.slice(copied, start));
       copied = index;
     }
@@ -90,12 +84,6 @@ function isDigit(character = ''): boolean {
 /** Whether a number that continues with this character is a float. */
 function isFloatPart(character = ''): boolean {
   return character === '.' || character === 'e' || character === 'E';
-}
-
-/** Whether the value of a float is an integer, or overflows. */
-function isForbiddenFloat(text: string): boolean {
-  const value = Number(text);
-  return Number.isInteger(value) || !Number.isFinite(value);
 }
 
 /** Returns the end of the string whose first character is at `start`, including its quote. */

@@ -32,10 +32,7 @@ export function parseMediaType(text: string): MediaType | undefined {
   return { essence: essence[1].toLowerCase(), parameters };
 }
 
-/**
- * Parses an `accept` or `accept-encoding` field. Returns the weight of each item by its name in
- * lower case: 1 if the field has none, 0 if the item is not acceptable.
- */
+/** Parses `accept` or `accept-encoding`; returns the weights by the names in lower case. */
 export function parseWeights(
   field: string | readonly string[] | undefined,
 ): ReadonlyMap<string, number> {

@@ -1,26 +1,20 @@
-// Reads request bodies within their limits.
+// Reads and parses request bodies within their limits.
 import type { IncomingMessage } from 'node:http';
-import { Problem } from '../problem.ts';
-
-/** The client disconnected before its request was complete or answered. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone';
-}
+import type { Exchange } from '../exchange.ts';
+import { DISPATCH_LIMITS } from '../limits.ts';
+import { ClientGone, Problem } from '../problem.ts';
+import type { Route } from '../route.ts';
+import { Turns } from '../turns.ts';
+import { ByteBudget, Share } from './byte-budget.ts';
+import { type BodyFormats, formatOf, parseLines } from './formats.ts';
+import { parseJson } from './json.ts';
 
 /** This many chunks are joined into one: each keeps the buffer of a network read in memory. */
 const MAX_CHUNKS = 256;
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Whether the request has a body (RFC 9112, section 6.3). */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/**
- * Whether all parsers agree on where the request ends. If not, the bytes after it must not be read
- * as the next request (RFC 9112, sections 6.1 and 11.2).
- */
+/** Whether all parsers agree on where a request ends (RFC 9112, sections 6.1 and 11.2). */
 export function hasUnambiguousEnd({ httpVersion, headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined
@@ -28,31 +22,97 @@ export function hasUnambiguousEnd({ httpVersion, headers }: IncomingMessage): bo
     : httpVersion === '1.1' && coding !== '';
 }
 
-/** Throws payload-too-large if the declared length exceeds `limitBytes`. */
-export function checkDeclaredLength({ headers }: IncomingMessage, limitBytes: number): void {
-  if (Number(headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
+/** Whether the request has a body (RFC 9112, section 6.3). */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/**
- * Returns the whole body, or its promise if it has not arrived yet. Calls `onReceived` after each
- * chunk with the number of bytes so far. Throws or rejects with payload-too-large beyond
- * `limitBytes`, with {@link ClientGone} if the connection closes first, and with any error that
- * `onReceived` throws.
- */
-export function readBody(
-  message: IncomingMessage,
-  limitBytes: number,
-  onReceived: (bytes: number) => void,
-): Buffer | Promise<Buffer> {
-  // Events and a promise would cost more time than the rest of the work on a small body.
-  if (!message.complete) return receiveBody(message, limitBytes, onReceived);
-  const bytes: Buffer = message.read() ?? NO_BYTES;
-  if (bytes.length > limitBytes) throw tooLarge(limitBytes);
-  onReceived(bytes.length);
-  return bytes;
+/** Reads the bodies of all requests: each within a limit, and all large ones within a budget. */
+export class BodyReader {
+  readonly #limitBytes: number;
+  readonly #budget = new ByteBudget(
+    DISPATCH_LIMITS.bodiesBytes,
+    'Too many large bodies are arriving.',
+  );
+  /** Each iteration of the event loop parses only one part of a large body. */
+  readonly #parsing = new Turns();
+
+  /** `limitBytes` is the limit of each body. */
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  /** Throws payload-too-large if the declared length exceeds the limit. */
+  checkDeclaredLength({ headers }: Exchange): void {
+    if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
+  }
+
+  /**
+   * Reads the body and, if the route takes one, parses it. Returns a promise only if it must wait:
+   * it would cost more time than a small body. Throws or rejects with 415, 413 or 400.
+   */
+  receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
+    const { message, awaitsContinue } = exchange;
+    // A write waits for the end of a body that it ignores, unless the client awaits a 100.
+    if (!accepts && (method === 'GET' || awaitsContinue || !hasBody(message))) return undefined;
+    if (accepts) exchange.format = formatOf(message, accepts);
+    const bytes = this.#read(exchange);
+    if (!accepts) return bytes instanceof Promise ? bytes : undefined;
+    if (bytes instanceof Promise || isLarge(bytes.length) || exchange.format === 'lines')
+      return this.#parse(exchange, bytes, accepts);
+    exchange.bytes = bytes;
+    exchange.body = parseJson(bytes);
+    return undefined;
+  }
+
+  /** Whether the rest of a body may be too long for Node to discard, or may never be sent. */
+  leavesUnread({ message, headers, awaitsContinue }: Exchange): boolean {
+    if (message.complete || !hasBody(message)) return false;
+    const declared = headers['content-length'];
+    const isBounded = declared !== undefined && Number(declared) <= this.#limitBytes;
+    return awaitsContinue || !isBounded;
+  }
+
+  /** Returns the whole body, or its promise if it has not arrived yet. */
+  #read({ message, response, headers, awaitsContinue }: Exchange): Buffer | Promise<Buffer> {
+    const limitBytes = this.#limitBytes;
+    if (isLarge(Number(headers['content-length'] ?? 0))) this.#budget.ensureRoom();
+    if (awaitsContinue) response.writeContinue();
+    if (!message.complete) {
+      const share = new Share(this.#budget, response);
+      return receiveBody(message, limitBytes, (bytes) => this.#count(share, bytes));
+    }
+    const bytes: Buffer = message.read() ?? NO_BYTES;
+    if (bytes.length > limitBytes) throw tooLarge(limitBytes);
+    if (isLarge(bytes.length)) this.#count(new Share(this.#budget, response), bytes.length);
+    return bytes;
+  }
+
+  /** Counts what has arrived of a large body. Throws beyond the budget. */
+  #count(share: Share, received: number): void {
+    if (!isLarge(received)) return;
+    this.#budget.ensureRoom(received - share.bytes);
+    share.hold(received);
+  }
+
+  async #parse(
+    exchange: Exchange,
+    received: Buffer | Promise<Buffer>,
+    accepts: BodyFormats,
+  ): Promise<void> {
+    const bytes = await received;
+    const pause = () => this.#parsing.next();
+    if (isLarge(bytes.length)) await pause();
+    exchange.bytes = bytes;
+    exchange.body =
+      exchange.format === 'json'
+        ? parseJson(bytes)
+        : await parseLines(bytes, accepts, DISPATCH_LIMITS.largeBodyBytes, pause);
+  }
 }
 
-function receiveBody(
+/** Resolves with a body. Calls `onReceived`, which may throw, with the number of bytes so far. */
+export function receiveBody(
   message: IncomingMessage,
   limitBytes: number,
   onReceived: (bytes: number) => void,
@@ -77,12 +137,12 @@ function receiveBody(
       }
     }
     function onEnd(): void {
-      const [only] = chunks;
-      const isOne = only !== undefined && chunks.length === 1 && joined.length === 0;
-      settle(() => resolve(isOne ? only : Buffer.concat([...joined, ...chunks], received)));
+      const [first] = chunks;
+      const isOnly = first?.length === received;
+      settle(() => resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received)));
     }
     function onClose(): void {
-      settle(() => reject(new ClientGone('the connection was closed in the middle of a body')));
+      settle(() => reject(new ClientGone()));
     }
     function settle(complete: () => void): void {
       message.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
@@ -93,6 +153,10 @@ function receiveBody(
     if (message.destroyed) onClose();
     else message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
+}
+
+function isLarge(bytes: number): boolean {
+  return bytes >= DISPATCH_LIMITS.largeBodyBytes;
 }
 
 function tooLarge(limitBytes: number): Problem {

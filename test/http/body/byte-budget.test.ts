@@ -4,9 +4,8 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ByteBudget, Share } from '../../../src/http/body/byte-budget.ts';
-import { ClientGone } from '../../../src/http/body/read.ts';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
-import { Problem } from '../../../src/http/problem.ts';
+import { ClientGone, Problem } from '../../../src/http/problem.ts';
 import { setLimits } from '../../support/overload.ts';
 
 /** Returns a response, and its share of a budget. */

@@ -42,6 +42,15 @@ test('body formats: each kind of route accepts its own media types', () => {
     ['application/merge-patch+json; charset=latin1', false, undefined, false],
     ['application/json-patch+json', true, 'json', false],
     ['application/a+json', true, 'json', false],
+    ['application/vnd.api+json; profile="a;b"', true, 'json', false],
+    ['application/json; charset="\\UTF-8"', true, 'json', true],
+    ['application/json;charset=utf8', true, 'json', true],
+    ['application/json; charset=""', false, undefined, false],
+    ['application/json; charset=utf-8; charset=latin1', false, undefined, false],
+    ['application/json, application/json', false, undefined, false],
+    ['application/+json', false, undefined, false],
+    ['image/svg+json', false, undefined, false],
+    ['application/*', false, undefined, false],
     ['text/plain', false, undefined, false],
     ['', false, undefined, false],
   ] as const) {
@@ -122,24 +131,8 @@ test('lines: blank ones, ends of lines and numbers', async () => {
 
 test('lines: generated bodies are read as the model reads them', async () => {
   const piece = fc.constantFrom(
-    ...[
-      '\n',
-      '\n',
-      '\r\n',
-      '\r',
-      ' ',
-      '\t',
-      '1',
-      '{}',
-      '[',
-      ']',
-      '"',
-      '"a"',
-      '\\',
-      '4.0',
-      ',',
-      '\0',
-    ],
+    ...['\n', '\n', '\r\n', '\r', ' ', '\t', '1', '{}', '[', ']', '"', '"a"', '\\', '4.0', ','],
+    ...['\0'],
     ...['{"title":"a"}', '\x80', '\xff', '\xc3\xa9', '\xef\xbb\xbf', '\v', '\xa0', 'null'],
   );
   const text = fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join(''));

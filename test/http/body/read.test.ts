@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { readBody } from '../../../src/http/body/read.ts';
+import { receiveBody } from '../../../src/http/body/read.ts';
 import { collectGarbage } from '../../support/heap.ts';
 
 const READ_BYTES = 65_536;
@@ -11,7 +11,7 @@ const GROWTH_BYTES = 100_000_000;
 
 test('bodies: small chunks do not retain the buffers they came in', async () => {
   const message = new EventEmitter() as IncomingMessage;
-  const body = readBody(message, CHUNKS, () => {});
+  const body = receiveBody(message, CHUNKS, () => {});
   collectGarbage();
   const before = process.memoryUsage().arrayBuffers;
   for (let index = 0; index < CHUNKS; index += 1) {

@@ -6,12 +6,12 @@ import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { GUIDES } from '../../../src/docs/guides.ts';
-import { problemTypes } from '../../../src/http/problem.ts';
+import { PROBLEM_STATUS } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
-const SLUGS = Object.keys(problemTypes);
+const SLUGS = Object.keys(PROBLEM_STATUS);
 const GUIDE_PAGES = GUIDES.map(({ name }) => `/docs/guides/${name}`);
 const BROTLI_AND_GZIP = ['br', 'gzip'];
 const HTML = 'text/html; charset=utf-8';

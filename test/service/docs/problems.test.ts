@@ -2,25 +2,24 @@
 // answers with exactly those problems.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type ProblemSlug, problemTitle, problemTypes } from '../../../src/http/problem.ts';
+import { type ProblemType, problems } from '../../../src/contract/generated.js';
 import { contract } from '../../support/contract.ts';
 import { exchange, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { sources } from '../../support/sources.ts';
 
-const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
+const service = await startService({ after }, { bodyLimitBytes: 100 });
 
-const service = await startService({ after });
-
-/** Returns the description of a problem type in JSON, which has no markup. */
-const descriptionOf = (slug: ProblemSlug) =>
-  `${problemTypes[slug].meaning} ${problemTypes[slug].remedy.replaceAll('`', '')}`;
+/** Returns a problem type in JSON, whose description has no markup. */
+const explanationOf = ({ slug, status, title, meaning, remedy }: ProblemType) => {
+  const description = `${meaning} ${remedy.replaceAll('`', '')}`;
+  return { slug, status, title, description };
+};
 
 test('problem pages: each has meaning, remedy and example', async (t) => {
   const { request } = await startService(t, { problemBase: 'https://errors.example/kinds' });
-  for (const slug of SLUGS) {
-    const { status, meaning, remedy } = problemTypes[slug];
-    const title = problemTitle(slug);
+  for (const problem of problems) {
+    const { slug, status, title, meaning, remedy } = problem;
     const page = await request('GET', `/problems/${slug}`);
     assert.equal(page.status, 200, slug);
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8', slug);
@@ -38,7 +37,7 @@ test('problem pages: each has meaning, remedy and example', async (t) => {
     const json = await request('GET', `/problems/${slug}`, {
       headers: { accept: 'application/json' },
     });
-    assert.deepEqual(json.json, { slug, status, title, description: descriptionOf(slug) });
+    assert.deepEqual(json.json, explanationOf(problem));
   }
 });
 
@@ -74,16 +73,10 @@ test('problem pages: a list of all, open without a key', async (t) => {
   assert.ok(text.includes('<h1>Problems</h1>'));
   assert.deepEqual(
     [...text.matchAll(/href="problems\/([\w-]+)"/g)].map(([, slug]) => slug),
-    SLUGS,
+    problems.map(({ slug }) => slug),
   );
   const { json } = await request('GET', '/problems', { headers: { accept: 'application/json' } });
-  const items = SLUGS.map((slug) => ({
-    slug,
-    status: problemTypes[slug].status,
-    title: problemTitle(slug),
-    description: descriptionOf(slug),
-  }));
-  assert.deepEqual(json, { items });
+  assert.deepEqual(json, { items: problems.map(explanationOf) });
 });
 
 test('problem pages: an unknown one is a page for browsers, a problem for others', async () => {

@@ -153,13 +153,3 @@ test('unused bodies: not waited for, unless something changes', async () => {
   await closed();
   assert.equal((await service.request('GET', `${location}`)).status, 200);
 });
-
-test('incomplete bodies: 400, and nothing is stored', async () => {
-  const total = await totalOf();
-  const head = requestText('POST /notes', ['content-length: 100']);
-  const { socket, answer, closed } = await converse(service, head + note(50));
-  socket.end();
-  assertProblem(await answer(), 'bad-request');
-  await closed();
-  assert.equal(await totalOf(), total);
-});

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ClientGone } from '../../../src/http/body/read.ts';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import { ClientGone } from '../../../src/http/problem.ts';
 import { notes } from '../../../src/resources/notes.ts';
 import { recordRoutes } from '../../../src/routes/records.ts';
 import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';

@@ -1,7 +1,7 @@
 // Snippets of long texts: how far the search for a match goes, and what it leaves to others.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClientGone } from '../../../src/http/body/read.ts';
+import { ClientGone } from '../../../src/http/problem.ts';
 import { SNIPPET_LIMITS, Snippets } from '../../../src/routes/snippets.ts';
 import { parseQuery } from '../../../src/search/query.ts';
 import { setLimits } from '../../support/overload.ts';

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { HTTP_LIMITS } from '../../../src/http/limits.ts';
-import type { ProblemSlug } from '../../../src/http/problem.ts';
 import {
   assertAlive,
   assertProblem,
@@ -38,23 +37,6 @@ test('malformed requests: each gets a request id, which is in the log', async ()
     refused.map(({ fields }) => [fields.request_id, fields.status]),
     ids.map((id) => [id, 400]),
   );
-});
-
-test('malformed requests: the answer is readable while more is sent', async () => {
-  const more = Buffer.alloc(1_000_000, 'x');
-  const starts: [string, ProblemSlug][] = [
-    [bare('Host : a\r\n'), 'bad-request'],
-    [bare(`${HOST}x: ${'y'.repeat(20_000)}`), 'request-header-fields-too-large'],
-    [chunked('zz\r\n'), 'bad-request'],
-    [CONNECT, 'method-not-allowed'],
-  ];
-  for (const [start, slug] of starts) {
-    const conversation = await converse(service, start);
-    // Each packet makes Node's parser report the error again.
-    for (let round = 0; round < 5; round += 1) conversation.socket.write(more);
-    assertProblem(await conversation.answer(), slug);
-    await conversation.closed();
-  }
 });
 
 test('malformed bodies: no second answer after the first', async () => {
@@ -131,12 +113,6 @@ test('connections: kept open when client and service agree', async () => {
       socket.destroy();
     } else await closed();
   }
-});
-
-test('malformed: the preface of HTTP/2 is refused by its name', async () => {
-  const answer = await exchange(service, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-  const { detail } = assertProblem(answer, 'http-version-not-supported');
-  assert.equal(detail, 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.');
 });
 
 test('malformed: a target that is not percent-encoded is told how curl does it', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { parseTarget, type Target } from '../../src/http/message.ts';
 import { Problem } from '../../src/http/problem.ts';
-import { parseTarget, type Target } from '../../src/http/target.ts';
 
 /** Parses the target of a GET. */
 function targetOf(url: string): Target {
