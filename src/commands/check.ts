@@ -1,6 +1,7 @@
 // The command `check`: runs SQLite's integrity checks and verifies the counters, last ids and
 // numbers that this program relies on. Other processes may use the file meanwhile.
 import {
+  BLOCK_BITS,
   countedBy,
   keysOf,
   type Relation,
@@ -13,7 +14,6 @@ import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { isSearchable } from '../storage/index/steps.ts';
 import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
-import { BLOCK_BITS } from '../storage/schema/steps.ts';
 import { describeUnfinished, unfinishedIn } from '../storage/schema/unfinished.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';

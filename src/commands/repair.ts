@@ -1,6 +1,6 @@
 // The command `check --repair`: rebuilds from the records what derives from them, which are the
 // search indexes and the block counters. It changes nothing else.
-import { countedBy, type Relation } from '../resources/resource.ts';
+import { BLOCK_BITS, countedBy, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { indexedText } from '../search/words.ts';
 import { statementsOf } from '../storage/batches/writer.ts';
@@ -15,7 +15,6 @@ import {
   workSql,
 } from '../storage/index/steps.ts';
 import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
-import { BLOCK_BITS } from '../storage/schema/steps.ts';
 import { refuseUnfinished } from '../storage/schema/unfinished.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { openAlone } from '../storage/sqlite/existing.ts';

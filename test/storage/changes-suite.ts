@@ -13,13 +13,11 @@ import {
 import { ChangeFeed, FEED_TIMES } from '../../src/storage/changes/feed.ts';
 import { KEPT_CHANGES, renewGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/schema/migrations.ts';
 import { change, overhear } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';
 import { until } from '../support/until.ts';
-import { fillFirstVersion } from './first-version-suite.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -171,19 +169,6 @@ export function testChanges(engine: Engine): void {
     const kept = { ...start, number: last + 1 - KEPT_CHANGES };
     assert.equal((await read(database, kept))?.items.length, 1);
     assert.equal(await read(database, { ...kept, number: kept.number - 1 }), undefined);
-  });
-
-  test('changes: a database of version 1 begins after its records', async (t) => {
-    const database = await engine.openEmpty(t);
-    await fillFirstVersion(database);
-    await migrate(database);
-    const start = await lastCursor(database);
-    assert.ok(start.number > 1);
-    assert.deepEqual((await read(database, start))?.items, []);
-    // The numbers of these records are not in the log.
-    assert.equal(await read(database, { ...start, number: start.number - 1 }), undefined);
-    await tablesOf(database).tags.create([['t']]);
-    assert.equal((await read(database, start))?.items.length, 1);
   });
 
   test('change feed: own writes begin a round at once, those of others soon', async (t) => {

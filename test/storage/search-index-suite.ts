@@ -8,7 +8,6 @@ import { type Database, DatabaseUnavailable } from '../../src/storage/database.t
 import { INDEX_TIMES, IndexBehind } from '../../src/storage/index/search-index.ts';
 import { STEP_LIMITS } from '../../src/storage/index/steps.ts';
 import { createTable } from '../../src/storage/records/table.ts';
-import { migrate } from '../../src/storage/schema/migrations.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import {
@@ -21,7 +20,6 @@ import {
   startIndex,
 } from '../support/search-index.ts';
 import { until } from '../support/until.ts';
-import { fillFirstVersion } from './first-version-suite.ts';
 
 /** Returns the ids of the notes with this word. */
 async function notesWith(database: Database, word: string): Promise<unknown[]> {
@@ -274,14 +272,5 @@ export function testSearchIndex(engine: Engine): void {
     await notes.create([['c', 'd']]);
     await assert.rejects(index.catchUp(), IndexBehind);
     assert.equal(transactions.length, count + 1);
-  });
-
-  test('search index: a database of version 1', async (t) => {
-    const database = await engine.openEmpty(t);
-    await fillFirstVersion(database);
-    await migrate(database);
-    await startIndex(t, database).index.catchUp();
-    await assertIndexed(database);
-    assert.deepEqual(await notesWith(database, 'a'), [2]);
   });
 }

@@ -12,9 +12,6 @@ export const KEPT_CHANGES = 1_000_000;
 /** The columns that every record has besides its fields. The times are in ms since 1970. */
 export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 
-/** The version of the schema that introduced numbers and generations. */
-export const FIRST_WITH_CHANGES = 2;
-
 /** Returns the SQL of the last id that a table has assigned. */
 export function lastIdSql(table: string): string {
   return `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;

@@ -2,6 +2,7 @@
 // it. A step has no effect unless the index is where it was read, so several processes may index at
 // once.
 import {
+  BLOCK_BITS,
   type Resource,
   type SearchTables,
   textFieldsOf,
@@ -10,7 +11,6 @@ import {
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
-import { BLOCK_BITS } from '../schema/steps.ts';
 
 /** A resource whose records can be searched. */
 export interface Searchable extends Resource {
