@@ -18,7 +18,7 @@ import { traceIdOf } from './log/trace-context.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
-import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
+import { LINKS, RESOURCES } from './resources/resources.ts';
 import { changesRoute } from './routes/changes.ts';
 import {
   type Bases,
@@ -28,7 +28,6 @@ import {
   loadDocumentation,
 } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
-import { LinkMember } from './routes/link-member.ts';
 import { linkRoutes } from './routes/links.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
@@ -45,9 +44,8 @@ import {
 import { IndexBehind, SearchIndexes } from './storage/index/search-index.ts';
 import { SlowLane, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
-import { createLinkedTable } from './storage/records/linked-writes.ts';
-import { createLinks } from './storage/records/links.ts';
-import { createTable } from './storage/records/table.ts';
+import { Links } from './storage/records/links.ts';
+import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
 const MIB = 1_048_576;
@@ -232,7 +230,7 @@ export class App {
     const tables = new Map(
       RESOURCES.map((resource) => [
         resource,
-        createTable(resource, database, write, {
+        new Table(resource, database, write, {
           meters,
           index: this.#indexes?.of(resource),
           memory,
@@ -241,24 +239,13 @@ export class App {
       ]),
     );
     const contract = contractAt(documentation, this.#bases);
-    const linkMember = (resource: Resource) => {
-      const { link, isFirst } = linkOf(resource) ?? {};
-      return link && isFirst ? new LinkMember(link, createLinkedTable(link, write)) : undefined;
-    };
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(
-          resource,
-          table,
-          findTable(resource.owner),
-          this.#bases,
-          memory,
-          linkMember(resource),
-        ),
+        recordRoutes(resource, table, findTable(resource.owner), this.#bases, memory),
       ),
       changesRoute(database, feed),
-      ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
+      ...LINKS.flatMap((link) => linkRoutes(link, new Links(link, database, write))),
       ...docsRoutes(documentation, contract, this.#bases, this.#keys !== undefined),
       ...problemRoutes(contract),
     ];

@@ -34,6 +34,11 @@ export function linkOf(resource: Resource): ResourceLink | undefined {
   return undefined;
 }
 
+/** Returns the link that bodies of the resource set, if there is one. */
+export function ownLinkOf(resource: Resource): Link | undefined {
+  return LINKS.find(({ ends: [first] }) => first.resource === resource);
+}
+
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
 export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))
   .join(', ')

@@ -5,14 +5,16 @@ import { Problem } from '../http/problem.ts';
 import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { whenReady } from '../http/when-ready.ts';
-import { patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import { type Link, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import { ownLinkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
-import type { Values } from '../storage/batches/writer.ts';
+import type { NewLink, Values } from '../storage/batches/writer.ts';
+import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
-import type { Created, CreatedOnce, Once, Stored } from '../storage/records/writes.ts';
+import type { Created, Stored } from '../storage/records/writes.ts';
 import { type Bases, basePath } from './docs.ts';
-import type { LinkMember } from './link-member.ts';
+import { linksIn, unknownLinks } from './link-member.ts';
 import { listRoutes } from './lists.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 import { fillTemplate, type Ids, notFound } from './record-paths.ts';
@@ -22,9 +24,6 @@ const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
-
-/** The outcome of a creation, with or without a key. */
-type Outcome = Created & Partial<CreatedOnce>;
 
 /** The members to add to a record. */
 interface Included {
@@ -43,9 +42,8 @@ export function recordRoutes(
   ownerTable: Table | undefined,
   bases: Bases,
   memory: FreshMemory,
-  links?: LinkMember,
 ): Route[] {
-  const records = new Records(resource, table, ownerTable, bases, links);
+  const records = new Records(resource, table, ownerTable, bases);
   const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
@@ -64,20 +62,15 @@ class Records {
   readonly #table: Table;
   readonly #ownerTable: Table | undefined;
   readonly #basePath: string;
-  readonly #links: LinkMember | undefined;
+  /** The link that bodies may set. */
+  readonly #link: Link | undefined;
 
-  constructor(
-    resource: Resource,
-    table: Table,
-    ownerTable: Table | undefined,
-    bases: Bases,
-    links: LinkMember | undefined,
-  ) {
+  constructor(resource: Resource, table: Table, ownerTable: Table | undefined, bases: Bases) {
     this.#resource = resource;
     this.#table = table;
     this.#ownerTable = ownerTable;
     this.#basePath = basePath(bases);
-    this.#links = links;
+    this.#link = ownLinkOf(resource);
   }
 
   create(input: Input<Ids, unknown>): Promise<Reply> {
@@ -87,10 +80,7 @@ class Records {
   }
 
   async #createOne(input: Input<Ids, unknown>, members: Members): Promise<Reply> {
-    const values = valuesOf(this.#resource, members);
-    const linked = this.#links?.isIn(members) ? [members] : undefined;
-    const created = await this.#store(input, [values], linked);
-    const { id, tag, texts, headers } = this.#accept(input, created);
+    const { id, tag, texts, headers } = await this.#store(input, [members]);
     const location = `${this.#collectionPath(input.parameters)}/${id}`;
     return jsonReply(201, texts[0] ?? '', ['location', location, ...stateHeaders(tag), ...headers]);
   }
@@ -98,22 +88,17 @@ class Records {
   async #createAll(input: Input<Ids, unknown>, lines: readonly Members[]): Promise<Reply> {
     const charge = Math.floor(lines.length / LINES_PER_REQUEST);
     if (charge > 0) await input.call.charge(charge);
-    const records = lines.map((members) => valuesOf(this.#resource, members));
-    const linked = lines.some((each) => this.#links?.isIn(each)) ? lines : undefined;
-    const { texts, headers } = this.#accept(input, await this.#store(input, records, linked));
+    const { texts, headers } = await this.#store(input, lines);
     const location = this.#collectionPath(input.parameters);
     return jsonLinesReply(201, texts, ['location', location, ...headers]);
   }
 
   /**
-   * Stores the records, unless a request with the same key has been answered. `linked` are their
-   * bodies, if one of them lists links.
+   * Stores the records in the bodies, unless a request with the same key has been answered; resolves
+   * with them and with headers for the answer. Rejects with 404 or 422.
    */
-  #store(
-    { parameters, headers, call }: Input<Ids, unknown>,
-    records: readonly Values[],
-    linked: readonly Members[] | undefined,
-  ): Promise<Outcome | undefined> {
+  async #store({ parameters, headers, call }: Input<Ids, unknown>, bodies: readonly Members[]) {
+    const records = bodies.map((members) => valuesOf(this.#resource, members));
     const ownerId = this.#ownerId(parameters);
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
@@ -121,18 +106,23 @@ class Records {
       key === undefined
         ? undefined
         : onceOf(key, fillTemplate(this.#resource.path, parameters), call);
-    if (this.#links && linked)
-      return this.#links.create(records, linked, call.format, once, ownerId);
-    return once
-      ? this.#table.createOnce(records, once, ownerId)
-      : this.#table.create(records, ownerId);
-  }
-
-  /** Returns the first created record and headers for the answer. Throws 404 or 422. */
-  #accept({ call }: Input<Ids, unknown>, created: Outcome | undefined) {
+    const links = linksIn(this.#link, bodies);
+    const created: Created | undefined = links
+      ? this.#checkLinks(await this.#table.createLinked(records, links, ownerId, once), links, call)
+      : await this.#table.create(records, ownerId, once);
     if (!created) throw this.#ownerNotFound(call.pathValues);
     if (created.isReuse) throw keyReused();
     return { ...created, headers: created.isReplay ? REPLAYED : [] };
+  }
+
+  /** Returns the outcome of a write with links. Throws 422 if some of them name no record. */
+  #checkLinks<Outcome extends object>(
+    outcome: Outcome | MissingEnds | undefined,
+    links: readonly NewLink[],
+    { format }: Call,
+  ): Outcome | undefined {
+    if (!this.#link || !outcome || !('missing' in outcome)) return outcome as Outcome | undefined;
+    throw unknownLinks(this.#link, links, outcome, format === 'lines');
   }
 
   read({ parameters, headers, call }: Input<Ids & Included, unknown>): Reply | Promise<Reply> {
@@ -152,40 +142,35 @@ class Records {
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 
-  async replace(input: Input<Ids, Members>): Promise<Reply> {
-    const { parameters, headers, body, call } = input;
-    const id = this.#id(parameters);
-    const ownerId = this.#ownerId(parameters);
-    const values = valuesOf(this.#resource, body);
-    if (this.#links?.isIn(body)) return this.#changeWith(this.#links, input, values);
-    const condition = writeCondition(headers);
-    const record = await this.#table.replace(id, values, ownerId, condition);
-    if (!record) throw await this.#refusal(parameters, condition, call);
-    return recordReply(record);
+  replace(input: Input<Ids, Members>): Promise<Reply> {
+    return this.#change(input, valuesOf(this.#resource, input.body));
   }
 
   async patch(input: Input<Ids, Members>): Promise<Reply> {
-    const { parameters, headers, body, call } = input;
-    const values = patchOf(this.#resource, body);
-    if (this.#links?.isIn(body)) return this.#changeWith(this.#links, input, values);
-    const condition = writeCondition(headers);
-    const isEmpty = values.every((value) => value === null);
-    const record = isEmpty
-      ? await this.#find(parameters)
-      : await this.#table.patch(this.#id(parameters), values, this.#ownerId(parameters), condition);
-    if (!record) throw await this.#refusal(parameters, condition, call);
-    if (isEmpty && !satisfies(condition, record.tag)) throw preconditionFailed(record.tag);
+    const values = patchOf(this.#resource, input.body);
+    const isEmpty = values.every((value) => value === null) && !linksIn(this.#link, [input.body]);
+    if (!isEmpty) return this.#change(input, values);
+    const condition = writeCondition(input.headers);
+    const record = await this.#find(input.parameters);
+    if (!record) throw await this.#notFound(input.parameters, input.call);
+    if (!satisfies(condition, record.tag)) throw preconditionFailed(record.tag);
     return recordReply(record);
   }
 
-  async #changeWith(
-    links: LinkMember,
+  async #change(
     { parameters, headers, body, call }: Input<Ids, Members>,
     values: Values,
   ): Promise<Reply> {
     const condition = writeCondition(headers);
-    const ownerId = this.#ownerId(parameters);
-    const record = await links.change(this.#id(parameters), values, body, ownerId, condition);
+    const [id, ownerId] = [this.#id(parameters), this.#ownerId(parameters)];
+    const links = linksIn(this.#link, [body]);
+    const record = links
+      ? this.#checkLinks(
+          await this.#table.changeLinked(id, values, links, ownerId, condition),
+          links,
+          call,
+        )
+      : await this.#table.change(id, values, ownerId, condition);
     if (!record) throw await this.#refusal(parameters, condition, call);
     return recordReply(record);
   }

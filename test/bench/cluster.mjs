@@ -7,7 +7,7 @@ import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
 import { notes } from '../../dist/src/resources/notes.js';
 import { createWriter } from '../../dist/src/storage/batches/writer.js';
-import { createTable } from '../../dist/src/storage/records/table.js';
+import { Table } from '../../dist/src/storage/records/table.js';
 import { openRqlite } from '../../dist/src/storage/rqlite/engine.js';
 import { migrate } from '../../dist/src/storage/schema/migrations.js';
 import { startNodes } from '../../dist/test/support/rqlite-nodes.js';
@@ -137,7 +137,7 @@ async function batchTimes(sizes, delayMs) {
     'linearizable',
   );
   await migrate(database);
-  const table = createTable(notes, database, createWriter(database));
+  const table = new Table(notes, database, createWriter(database));
   const texts = [
     'A title of usual length',
     'A body that is somewhat longer, as the bodies of notes tend to be.',

@@ -43,11 +43,11 @@ export function testChangeLog(engine: Engine): void {
     await tags.create([['t']]);
     await comments.create([['c']], 2);
     await Promise.all([
-      notes.replace(2, ['e', 'f']),
-      notes.patch(1, ['g', null]),
-      comments.patch(1, ['h'], 2),
-      tags.replace(1, ['u'], 0, isOneOf(['00000000-1'])),
-      notes.replace(9, ['e', 'f']),
+      notes.change(2, ['e', 'f']),
+      notes.change(1, ['g', null]),
+      comments.change(1, ['h'], 2),
+      tags.change(1, ['u'], 0, isOneOf(['00000000-1'])),
+      notes.change(9, ['e', 'f']),
       tags.remove(1),
       tags.remove(9),
     ]);
@@ -73,7 +73,7 @@ export function testChangeLog(engine: Engine): void {
     await change(database, `UPDATE notes SET title = 'g' WHERE id IN (1, 3)`);
     await change(database, `INSERT INTO comments (note_id, body) VALUES (1, 'h')`);
     await change(database, `UPDATE comments SET note_id = 2`);
-    await notes.replace(2, ['i', 'j']);
+    await notes.change(2, ['i', 'j']);
     assert.deepEqual(await changesAfter(database, 1), [
       ...['note.created 2', 'note.created 3', 'note.updated 1', 'note.updated 3'],
       ...['comment.created 1 1', 'comment.updated 1 2', 'note.updated 2'],
@@ -129,7 +129,7 @@ export function testChangeLog(engine: Engine): void {
     for (const title of ['a', 'b', 'c']) await notes.create([[title, 'b']]);
     const last = KEPT_CHANGES + 61;
     await change(database, `UPDATE sqlite_sequence SET seq = ${last} WHERE name = 'changes'`);
-    await notes.replace(1, ['d', 'b']);
+    await notes.change(1, ['d', 'b']);
     await notes.remove(2);
     assert.equal((await changesAfter(database, 0)).length, 5);
     // Old changes go at every 64th number.

@@ -53,8 +53,8 @@ export function testChanges(engine: Engine): void {
     await tags.create([['t']]);
     await comments.create([['c']], 1);
     await change(database, 'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1)');
-    await notes.replace(1, ['d', 'e']);
-    await comments.patch(1, ['f'], 1);
+    await notes.change(1, ['d', 'e']);
+    await comments.change(1, ['f'], 1);
     await change(database, 'DELETE FROM note_tags');
     await tags.remove(1);
     await notes.remove(1);
@@ -121,7 +121,7 @@ export function testChanges(engine: Engine): void {
       assert.equal(changes?.hasMore, count > 2);
       after = changes?.next ?? start;
     }
-    await notes.replace(1, ['longer than all', long.repeat(5)]);
+    await notes.change(1, ['longer than all', long.repeat(5)]);
     const alone = await read(database, after, 1_000, true);
     assert.equal(JSON.parse(alone?.items[0]?.text ?? '').record.body.length, 5 * long.length);
   });

@@ -7,7 +7,7 @@ import { tags } from '../../src/resources/tags.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import { PAGE_BATCH_LIMITS } from '../../src/storage/lists/pages.ts';
 import type { PageRequest } from '../../src/storage/lists/request.ts';
-import { createTable } from '../../src/storage/records/table.ts';
+import { Table } from '../../src/storage/records/table.ts';
 import { overhear, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
@@ -35,8 +35,8 @@ async function startLists(test: Ends, engine: Engine) {
     // A block without notes, and notes without a tag.
     { sql: 'DELETE FROM notes WHERE id BETWEEN 1000 AND 2100 OR id % 211 = 0' },
   ]);
-  const [notesTable, tagsTable] = [notes, tags].map((each) =>
-    createTable(each, heard.database, write),
+  const [notesTable, tagsTable] = [notes, tags].map(
+    (each) => new Table(each, heard.database, write),
   );
   assert.ok(notesTable && tagsTable);
   const idsOf = async (request: PageRequest) => {

@@ -14,7 +14,7 @@ import {
   valuesOf,
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
-import { createWriter } from '../../src/storage/batches/writer.ts';
+import { createWriter, type Values } from '../../src/storage/batches/writer.ts';
 import { CHANGE_COLUMNS } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { recordText } from '../../src/storage/records/text.ts';
@@ -159,10 +159,9 @@ for (const engine of ENGINES) {
     const first = '{"id":1,"title":"a","done":true,"value":"none"}';
     const second = '{"id":2,"title":"b","done":false,"value":"none"}';
     assert.deepEqual(await Promise.all([tasks.read(1), tasks.read(2)]), [first, second]);
-    assert.deepEqual(
-      [recordText(TASKS, 1, done, 0), recordText(TASKS, 2, open, 0)],
-      [first, second],
-    );
+    const textOf = (id: number, values: Values) =>
+      recordText(TASKS, id, [0, null, null, ...values]);
+    assert.deepEqual([textOf(1, done), textOf(2, open)], [first, second]);
     assert.deepEqual(await tasks.page(10, 0), { items: `[${first},${second}]`, total: 2 });
 
     const replaced = await Promise.all([
@@ -199,7 +198,7 @@ for (const engine of ENGINES) {
       ...texts,
       undefined,
     ]);
-    assert.equal(recordText(STEPS, 1, [1, ...values[0]], 1), texts[0]);
+    assert.equal(recordText(STEPS, 1, [1, null, null, ...values[0]]), texts[0]);
     assert.deepEqual(await steps.page(10, 0, 1), { items: `[${texts}]`, total: 2 });
     assert.equal(await steps.replace(1, values[1], 1), true);
     assert.equal(await steps.read(1, 1), texts[1]?.replace('2', '1'));

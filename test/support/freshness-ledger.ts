@@ -6,7 +6,7 @@ import { notes as resource } from '../../src/resources/notes.ts';
 import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createTable, type Table } from '../../src/storage/records/table.ts';
+import { Table } from '../../src/storage/records/table.ts';
 import { newFile, openDatabase, openOther } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { between } from './ledger.ts';
@@ -61,7 +61,7 @@ export async function playLedger(
       return database.read(statement);
     },
   };
-  const table = createTable(resource, counting, createWriter(counting, { memory }), { memory });
+  const table = new Table(resource, counting, createWriter(counting, { memory }), { memory });
   /** The last acknowledged version of each note; 0 is the first. */
   const ledger = new Map<number, number>();
   const writers = 1 + OTHER_WRITERS;
@@ -129,8 +129,8 @@ async function readPage(table: Table, memory: FreshMemory): Promise<Version[]> {
 /** Writes as the service does; now and then, a write of it has no effect. */
 async function writeOwn(table: Table, id: number, body: string): Promise<void> {
   const isMissed = between(1, 4) === 1;
-  if (isMissed) assert.equal(await table.replace(1_000, ['a', body]), undefined);
-  const done = Number(body) % 2 ? table.replace(id, ['a', body]) : table.patch(id, [null, body]);
+  if (isMissed) assert.equal(await table.change(1_000, ['a', body]), undefined);
+  const done = Number(body) % 2 ? table.change(id, ['a', body]) : table.change(id, [null, body]);
   assert.ok(await done);
 }
 

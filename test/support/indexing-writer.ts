@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { notes as resource } from '../../src/resources/notes.ts';
 import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { INDEX_TIMES, IndexBehind, SearchIndexes } from '../../src/storage/index/search-index.ts';
-import { createTable } from '../../src/storage/records/table.ts';
+import { Table } from '../../src/storage/records/table.ts';
 import { openPath } from './databases.ts';
 
 Object.assign(INDEX_TIMES, { delayMs: 1, pauseFactor: 0, retryMs: 10 });
 
 const database = await openPath(process.argv[2] ?? '');
 const indexes = new SearchIndexes(database);
-const notes = createTable(resource, database, indexes.write);
+const notes = new Table(resource, database, indexes.write);
 await database
   .transact(randomUUID(), [{ sql: `INSERT OR IGNORE INTO tags (id, name) VALUES (1, 'tag')` }])
   .catch(() => {});
@@ -27,7 +27,7 @@ async function writeOnce(): Promise<void> {
   const id = created?.id ?? 0;
   process.stdout.write(`${id}\n`);
   await Promise.all([
-    notes.patch(1 + below(id), [words(), null]),
+    notes.change(1 + below(id), [words(), null]),
     notes.remove(id + 1),
     database.transact(randomUUID(), [
       { sql: `INSERT OR REPLACE INTO note_tags (note_id, tag_id) VALUES (${id}, 1)` },

@@ -8,19 +8,17 @@ import { tags } from '../../src/resources/tags.ts';
 import { createWriter, type NewLink } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import { createLinkedTable } from '../../src/storage/records/linked-writes.ts';
-import { createLinks } from '../../src/storage/records/links.ts';
-import { createTable } from '../../src/storage/records/table.ts';
+import { Links } from '../../src/storage/records/links.ts';
+import { Table } from '../../src/storage/records/table.ts';
 import { rows } from './databases.ts';
 
 /** Returns the tables of notes and tags, and the links between them; their writes share batches. */
 export function linkedTablesOf(database: Database) {
   const write = createWriter(database);
   return {
-    notes: createTable(notes, database, write),
-    tags: createTable(tags, database, write),
-    links: createLinks(noteTags, database, write),
-    linked: createLinkedTable(noteTags, write),
+    notes: new Table(notes, database, write),
+    tags: new Table(tags, database, write),
+    links: new Links(noteTags, database, write),
   };
 }
 
@@ -151,7 +149,7 @@ class Model {
       this.changed.add(this.#lastNote);
     }
     if (key !== null) this.#answers.set(key, { id: first, content });
-    return { id: first };
+    return { id: first, isReplay: false, isReuse: false };
   }
 }
 
@@ -165,7 +163,7 @@ async function perform(
   write: AnyWrite,
   tagOf: (note: number) => string,
 ): Promise<unknown> {
-  const { notes, tags, links, linked } = tables;
+  const { notes, tags, links } = tables;
   switch (write.kind) {
     case 'link':
       return links.add([write.note, write.tag]);
@@ -176,7 +174,7 @@ async function perform(
       const fingerprint = JSON.stringify(sets);
       const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
       const records = sets.map((_, index) => [`${index}`, 'b']);
-      const created = await linked.create(records, linksOf(sets), once);
+      const created = await notes.createLinked(records, linksOf(sets), 0, once);
       if (!created || 'missing' in created) return created;
       const { tag, texts, ...outcome } = created;
       assert.equal(texts.length, sets.length);
@@ -187,7 +185,7 @@ async function perform(
       const { note, title, condition } = write;
       const values = [title, null];
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
-      const changed = await linked.change(note, values, linksOf([write.tagIds]), 0, admitted);
+      const changed = await notes.changeLinked(note, values, linksOf([write.tagIds]), 0, admitted);
       if (!changed || 'missing' in changed) return changed;
       const record = JSON.parse(changed.text);
       if (title !== null) assert.equal(record.title, title);
@@ -196,7 +194,7 @@ async function perform(
     case 'createNote':
       return (await notes.create([['a', 'b']]))?.id;
     case 'replaceNote':
-      return (await notes.replace(write.note, ['c', 'd'])) !== undefined;
+      return (await notes.change(write.note, ['c', 'd'])) !== undefined;
     case 'removeNote':
       return notes.remove(write.note);
     case 'createTag':

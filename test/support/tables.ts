@@ -5,13 +5,13 @@ import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
 import { createWriter, type Values, type Write } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createTable, type Table } from '../../src/storage/records/table.ts';
-import type { Once } from '../../src/storage/records/writes.ts';
+import type { Once } from '../../src/storage/records/compound-writes.ts';
+import { Table } from '../../src/storage/records/table.ts';
 
 /** Returns the tables of the service; their writes share batches. */
 export function tablesOf(database: Database) {
   const write = createWriter(database);
-  const tableOf = (resource: Resource) => createTable(resource, database, write);
+  const tableOf = (resource: Resource) => new Table(resource, database, write);
   return { notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
 }
 
@@ -21,16 +21,16 @@ export function plainTable(
   database: Database,
   write: Write = createWriter(database),
 ) {
-  const table = createTable(resource, database, write);
+  const table = new Table(resource, database, write);
   return {
     create: async (values: Values, owner?: number) => (await table.create([values], owner))?.id,
     read: async (id: number, owner?: number) => (await table.read(id, owner))?.text,
     replace: async (id: number, values: Values, owner?: number) =>
-      (await table.replace(id, values, owner)) !== undefined,
+      (await table.change(id, values, owner)) !== undefined,
     patch: async (id: number, values: Values, owner?: number) =>
-      (await table.patch(id, values, owner))?.text,
+      (await table.change(id, values, owner))?.text,
     createOnce: async (values: Values, once: Once, owner?: number) =>
-      (await table.createOnce([values], once, owner))?.id,
+      (await table.create([values], owner, once))?.id,
     remove: (id: number, owner?: number) => table.remove(id, owner),
     page: (limit: number, offset: number, owner?: number, check?: () => void) =>
       pageOf(table, limit, offset, owner, check),

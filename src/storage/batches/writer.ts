@@ -34,11 +34,8 @@ export interface WriteKind<Content extends RowSet, Outcome> {
   readonly statements: readonly KindStatement[];
   /** Returns what the statements need beside the rows of all writes. */
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];
-  /** Returns the outcome of each write, given the rows of each statement in any order. */
-  readonly outcomes: (
-    writes: readonly Content[],
-    ...rows: readonly (readonly Row[])[]
-  ) => Outcome[];
+  /** Returns the outcome of each write, given the rows of all statements in any order. */
+  readonly outcomes: (writes: readonly Content[], rows: readonly Row[]) => Outcome[];
   /** Returns all changes of a write, for `commit` of the memory; undefined if they are unknown. */
   readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
 }
@@ -115,10 +112,12 @@ async function commit(
   const transact = async () => {
     const all = await database.transact(randomUUID(), statements);
     clock.accept();
-    const results = all.slice(corrections.length);
-    return runs.flatMap(({ kind, writes }) =>
-      kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
-    );
+    let next = corrections.length;
+    return runs.flatMap(({ kind, writes }) => {
+      const first = next;
+      next += kind.statements.length;
+      return kind.outcomes(writes, all.slice(first, next).flat());
+    });
   };
   try {
     return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));

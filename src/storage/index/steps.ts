@@ -195,7 +195,8 @@ export function createIndexKinds(resource: Searchable) {
       write && [write.from, write.to].flatMap(({ number, id }) => [number, id]),
       write?.rows.map(([id]) => id),
     ],
-    outcomes: (writes, ...results) => writes.map(() => results.at(-1)?.length === 1),
+    // Only `move` returns rows.
+    outcomes: (writes, rows) => writes.map(() => rows.length === 1),
     changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
   });
   const step = kindOf(
