@@ -218,7 +218,7 @@ const FAULTS = [
     to: 'if (now.version >= 0) throw error;' },
   { name: 'rqlite: the rows of a batch are read from a stale node',
     file: 'src/storage/rqlite/engine.ts', tests: /rqlite/,
-    from: "parameter: batchId }, 'linearizable')", to: 'parameter: batchId })' },
+    from: 'parameter: batchId })', to: "parameter: batchId }, 'weak')" },
   { name: 'rqlite: a leader that is gone is asked again', file: 'src/storage/rqlite/cluster.ts',
     tests: /rqlite/, from: 'this.#leader = undefined;', to: '' },
   { name: 'concurrency: unlock wakes nobody', file: 'src/concurrency/sync.ts',

@@ -20,7 +20,7 @@ interface HeldBatch {
 /**
  * Returns a batcher whose batches run until the test ends them. The size of an item is its length.
  */
-function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, isParallel = true) {
+function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}) {
   const batches: HeldBatch[] = [];
   const batcher = new Batcher<string, string>({
     run: (items) =>
@@ -32,8 +32,7 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, isParallel = tru
         });
       }),
     size: (item) => item.length,
-    isParallel,
-    limits: { ...BATCH_LIMITS, ...limits },
+    limits: { ...BATCH_LIMITS, pauseTurns: 0, ...limits },
   });
 
   /** Resolves with the running batch once `count` have started. */
@@ -274,12 +273,12 @@ test('batcher: the next two batches may wait, however slow they are', async () =
   assert.ok(taken >= 195 && taken <= 205, `${taken}`);
 });
 
-for (const [name, isParallel, next] of [
-  ['on another core starts its next batch at once', true, ['c']],
-  ['on the event loop waits for callers just answered', false, ['c', 'd']],
+for (const [name, pauseTurns, next] of [
+  ['on another core starts its next batch at once', 0, ['c']],
+  ['on the event loop waits for callers just answered', 4, ['c', 'd']],
 ] as const) {
   test(`batcher: an engine ${name}`, async () => {
-    const { submit, batch, runAll } = heldBatcher({}, isParallel);
+    const { submit, batch, runAll } = heldBatcher({ pauseTurns });
     const answers = ['a', 'b'].map((item) => submit(item));
     const { items, succeed } = await batch(1);
     assert.deepEqual(items, ['a', 'b']);

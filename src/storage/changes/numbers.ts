@@ -42,17 +42,6 @@ export function newGeneration(): string {
 }
 
 /**
- * Returns the SQL that tests whether the log has all changes after a number (SQL) of the present
- * generation. The log alone cannot tell, because some numbers are never used.
- */
-export function isLoggedSinceSql(number: string): string {
-  const kept = `max(first, ${LAST_NUMBER} - ${KEPT_CHANGES})`;
-  return `(${number} <= ${LAST_NUMBER} AND (
-    ${number} + 1 >= (SELECT min(number) FROM ${CHANGES}) OR
-    ${number} >= (SELECT ${kept} FROM notes_server_generation)))`;
-}
-
-/**
  * Returns the statements that begin a new generation, in which no earlier tag matches. They empty
  * the log of changes, to which no client can refer any more; the numbers continue.
  */
