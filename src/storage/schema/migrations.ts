@@ -44,7 +44,7 @@ export async function migrate(
 export interface StoredSchema {
   /** 0 if the database is empty. */
   readonly version: number;
-  /** The names of its tables, indexes, views and triggers. */
+  /** The names of its tables, indexes and triggers. */
   readonly names: ReadonlySet<string>;
 }
 

@@ -27,7 +27,7 @@ CREATE TABLE notes_server_answers (
 CREATE INDEX answers_by_time ON notes_server_answers (answered_at);
 
 CREATE TABLE changes (
-  -- The latest 1,000,000 changes. Triggers log them; the key is the sequence of all numbers.
+  -- The latest 1,000,000 changes, which triggers log. The key is the sequence of all numbers.
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   type TEXT NOT NULL,
   id INTEGER NOT NULL,
@@ -41,12 +41,6 @@ CREATE TRIGGER changes_trimmed AFTER INSERT ON changes WHEN new.number % 64 = 0 
   -- Forgets old changes; not at every change, because finding them takes time.
   DELETE FROM changes WHERE number <= new.number - 1000000;
 END;
-
-CREATE VIEW next_change AS
-  -- The number of the next change, also while a statement assigns several.
-  SELECT 1 + max(
-    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0),
-    coalesce((SELECT max(number) FROM changes), 0)) AS number;
 
 CREATE TABLE notes (
   -- The notes.
@@ -68,27 +62,21 @@ CREATE TABLE note_blocks (
 ) STRICT;
 
 CREATE TRIGGER note_created AFTER INSERT ON notes BEGIN
-  -- Counts a new note, and logs it unless it still has no number.
+  -- Counts and logs a new note. If a program has given it no number, the log assigns one.
   INSERT INTO note_blocks (block, count) VALUES (new.id >> 10, 1)
     ON CONFLICT (block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id)
-    SELECT new.number, 'note.created', new.id WHERE new.number <> 0;
+    VALUES (nullif(new.number, 0), 'note.created', new.id);
+  UPDATE notes SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER note_unnumbered AFTER INSERT ON notes WHEN new.number = 0 BEGIN
-  -- Numbers a note of a program that knows no numbers.
-  UPDATE notes SET number = (SELECT number FROM next_change) WHERE id = new.id;
-END;
-
-CREATE TRIGGER note_updated AFTER UPDATE OF number ON notes BEGIN
-  -- Logs a change, or the creation of a note that had no number.
+CREATE TRIGGER note_updated AFTER UPDATE ON notes BEGIN
+  -- Logs a change. If a program has given it no new number, the log assigns one.
   INSERT OR REPLACE INTO changes (number, type, id)
-    VALUES (new.number, iif(old.number = 0, 'note.created', 'note.updated'), new.id);
-END;
-
-CREATE TRIGGER note_changed AFTER UPDATE ON notes WHEN new.number = old.number BEGIN
-  -- Numbers a change of a program that knows no numbers.
-  UPDATE notes SET number = (SELECT number FROM next_change) WHERE id = new.id;
+    VALUES (iif(new.number = old.number, NULL, new.number),
+            iif(old.number = 0, 'note.created', 'note.updated'), new.id);
+  UPDATE notes SET number = (SELECT max(number) FROM changes)
+    WHERE id = new.id AND new.number = old.number;
 END;
 
 CREATE TRIGGER note_deleted AFTER DELETE ON notes BEGIN
@@ -122,23 +110,17 @@ CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
   INSERT INTO tag_blocks (block, count) VALUES (new.id >> 10, 1)
     ON CONFLICT (block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id)
-    SELECT new.number, 'tag.created', new.id WHERE new.number <> 0;
+    VALUES (nullif(new.number, 0), 'tag.created', new.id);
+  UPDATE tags SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER tag_unnumbered AFTER INSERT ON tags WHEN new.number = 0 BEGIN
-  -- As note_unnumbered.
-  UPDATE tags SET number = (SELECT number FROM next_change) WHERE id = new.id;
-END;
-
-CREATE TRIGGER tag_updated AFTER UPDATE OF number ON tags BEGIN
+CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN
   -- As note_updated.
   INSERT OR REPLACE INTO changes (number, type, id)
-    VALUES (new.number, iif(old.number = 0, 'tag.created', 'tag.updated'), new.id);
-END;
-
-CREATE TRIGGER tag_changed AFTER UPDATE ON tags WHEN new.number = old.number BEGIN
-  -- As note_changed.
-  UPDATE tags SET number = (SELECT number FROM next_change) WHERE id = new.id;
+    VALUES (iif(new.number = old.number, NULL, new.number),
+            iif(old.number = 0, 'tag.created', 'tag.updated'), new.id);
+  UPDATE tags SET number = (SELECT max(number) FROM changes)
+    WHERE id = new.id AND new.number = old.number;
 END;
 
 CREATE TRIGGER tag_deleted AFTER DELETE ON tags BEGIN
@@ -175,24 +157,17 @@ CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN
   INSERT INTO comment_blocks (note_id, block, count) VALUES (new.note_id, new.id >> 10, 1)
     ON CONFLICT (note_id, block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id, other_id)
-    SELECT new.number, 'comment.created', new.id, new.note_id WHERE new.number <> 0;
+    VALUES (nullif(new.number, 0), 'comment.created', new.id, new.note_id);
+  UPDATE comments SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER comment_unnumbered AFTER INSERT ON comments WHEN new.number = 0 BEGIN
-  -- As note_unnumbered.
-  UPDATE comments SET number = (SELECT number FROM next_change) WHERE id = new.id;
-END;
-
-CREATE TRIGGER comment_updated AFTER UPDATE OF number ON comments BEGIN
+CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
   -- As note_updated.
   INSERT OR REPLACE INTO changes (number, type, id, other_id)
-    VALUES (new.number, iif(old.number = 0, 'comment.created', 'comment.updated'),
-            new.id, new.note_id);
-END;
-
-CREATE TRIGGER comment_changed AFTER UPDATE ON comments WHEN new.number = old.number BEGIN
-  -- As note_changed.
-  UPDATE comments SET number = (SELECT number FROM next_change) WHERE id = new.id;
+    VALUES (iif(new.number = old.number, NULL, new.number),
+            iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id);
+  UPDATE comments SET number = (SELECT max(number) FROM changes)
+    WHERE id = new.id AND new.number = old.number;
 END;
 
 CREATE TRIGGER comment_deleted AFTER DELETE ON comments BEGIN
