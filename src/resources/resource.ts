@@ -41,6 +41,11 @@ export interface SearchTables {
   readonly weights: readonly number[];
 }
 
+/** A resource whose records can be searched. */
+export interface Searchable extends Resource {
+  readonly search: SearchTables;
+}
+
 /** A column that holds the id of a record of `resource`. */
 export interface Reference {
   readonly resource: Resource;

@@ -3,11 +3,16 @@
 import { comments } from './comments.ts';
 import { noteTags } from './note-tags.ts';
 import { notes } from './notes.ts';
-import type { Link, Reference, Relation, Resource } from './resource.ts';
+import type { Link, Reference, Relation, Resource, Searchable } from './resource.ts';
 import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
+
+/** Those whose records can be searched. */
+export const SEARCHABLE: readonly Searchable[] = RESOURCES.filter(
+  (each): each is Searchable => each.search !== undefined,
+);
 
 /** All links between them. */
 export const LINKS: readonly Link[] = [noteTags];

@@ -411,7 +411,7 @@ const FAULTS = [
   { name: 'changes: a stream gets what another got before', file: 'src/storage/changes/feed.ts',
     tests: /storage.changes\./, from: 'this.#readInRound.clear();', to: '' },
   { name: 'changes: a write just before the wait wakes nobody', file: 'src/storage/changes/feed.ts',
-    tests: /storage.changes\./, from: 'if (round !== this.#round || ',
+    tests: /storage.changes\./, from: 'if (round !== this.round || ',
     to: 'if (round < 0 || ' },
   { name: 'changes: only the first write of others wakes anybody',
     file: 'src/storage/changes/feed.ts', tests: /storage.changes\./,

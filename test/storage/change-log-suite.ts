@@ -189,18 +189,4 @@ export function testChangeLog(engine: Engine): void {
     await change(database, 'DELETE FROM notes');
     await assertCounted(0);
   });
-
-  test('search: the engine has FTS5, whose index forgets by rowid', async (t) => {
-    const { database } = await openTables(t, engine);
-    await change(
-      database,
-      `INSERT INTO note_words (rowid, title, body)
-       VALUES (1, 'creme', 'a'), (2, 'b', '東京 creme')`,
-    );
-    const found = `SELECT rowid FROM note_words WHERE note_words MATCH '"creme"' ORDER BY rowid`;
-    assert.equal((await rows(database, found)).length, 2);
-    await change(database, 'DELETE FROM note_words WHERE rowid = 1');
-    assert.deepEqual(await rows(database, found), [{ rowid: 2 }]);
-    assert.deepEqual(await rows(database, found.replace('creme', '東京')), [{ rowid: 2 }]);
-  });
 }

@@ -155,13 +155,6 @@ test('migrations: a failed step has no effect and can be repeated', async (t) =>
   assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }, { version: 2 }]);
 });
 
-test('migrations: two at once migrate once', async (t) => {
-  const path = newFile(t);
-  const databases = [await openEmpty(t, path), await openEmpty(t, path)];
-  await Promise.all(databases.map((database) => migrate(database)));
-  for (const database of databases) assert.deepEqual(await rows(database, VERSIONS), CURRENT);
-});
-
 test('migrations: several processes migrate a new file once', async (t) => {
   const path = newFile(t);
   const database = await openEmpty(t, path);

@@ -207,23 +207,6 @@ for (const engine of ENGINES) {
     assert.deepEqual(await rows(database, 'SELECT * FROM step_blocks'), []);
   });
 
-  test(`resources: wrong counters and last ids are found (${engine.name})`, async (t) => {
-    const database = await openWithTasks(t, engine);
-    const into = importInto(database, 1);
-    for (const resource of TASK_RESOURCES)
-      await into.add(resource, [rowOf(resource, 1), rowOf(resource, 2)]);
-    await database.transact('faults', [
-      { sql: 'UPDATE task_blocks SET count = 9' },
-      { sql: 'UPDATE step_blocks SET count = 1' },
-      { sql: `UPDATE sqlite_sequence SET seq = 1 WHERE name = 'steps'` },
-    ]);
-    assert.deepEqual(await faultsIn(database, TASK_RESOURCES), [
-      'task_blocks: block 0 counts 9 records, but there are 2',
-      'step_blocks: block 0 of task 1 counts 1 records, but there are 2',
-      'steps: record 2 exceeds the last assigned id',
-    ]);
-  });
-
   test(`resources: an import fills in what is missing (${engine.name})`, async (t) => {
     const database = await openWithTasks(t, engine);
     const read = readerOf(TASKS, () => undefined);

@@ -57,28 +57,6 @@ const titles = async (table: PlainTable) => {
   return JSON.parse(page?.items ?? '[]').map(({ title }: { title: string }) => title);
 };
 
-test('rqlite: records as on the embedded engine', async (t) => {
-  const tables = await openTables(t);
-  assert.deepEqual(
-    await Promise.all(['a', 'b', 'c'].map((name) => tables.notes.create([name, `${name}!`]))),
-    [1, 2, 3],
-  );
-  assert.equal(await tables.notes.read(2), '{"id":2,"title":"b","body":"b!"}');
-  assert.deepEqual(
-    await Promise.all([tables.notes.replace(2, ['B', 'B!']), tables.notes.replace(9, ['x', 'y'])]),
-    [true, false],
-  );
-  assert.deepEqual(
-    await Promise.all([1, 2, 9].map((id) => tables.comments.create([`on ${id}`], id))),
-    [1, 2, undefined],
-  );
-  const removed = [tables.notes.remove(1), tables.notes.remove(1)];
-  assert.deepEqual(await Promise.all(removed), [true, false]);
-  assert.equal(await tables.comments.read(1, 1), undefined);
-  assert.deepEqual(await titles(tables.notes), ['B', 'c']);
-  assert.equal(await tables.notes.create(['d', 'd']), 4);
-});
-
 test('rqlite: texts are kept, even those it would take for a BLOB', async (t) => {
   const { notes, standIn } = await openTables(t);
   const texts = [

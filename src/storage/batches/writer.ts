@@ -50,12 +50,6 @@ export type Write = <Content extends RowSet, Outcome>(
   write: Content,
 ) => Promise<Outcome>;
 
-/** Writes that the same statements carry out. */
-interface WritesOf<Content extends RowSet> {
-  readonly kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>;
-  readonly writes: readonly Content[];
-}
-
 interface Item {
   readonly kind: WriteKind<RowSet, unknown>;
   readonly key: number | string | undefined;
@@ -108,7 +102,10 @@ async function commit(
   const now = Date.now();
   const runs = inRuns(items);
   const corrections = clock.corrections();
-  const statements = [...corrections, ...runs.flatMap((run) => statementsOf(run, now))];
+  const statements = [
+    ...corrections,
+    ...runs.flatMap(({ kind, writes }) => statementsOf(kind, writes, now)),
+  ];
   const transact = async () => {
     const all = await database.transact(randomUUID(), statements);
     clock.accept();
@@ -151,9 +148,10 @@ function inRuns(items: readonly Item[]): Run[] {
   return runs;
 }
 
-/** Returns the statements that carry out `writes` at the time `now` (ms since 1970). */
+/** Returns the statements that carry out writes at the time `now` (ms since 1970). */
 export function statementsOf<Content extends RowSet>(
-  { kind, writes }: WritesOf<Content>,
+  kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>,
+  writes: readonly Content[],
   now: number,
 ): Statement[] {
   const extra = kind.extra?.(writes) ?? [];

@@ -4,6 +4,7 @@
 import {
   BLOCK_BITS,
   type Resource,
+  type Searchable,
   type SearchTables,
   textFieldsOf,
   typeOf,
@@ -11,16 +12,6 @@ import {
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
-
-/** A resource whose records can be searched. */
-export interface Searchable extends Resource {
-  readonly search: SearchTables;
-}
-
-/** Tells whether records of `resource` can be searched. */
-export function isSearchable(resource: Resource): resource is Searchable {
-  return resource.search !== undefined;
-}
 
 /** The limits of a step; its first record may exceed `bytes`. */
 export const STEP_LIMITS = { records: 256, bytes: 524_288, changes: 4_096 };
