@@ -16,13 +16,12 @@ import { logOutcome, logRefusal } from './log/request-log.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
-import { LINKS, linkOf, RESOURCES } from './resources/resources.ts';
+import { LINKS, RESOURCES } from './resources/resources.ts';
 import type { Bases } from './routes/bases.ts';
 import { changesRoute } from './routes/changes.ts';
 import { demonstrationRoutes } from './routes/demonstrations.ts';
 import { type Documentation, docsRoutes, loadDocumentation } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
-import { LinkMember } from './routes/link-member.ts';
 import { linkRoutes } from './routes/links.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { problemRoutes } from './routes/problems.ts';
@@ -40,9 +39,8 @@ import {
 import { IndexBehind, SearchIndexes } from './storage/index/search-index.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
-import { createLinkedTable } from './storage/records/linked-writes.ts';
-import { createLinks } from './storage/records/links.ts';
-import { createTable } from './storage/records/table.ts';
+import { Links } from './storage/records/links.ts';
+import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
 const MIB = 1_048_576;
@@ -205,7 +203,7 @@ export class App {
     const tables = new Map(
       RESOURCES.map((resource) => [
         resource,
-        createTable(resource, database, write, {
+        new Table(resource, database, write, {
           meters,
           index: this.#indexes?.of(resource),
           memory,
@@ -213,26 +211,15 @@ export class App {
         }),
       ]),
     );
-    const linkMember = (resource: Resource) => {
-      const { link, isFirst } = linkOf(resource) ?? {};
-      return link && isFirst ? new LinkMember(link, createLinkedTable(link, write)) : undefined;
-    };
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...demonstrationRoutes(this.#demonstrations),
       ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(
-          resource,
-          table,
-          findTable(resource.owner),
-          this.#bases,
-          memory,
-          linkMember(resource),
-        ),
+        recordRoutes(resource, table, findTable(resource.owner), this.#bases, memory),
       ),
       changesRoute(database, feed),
-      ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
+      ...LINKS.flatMap((link) => linkRoutes(link, new Links(link, database, write))),
       ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
       ...problemRoutes(this.#bases.problemBase),
     ];

@@ -1,10 +1,10 @@
 // Compares a search index with the texts of the records. FTS5 cannot tell the words of one record,
 // so this compares the numbers of the words of each record, and checksums over all words.
-import { textFieldsOf } from '../resources/resource.ts';
+import { type Searchable, textFieldsOf } from '../resources/resource.ts';
 import { indexedText } from '../search/words.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
 import type { Source } from '../storage/database.ts';
-import { isOfTextsSql, type Searchable, stateOf, stateSql } from '../storage/index/steps.ts';
+import { isOfTextsSql, stateOf, stateSql } from '../storage/index/steps.ts';
 import { isOnPage, MAX_ID, nextPage } from './walk.ts';
 
 /** How many different words are read at a time. */

@@ -1,6 +1,7 @@
 // The command `check`: runs SQLite's integrity checks and verifies the counters, last ids and
 // numbers that this program relies on. Other processes may use the file meanwhile.
 import {
+  BLOCK_BITS,
   countedBy,
   keysOf,
   type Relation,
@@ -8,12 +9,10 @@ import {
   referencesOf,
   typeOf,
 } from '../resources/resource.ts';
-import { RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
-import { isSearchable } from '../storage/index/steps.ts';
 import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
-import { BLOCK_BITS } from '../storage/schema/steps.ts';
 import { describeUnfinished, unfinishedIn } from '../storage/schema/unfinished.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
@@ -153,7 +152,7 @@ async function findIndexFaults(connection: Connection, source: Source): Promise<
   // One snapshot, because the service may index meanwhile.
   await connection.execute('BEGIN');
   const faults: string[] = [];
-  for (const resource of RESOURCES.filter(isSearchable)) {
+  for (const resource of SEARCHABLE) {
     const found = findWordFaults(source, resource, MAX_FAULTS).catch(reportError);
     faults.push(...(await found));
   }

@@ -1,21 +1,13 @@
 // The command `check --repair`: rebuilds from the records what derives from them, which are the
 // search indexes and the block counters. It changes nothing else.
-import { countedBy, type Relation } from '../resources/resource.ts';
-import { RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { BLOCK_BITS, countedBy, type Relation, type Searchable } from '../resources/resource.ts';
+import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { indexedText } from '../search/words.ts';
 import { statementsOf } from '../storage/batches/writer.ts';
 import { LAST_NUMBER } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Statement } from '../storage/database.ts';
-import {
-  createIndexKinds,
-  isSearchable,
-  type Searchable,
-  stateOf,
-  workOf,
-  workSql,
-} from '../storage/index/steps.ts';
+import { createIndexKinds, stateOf, workOf, workSql } from '../storage/index/steps.ts';
 import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
-import { BLOCK_BITS } from '../storage/schema/steps.ts';
 import { refuseUnfinished } from '../storage/schema/unfinished.ts';
 import type { Connection } from '../storage/sqlite/connection.ts';
 import { openAlone } from '../storage/sqlite/existing.ts';
@@ -71,12 +63,11 @@ async function runAll(connection: Connection, statements: readonly Statement[]):
 }
 
 async function rebuildIndexes(connection: Connection): Promise<void> {
-  const indexed = RESOURCES.filter(isSearchable);
-  for (const { search } of indexed) await runAll(connection, emptyIndex(search));
+  for (const { search } of SEARCHABLE) await runAll(connection, emptyIndex(search));
   // Not earlier, because this check also finds a malformed index, which is no longer there.
   const [fault] = await findFaults(connection, 'PRAGMA integrity_check(1)');
   if (fault !== undefined) throw new Error(`it is damaged (${fault}); restore a backup`);
-  for (const each of indexed) await fillIndex(connection, each);
+  for (const each of SEARCHABLE) await fillIndex(connection, each);
 }
 
 /** Returns the statements that empty an index, and mark that all records must be indexed. */
@@ -100,7 +91,7 @@ async function fillIndex(connection: Connection, resource: Searchable): Promise<
       id,
       ...texts.map((text) => text && indexedText(text)),
     ]);
-    await runAll(connection, statementsOf({ kind, writes: [{ rows, from, to: next }] }, 0));
+    await runAll(connection, statementsOf(kind, [{ rows, from, to: next }], 0));
   }
 }
 

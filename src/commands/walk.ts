@@ -1,7 +1,7 @@
 // Lets commands process whole databases: counts, pages in ascending order of id, and last ids.
 import { keysOf, type Relation, rowColumnsOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
-import { CHANGE_COLUMNS, FIRST_WITH_CHANGES } from '../storage/changes/numbers.ts';
+import { CHANGE_COLUMNS } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source, type Statement } from '../storage/database.ts';
 import { SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
 import { formatNumber } from './progress.ts';
@@ -49,7 +49,7 @@ export interface StoredContent {
 /** Resolves with what the database holds; one that must be migrated may lack some of it. */
 export async function storedContent({ read }: Source): Promise<StoredContent> {
   const { version, names } = await storedSchema(read);
-  const hasChanges = version >= FIRST_WITH_CHANGES;
+  const hasChanges = true;
   // In the current version, a missing table is a fault that the caller will report.
   if (version === SCHEMA_VERSION) return { relations: RELATIONS, hasChanges };
   const isStored = ({ table, blocks }: Relation) => names.has(table) || names.has(blocks);

@@ -41,6 +41,11 @@ export interface SearchTables {
   readonly weights: readonly number[];
 }
 
+/** A resource whose records can be searched. */
+export interface Searchable extends Resource {
+  readonly search: SearchTables;
+}
+
 /** A column that holds the id of a record of `resource`. */
 export interface Reference {
   readonly resource: Resource;
@@ -89,6 +94,13 @@ export function referencesOf(relation: Relation): readonly Reference[] {
   if ('ends' in relation) return relation.ends;
   return relation.owner ? [relation.owner] : [];
 }
+
+/**
+ * A block is a range of 2^BLOCK_BITS ids. The counter table of a relation holds the number of its
+ * rows in each block, so that a page at any offset is found without reading what precedes it. The
+ * triggers of the schema keep these counts, so a change needs a step that counts anew.
+ */
+export const BLOCK_BITS = 10;
 
 /** Returns what a relation's block counters count by: the blocks of `id`, for each `owner`. */
 export function countedBy(relation: Relation): { id: string; owner: Reference | undefined } {

@@ -3,11 +3,16 @@
 import { comments } from './comments.ts';
 import { noteTags } from './note-tags.ts';
 import { notes } from './notes.ts';
-import type { Link, Reference, Relation, Resource } from './resource.ts';
+import type { Link, Reference, Relation, Resource, Searchable } from './resource.ts';
 import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
+
+/** Those whose records can be searched. */
+export const SEARCHABLE: readonly Searchable[] = RESOURCES.filter(
+  (each): each is Searchable => each.search !== undefined,
+);
 
 /** All links between them. */
 export const LINKS: readonly Link[] = [noteTags];
@@ -32,6 +37,11 @@ export function linkOf(resource: Resource): ResourceLink | undefined {
     if (second.resource === resource) return { link, own: second, other: first, isFirst: false };
   }
   return undefined;
+}
+
+/** Returns the link that bodies of the resource set, if there is one. */
+export function ownLinkOf(resource: Resource): Link | undefined {
+  return LINKS.find(({ ends: [first] }) => first.resource === resource);
 }
 
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */

@@ -4,14 +4,16 @@ import { endpoint, type Input } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import { type Link, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import { ownLinkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
-import type { Values } from '../storage/batches/writer.ts';
+import type { NewLink, Values } from '../storage/batches/writer.ts';
+import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
-import type { Created, CreatedOnce, Once, Stored } from '../storage/records/writes.ts';
+import type { Created, Stored } from '../storage/records/writes.ts';
 import { type Bases, basePath } from './bases.ts';
-import type { LinkMember } from './link-member.ts';
+import { linksIn, unknownLinks } from './link-member.ts';
 import { listRoutes } from './lists.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 import { fillTemplate, type Ids, notFound } from './record-paths.ts';
@@ -39,9 +41,8 @@ export function recordRoutes(
   ownerTable: Table | undefined,
   bases: Bases,
   memory: FreshMemory,
-  links?: LinkMember,
 ): Route[] {
-  const records = new Records(resource, table, ownerTable, basePath(bases), links);
+  const records = new Records(resource, table, ownerTable, basePath(bases));
   const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
@@ -60,20 +61,15 @@ class Records {
   readonly #table: Table;
   readonly #ownerTable: Table | undefined;
   readonly #basePath: string;
-  readonly #links: LinkMember | undefined;
+  /** The link that bodies may set. */
+  readonly #link: Link | undefined;
 
-  constructor(
-    resource: Resource,
-    table: Table,
-    ownerTable: Table | undefined,
-    basePath: string,
-    links: LinkMember | undefined,
-  ) {
+  constructor(resource: Resource, table: Table, ownerTable: Table | undefined, basePath: string) {
     this.#resource = resource;
     this.#table = table;
     this.#ownerTable = ownerTable;
     this.#basePath = basePath;
-    this.#links = links;
+    this.#link = ownLinkOf(resource);
   }
 
   /** Creates one record, or all those of a bulk request. */
@@ -99,19 +95,33 @@ class Records {
   }
 
   /** Stores records, unless a request with the same key has been answered. */
-  #store(
+  async #store(
     { parameters, headers, call }: RecordInput,
     bodies: readonly Members[],
     path: string,
-  ): Promise<(Created & Partial<CreatedOnce>) | undefined> {
+  ): Promise<Created | undefined> {
     const owner = this.#ownerId(parameters);
     const records = bodies.map((body) => valuesOf(this.#resource, body));
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
     const once = key === undefined ? undefined : onceOf(key, path, call);
-    if (this.#links && bodies.some((body) => this.#links?.isIn(body)))
-      return this.#links.create(records, bodies, call.format, once, owner);
-    return once ? this.#table.createOnce(records, once, owner) : this.#table.create(records, owner);
+    const links = linksIn(this.#link, bodies);
+    if (!links) return this.#table.create(records, owner, once);
+    return this.#checkLinks(
+      await this.#table.createLinked(records, links, owner, once),
+      links,
+      call,
+    );
+  }
+
+  /** Returns the outcome of a write with links. Throws 422 if some of them name no record. */
+  #checkLinks<Outcome extends object>(
+    outcome: Outcome | MissingEnds | undefined,
+    links: readonly NewLink[],
+    { format }: Call,
+  ): Outcome | undefined {
+    if (!this.#link || !outcome || !('missing' in outcome)) return outcome as Outcome | undefined;
+    throw unknownLinks(this.#link, links, outcome, format === 'lines');
   }
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
@@ -131,14 +141,14 @@ class Records {
   }
 
   replace(input: ChangeInput): Promise<Reply> {
-    return this.#change(input, 'replace', valuesOf(this.#resource, input.body));
+    return this.#change(input, valuesOf(this.#resource, input.body));
   }
 
   async patch(input: ChangeInput): Promise<Reply> {
     const { parameters, headers, body } = input;
     const values = patchOf(this.#resource, body);
-    if (this.#links?.isIn(body) || values.some((value) => value !== null))
-      return this.#change(input, 'patch', values);
+    if (linksIn(this.#link, [body]) || values.some((value) => value !== null))
+      return this.#change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
@@ -147,13 +157,18 @@ class Records {
     return recordReply(record);
   }
 
-  async #change(input: ChangeInput, method: 'replace' | 'patch', values: Values): Promise<Reply> {
-    const { parameters, headers, body } = input;
+  async #change(input: ChangeInput, values: Values): Promise<Reply> {
+    const { parameters, headers, body, call } = input;
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
-    const record = await (this.#links?.isIn(body)
-      ? this.#links.change(id, values, body, owner, condition)
-      : this.#table[method](id, values, owner, condition));
+    const links = linksIn(this.#link, [body]);
+    const record = links
+      ? this.#checkLinks(
+          await this.#table.changeLinked(id, values, links, owner, condition),
+          links,
+          call,
+        )
+      : await this.#table.change(id, values, owner, condition);
     return record ? recordReply(record) : this.#refuse(input, condition);
   }
 

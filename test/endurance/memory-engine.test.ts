@@ -1,7 +1,6 @@
 // The tests of tables and of the search index on a database in memory, which has one connection.
 import { testChangeLog } from '../storage/change-log-suite.ts';
 import { testCreations } from '../storage/creation-suite.ts';
-import { testFirstVersion } from '../storage/first-version-suite.ts';
 import { testLinks } from '../storage/link-suite.ts';
 import { testLists } from '../storage/list-suite.ts';
 import { testSearchIndex } from '../storage/search-index-suite.ts';
@@ -10,6 +9,5 @@ import { MEMORY } from '../support/engines.ts';
 testCreations(MEMORY);
 testLists(MEMORY);
 testChangeLog(MEMORY);
-testFirstVersion(MEMORY);
 testLinks(MEMORY);
 testSearchIndex(MEMORY);

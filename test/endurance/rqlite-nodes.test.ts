@@ -10,7 +10,6 @@ import { testRecords } from '../commands/records-suite.ts';
 import { testChangeLog } from '../storage/change-log-suite.ts';
 import { testChanges } from '../storage/changes-suite.ts';
 import { testCreations } from '../storage/creation-suite.ts';
-import { testFirstVersion } from '../storage/first-version-suite.ts';
 import { testLinks } from '../storage/link-suite.ts';
 import { testSearchIndex } from '../storage/search-index-suite.ts';
 import { testTables } from '../storage/table-suite.ts';
@@ -26,7 +25,6 @@ for (const engine of REAL_ENGINES) {
     testCreations(engine);
     testChangeLog(engine);
     testChanges(engine);
-    testFirstVersion(engine);
     testLinks(engine, 100);
     testSearchIndex(engine);
     testRecords(engine);

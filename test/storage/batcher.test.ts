@@ -1,9 +1,9 @@
 // The batcher with batches that the test holds and ends, so that the test decides what each batch
 // contains.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BATCH_LIMITS } from '../../src/storage/batches/backlog-limit.ts';
+import { BATCH_LIMITS, BacklogLimit } from '../../src/storage/batches/backlog-limit.ts';
 import { Batcher, QueueFull } from '../../src/storage/batches/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../support/until.ts';
@@ -20,7 +20,7 @@ interface HeldBatch {
 /**
  * Returns a batcher whose batches run until the test ends them. The size of an item is its length.
  */
-function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, isParallel = true) {
+function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}) {
   const batches: HeldBatch[] = [];
   const batcher = new Batcher<string, string>({
     run: (items) =>
@@ -32,8 +32,7 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, isParallel = tru
         });
       }),
     size: (item) => item.length,
-    isParallel,
-    limits: { ...BATCH_LIMITS, ...limits },
+    limits: { ...BATCH_LIMITS, pauseTurns: 0, ...limits },
   });
 
   /** Resolves with the running batch once `count` have started. */
@@ -61,20 +60,7 @@ function heldBatcher(limits: Partial<typeof BATCH_LIMITS> = {}, isParallel = tru
 
   const submit = (item: string) => batcher.submit(item);
 
-  /** Submits items together and lets every batch succeed; returns how many items succeeded. */
-  async function admitted(count: number): Promise<number> {
-    const answers = Promise.allSettled(Array.from({ length: count }, () => submit('a')));
-    await runAll([answers]);
-    return (await answers).filter(({ status }) => status === 'fulfilled').length;
-  }
-
-  return { submit, batch, runAll, admitted };
-}
-
-/** Resolves when `ms` have passed. */
-function elapse(ms: number): Promise<void> {
-  const started = performance.now();
-  return until(() => performance.now() - started > ms);
+  return { submit, batch, runAll };
 }
 
 const done = (item: string) => `${item} done`;
@@ -175,111 +161,91 @@ for (const [name, limits] of [
   });
 }
 
-/** Limits under which a queue of more than two is too long, except for a burst of three. */
-const BUSY = {
-  ...{ batchItems: 8, guaranteedItems: 2, waitMs: 0, waitBatches: 0 },
-  ...{ burstItems: 3, burstItemMs: Number.POSITIVE_INFINITY },
-};
+/**
+ * A queue of more than two items is too long, except for a burst of three. The test sets the clock.
+ */
+function startLimit(t: TestContext, limits: Partial<typeof BATCH_LIMITS>) {
+  const clock = { ms: 1_000 };
+  t.mock.method(performance, 'now', () => clock.ms);
+  const limit = new BacklogLimit({
+    ...BATCH_LIMITS,
+    ...{ guaranteedItems: 2, waitMs: 0, waitBatches: 0, burstItems: 3, burstItemMs: 1 },
+    ...limits,
+  });
+  /** Returns how many of `count` items may join a queue of this length. */
+  const fill = (count: number, length = 0) => {
+    let admitted = 0;
+    for (let item = 0; item < count; item += 1)
+      if (limit.admit(length + admitted, 0, 0)) admitted += 1;
+    return admitted;
+  };
+  /** Runs a batch of `items` for `ms`. */
+  const run = (items: number, ms: number) => {
+    const since = clock.ms;
+    clock.ms += ms;
+    limit.recordBatch(since, items);
+  };
+  return { clock, fill, run };
+}
 
-test('batcher: a burst is admitted, more is refused', async () => {
-  const { submit, runAll } = heldBatcher(BUSY);
-  const fill = (count: number) =>
-    Array.from({ length: count }, (_, index) => submit(String(index)));
-  const [first, second] = [fill(2 + 3), fill(2)];
-  await Promise.all(second.map((each) => assert.rejects(each, QueueFull)));
-  await runAll(first);
-  // The allowance for bursts is used up, but a short queue is never refused.
-  const [third, fourth] = [fill(2), fill(1)];
-  await Promise.all(fourth.map((each) => assert.rejects(each, QueueFull)));
-  await runAll(third);
-  assert.equal((await Promise.all([...first, ...third])).length, 7);
+test('backlog: a burst is admitted, and again later, but not a larger one', (t) => {
+  const { clock, fill } = startLimit(t, {});
+  assert.equal(fill(100), 2 + 3);
+  // A short queue is never refused, and refused items do not change the allowance.
+  assert.equal(fill(100), 2);
+  clock.ms += 1;
+  assert.equal(fill(100), 2 + 1);
+  clock.ms += 1_000;
+  assert.equal(fill(100), 2 + 3);
 });
 
-test('batcher: bursts are admitted again later, and not larger ones', async () => {
-  const { admitted } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
-  for (let round = 0; round < 3; round += 1) assert.equal(await admitted(2 + 3), 2 + 3);
-  assert.equal(await heldBatcher(BUSY).admitted(2 + 4), 2 + 3);
+test('backlog: a queue that stays long is not a burst', (t) => {
+  const { clock, fill } = startLimit(t, {});
+  assert.equal(fill(100), 2 + 3);
+  clock.ms += 1_000;
+  assert.equal(fill(100, 5), 0);
 });
 
-test('batcher: refused items do not change the burst allowance', async () => {
-  const { submit, runAll, admitted } = heldBatcher({ ...BUSY, burstItemMs: 2 });
-  const started = performance.now();
-  const answers = Promise.allSettled(Array.from({ length: 2 + 3 + 2_000 }, () => submit('a')));
-  const most = 2 + 3 + (performance.now() - started) / 2;
-  await runAll([answers]);
-  const taken = (await answers).filter(({ status }) => status === 'fulfilled').length;
-  assert.ok(taken >= 5 && taken <= most + 1, `${taken} of ${most}`);
+for (const { name, limits, batches, count, admitted } of [
+  {
+    name: 'a slow queue admits fewer items',
+    limits: { waitMs: 1 },
+    batches: [[1, 2]],
+    ...{ count: 3, admitted: 2 },
+  },
+  {
+    name: 'a fast queue is never too long',
+    limits: { waitMs: 400 },
+    batches: [[1, 1]],
+    ...{ count: 500, admitted: 500 },
+  },
+  {
+    name: 'a long batch is not slow if it is large',
+    limits: { waitMs: 2_000, guaranteedItems: 512 },
+    batches: [[500, 20]],
+    ...{ count: 2_000, admitted: 2_000 },
+  },
+  {
+    name: 'the next two batches may wait, however slow they are',
+    limits: { waitMs: 1, waitBatches: 2, guaranteedItems: 100 },
+    batches: Array(50).fill([100, 5]),
+    ...{ count: 300, admitted: 200 },
+  },
+]) {
+  test(`backlog: ${name}, even after idling`, (t) => {
+    const { clock, fill, run } = startLimit(t, { burstItems: 0, ...limits });
+    for (const [items = 0, ms = 0] of batches) run(items, ms);
+    clock.ms += 1_000_000;
+    assert.ok(Math.abs(fill(count) - admitted) <= 1);
+  });
+}
 
-  await elapse(10);
-  assert.equal(await admitted(2 + 3), 2 + 3);
-});
-
-test('batcher: a queue that stays long is not a burst', async () => {
-  const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItemMs: 0.001 });
-  const underWay = submit('a');
-  await batch(1);
-  const taken = [underWay, ...Array.from({ length: 2 + 3 }, () => submit('a'))];
-  await elapse(2);
-  await assert.rejects(submit('a'), QueueFull);
-  await runAll(taken);
-  assert.equal((await Promise.all(taken)).length, 6);
-});
-
-test('batcher: a slow queue admits fewer items', async () => {
-  const { submit, batch, runAll } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 1 });
-  const first = submit('a');
-  const { succeed } = await batch(1);
-  await elapse(2);
-  succeed();
-  await first;
-  const answers = Promise.allSettled(['b', 'c', 'd'].map((item) => submit(item)));
-  await runAll([answers]);
-  assert.deepEqual(
-    (await answers).map(({ status }) => status),
-    ['fulfilled', 'fulfilled', 'rejected'],
-  );
-});
-
-test('batcher: a fast queue is never too long, even after idling', async () => {
-  const { admitted } = heldBatcher({ ...BUSY, burstItems: 0, waitMs: 400 });
-  await until(() => performance.now() > 500);
-  assert.equal(await admitted(1), 1);
-  assert.equal(await admitted(5), 5);
-});
-
-test('batcher: a long batch is not slow if it is large', async () => {
-  const limits = { ...BUSY, batchItems: 512, guaranteedItems: 512, burstItems: 0, waitMs: 2_000 };
-  const { submit, batch, admitted } = heldBatcher(limits);
-  const large = Array.from({ length: 500 }, () => submit('a'));
-  const { items, succeed } = await batch(1);
-  assert.equal(items.length, 500);
-  await elapse(20);
-  succeed();
-  await Promise.all(large);
-  // More than are admitted in any case, at 20 ms / 500 each.
-  assert.equal(await admitted(520), 520);
-});
-
-test('batcher: the next two batches may wait, however slow they are', async () => {
-  const limits = { waitMs: 1, waitBatches: 2, batchItems: 100, guaranteedItems: 100 };
-  const { submit, batch, admitted } = heldBatcher({ ...BUSY, burstItems: 0, ...limits });
-  for (let number = 1; number <= 20; number += 1) {
-    const answers = Array.from({ length: 100 }, () => submit('a'));
-    const { succeed } = await batch(number);
-    await elapse(5);
-    succeed();
-    await Promise.all(answers);
-  }
-  const taken = await admitted(300);
-  assert.ok(taken >= 195 && taken <= 205, `${taken}`);
-});
-
-for (const [name, isParallel, next] of [
-  ['on another core starts its next batch at once', true, ['c']],
-  ['on the event loop waits for callers just answered', false, ['c', 'd']],
+for (const [name, pauseTurns, next] of [
+  ['on another core starts its next batch at once', 0, ['c']],
+  ['on the event loop waits for callers just answered', 4, ['c', 'd']],
 ] as const) {
   test(`batcher: an engine ${name}`, async () => {
-    const { submit, batch, runAll } = heldBatcher({}, isParallel);
+    const { submit, batch, runAll } = heldBatcher({ pauseTurns });
     const answers = ['a', 'b'].map((item) => submit(item));
     const { items, succeed } = await batch(1);
     assert.deepEqual(items, ['a', 'b']);

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Values } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import type { Table } from '../../src/storage/records/table.ts';
-import type { Once } from '../../src/storage/records/writes.ts';
+import type { Once } from '../../src/storage/records/compound-writes.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
-import { tablesOf } from '../support/tables.ts';
+import { type TestTable, tablesOf } from '../support/tables.ts';
 
 const DAY_MS = 86_400_000;
 const KEPT_KEYS = 100_000;
@@ -79,7 +78,8 @@ export function testCreations(engine: Engine): void {
 
   test('keys: a repetition gets the first answer, whatever happened since', async (t) => {
     const { notes, comments, database } = await openTables(t, engine);
-    const create = (fingerprint?: string) => notes.createOnce([['a', 'b']], once('k', fingerprint));
+    const create = (fingerprint?: string) =>
+      notes.create([['a', 'b']], undefined, once('k', fingerprint));
     const first = await create();
     const record = await notes.read(1);
     assert.deepEqual(first, {
@@ -90,9 +90,9 @@ export function testCreations(engine: Engine): void {
     });
     assert.deepEqual(await create(), { ...first, isReplay: true });
     assert.deepEqual(await create('other'), { ...first, isReplay: true, isReuse: true });
-    await notes.replace(1, ['c', 'd']);
+    await notes.change(1, ['c', 'd']);
     assert.deepEqual(await create(), { ...first, isReplay: true });
-    assert.equal((await notes.createOnce([['c', 'd']], once('l')))?.id, 2);
+    assert.equal((await notes.create([['c', 'd']], undefined, once('l')))?.id, 2);
     await notes.remove(1);
     await notes.remove(2);
     assert.deepEqual(await create(), { ...first, isReplay: true });
@@ -100,10 +100,10 @@ export function testCreations(engine: Engine): void {
 
     // The owner is gone too.
     await notes.create([['e', 'f']]);
-    const comment = await comments.createOnce([['c']], once('c'), 3);
+    const comment = await comments.create([['c']], 3, once('c'));
     assert.deepEqual([comment?.id, comment?.isReplay], [1, false]);
     await notes.remove(3);
-    assert.deepEqual(await comments.createOnce([['c']], once('c'), 3), {
+    assert.deepEqual(await comments.create([['c']], 3, once('c')), {
       ...comment,
       isReplay: true,
     });
@@ -114,10 +114,10 @@ export function testCreations(engine: Engine): void {
     const { notes, comments, database } = await openTables(t, engine);
     await notes.create([['a', 'b']]);
     const create = (key: string, owner: number, ...texts: string[]) =>
-      comments.createOnce(
+      comments.create(
         texts.map((text) => [text]),
-        once(key),
         owner,
+        once(key),
       );
     const outcomes = await Promise.all([
       create('a', 2, 'nobody', 'nothing'),
@@ -145,10 +145,10 @@ export function testCreations(engine: Engine): void {
 
   test('keys: of equal ones in one batch, the first is performed', async (t) => {
     const { notes, tags, database, heard } = await openTables(t, engine);
-    const [known] = await Promise.all([notes.createOnce([['known', 'b']], once('known'))]);
+    const [known] = await Promise.all([notes.create([['known', 'b']], undefined, once('known'))]);
     const before = heard.transactions.length;
     const create = (title: string, key: string, fingerprint?: string) =>
-      notes.createOnce([[title, 'b']], once(key, fingerprint));
+      notes.create([[title, 'b']], undefined, once(key, fingerprint));
     const outcomes = await Promise.all([
       create('one', 'k'),
       create('two', 'l'),
@@ -184,7 +184,7 @@ export function testCreations(engine: Engine): void {
     const mixed = await Promise.all([
       notes.create([['x', 'b']]),
       create('four', 'n'),
-      tags.createOnce([['t']], once('tag')),
+      tags.create([['t']], undefined, once('tag')),
       notes.remove(1),
       create('four', 'n'),
     ]);
@@ -200,9 +200,9 @@ export function testCreations(engine: Engine): void {
       ['e', 'f'],
     ];
     const [first, second, again] = await Promise.all([
-      notes.createOnce(records, once('k')),
-      notes.createOnce(records.slice(1), once('l')),
-      notes.createOnce(records, once('k')),
+      notes.create(records, undefined, once('k')),
+      notes.create(records.slice(1), undefined, once('l')),
+      notes.create(records, undefined, once('k')),
     ]);
     assert.deepEqual([first?.id, second?.id], [1, 4]);
     assert.deepEqual(again, { ...first, isReplay: true });
@@ -213,7 +213,7 @@ export function testCreations(engine: Engine): void {
 
   test('keys: known for 24 hours', async (t) => {
     const { notes, database } = await openTables(t, engine);
-    const create = (key: string) => notes.createOnce([['a', 'b']], once(key));
+    const create = (key: string) => notes.create([['a', 'b']], undefined, once(key));
     const age = (key: string, ms: number) =>
       change(
         database,
@@ -231,8 +231,8 @@ export function testCreations(engine: Engine): void {
 
   test('keys: the latest 100,000 are known', async (t) => {
     const { notes, tags, database } = await openTables(t, engine);
-    const create = (table: Table, values: Values, key: string) =>
-      table.createOnce([values], once(key));
+    const create = (table: TestTable, values: Values, key: string) =>
+      table.create([values], undefined, once(key));
     for (const key of ['a', 'b', 'c']) await create(notes, [key, 'b'], key);
     const keys = async () =>
       (await rows(database, 'SELECT key FROM notes_server_answers ORDER BY position')).map(

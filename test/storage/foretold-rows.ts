@@ -7,7 +7,7 @@ import { createWriter, type Values } from '../../src/storage/batches/writer.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import type { Condition } from '../../src/storage/records/condition.ts';
 import { isNoneOf, isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import { createTable, type Table } from '../../src/storage/records/table.ts';
+import { Table } from '../../src/storage/records/table.ts';
 import { rows } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
 import { linkGames, playLinkGame } from '../support/link-games.ts';
@@ -58,7 +58,7 @@ const partly = <T>(values: fc.Arbitrary<readonly T[]>) =>
     .tuple(values, fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }))
     .map(([all, kept]) => all.map((value, index) => (kept[index] ? null : value)));
 
-/** The writes of one table; `owner` is ignored where there are none. */
+/** The writes of one table. */
 function writesOf(name: 'tasks' | 'steps', values: fc.Arbitrary<Values>) {
   const records = fc.array(values, { minLength: 1, maxLength: 3 });
   const common = { name: fc.constant(name), owner: small(4) };
@@ -66,8 +66,8 @@ function writesOf(name: 'tasks' | 'steps', values: fc.Arbitrary<Values>) {
   return fc.oneof(
     fc.record({ ...common, kind: fc.constant('create' as const), records }),
     fc.record({ ...common, kind: fc.constant('once' as const), records, key: fc.nat(5) }),
-    fc.record({ ...changed, kind: fc.constant('replace' as const), values }),
-    fc.record({ ...changed, kind: fc.constant('patch' as const), values: partly(values) }),
+    fc.record({ ...changed, kind: fc.constant('change' as const), values }),
+    fc.record({ ...changed, kind: fc.constant('change' as const), values: partly(values) }),
     fc.record({ ...changed, kind: fc.constant('remove' as const) }),
   );
 }
@@ -76,15 +76,14 @@ const write = fc.oneof(writesOf('tasks', taskValues), writesOf('steps', stepValu
 type RandomWrite = typeof write extends fc.Arbitrary<infer T> ? T : never;
 
 function perform(table: Table, each: RandomWrite, tag: string): Promise<unknown> {
-  const { owner } = each;
+  const owner = each.name === 'tasks' ? 0 : each.owner;
   if (each.kind === 'create') return table.create(each.records, owner);
   if (each.kind === 'once') {
-    const once = { key: `${each.name} ${owner} ${each.key}`, fingerprint: `${each.records}` };
-    return table.createOnce(each.records, once, owner);
+    const once = { key: `${each.name} ${owner} ${each.key}`, fingerprint: `f${each.records}` };
+    return table.create(each.records, owner, once);
   }
   const condition = CONDITIONS[each.condition]?.(tag) ?? null;
-  if (each.kind === 'replace') return table.replace(each.id, each.values, owner, condition);
-  if (each.kind === 'patch') return table.patch(each.id, each.values, owner, condition);
+  if (each.kind === 'change') return table.change(each.id, each.values, owner, condition);
   return table.remove(each.id, owner, condition);
 }
 
@@ -120,8 +119,8 @@ export async function foretellWrites(t: TestContext, numRuns: number): Promise<v
       const database = await openWithTasks(t, MEMORY);
       const submit = createWriter(comparing(database, seen));
       const tables = {
-        tasks: createTable(TASKS, database, submit),
-        steps: createTable(STEPS, database, submit),
+        tasks: new Table(TASKS, database, submit),
+        steps: new Table(STEPS, database, submit),
       };
       for (const batch of all) {
         const tags = await tagsIn(database);

@@ -57,14 +57,14 @@ export function testLinks(engine: Engine, games = 2): void {
   test('links: statements find their rows through keys', async (t) => {
     if (!engine.explainsWrites) return;
     const heard = overhear(await engine.open(t));
-    const { notes, tags, links, linked } = linkedTablesOf(heard.database);
+    const { notes, tags, links } = linkedTablesOf(heard.database);
     await notes.create([['a', 'b']]);
     await tags.create([['t']]);
     const before = heard.transactions.length;
     await links.add([1, 1]);
     await links.remove([1, 1]);
-    await linked.create([['a', 'b']], [[0, 1]], { key: 'k', fingerprint: 'f' });
-    await linked.change(2, ['c', null], []);
+    await notes.createLinked([['a', 'b']], [[0, 1]], 0, { key: 'k', fingerprint: 'f' });
+    await notes.changeLinked(2, ['c', null], []);
     for (const { statements } of heard.transactions.slice(before)) {
       for (const { sql, rows: foretold } of statements) {
         for (const each of [sql, ...(foretold ? [`SELECT ${foretold}`] : [])]) {

@@ -16,7 +16,7 @@ import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
-import { expected, expectedText } from '../support/records.ts';
+import { expected } from '../support/records.ts';
 import {
   type Fault,
   limitCluster,
@@ -57,28 +57,6 @@ const titles = async (table: PlainTable) => {
   const page = await table.page(100, 0);
   return JSON.parse(page?.items ?? '[]').map(({ title }: { title: string }) => title);
 };
-
-test('rqlite: records as on the embedded engine', async (t) => {
-  const tables = await openTables(t);
-  assert.deepEqual(
-    await Promise.all(['a', 'b', 'c'].map((name) => tables.notes.create([name, `${name}!`]))),
-    [1, 2, 3],
-  );
-  assert.equal(await tables.notes.read(2), expectedText({ id: 2, title: 'b', body: 'b!' }));
-  assert.deepEqual(
-    await Promise.all([tables.notes.replace(2, ['B', 'B!']), tables.notes.replace(9, ['x', 'y'])]),
-    [true, false],
-  );
-  assert.deepEqual(
-    await Promise.all([1, 2, 9].map((id) => tables.comments.create([`on ${id}`], id))),
-    [1, 2, undefined],
-  );
-  const removed = [tables.notes.remove(1), tables.notes.remove(1)];
-  assert.deepEqual(await Promise.all(removed), [true, false]);
-  assert.equal(await tables.comments.read(1, 1), undefined);
-  assert.deepEqual(await titles(tables.notes), ['B', 'c']);
-  assert.equal(await tables.notes.create(['d', 'd']), 4);
-});
 
 test('rqlite: texts are kept, even those it would take for a BLOB', async (t) => {
   const { notes, standIn } = await openTables(t);
@@ -221,7 +199,7 @@ test('rqlite: several services start on an empty cluster', async (t) => {
   const databases = await Promise.all([open(t, standIn), open(t, standIn), open(t, standIn)]);
   const versions = await Promise.all(
     databases.map((each) =>
-      each.read({ sql: 'SELECT version FROM notes_server_versions ORDER BY 1' }),
+      each.read({ sql: 'SELECT version FROM notes_server_schema ORDER BY 1' }),
     ),
   );
   for (const found of versions) assert.deepEqual(found.at(-1), { version: SCHEMA_VERSION });
@@ -260,7 +238,7 @@ test('rqlite: a batch that may be done in part is not repeated', async (t) => {
 
 test('rqlite: no writes to newer tables or an unfinished copy', async (t) => {
   const { database, notes } = await openTables(t);
-  const versions = 'notes_server_versions';
+  const versions = 'notes_server_schema';
   for (const [begin, end] of [
     [`INSERT INTO ${versions} VALUES (99)`, `DELETE FROM ${versions} WHERE version = 99`],
     ['CREATE TABLE notes_server_copy (begun INTEGER)', 'DROP TABLE notes_server_copy'],

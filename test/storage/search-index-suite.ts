@@ -7,7 +7,7 @@ import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
 import { INDEX_TIMES, IndexBehind } from '../../src/storage/index/search-index.ts';
 import { STEP_LIMITS } from '../../src/storage/index/steps.ts';
-import { createTable } from '../../src/storage/records/table.ts';
+import { Table } from '../../src/storage/records/table.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import {
@@ -43,8 +43,8 @@ export function testSearchIndex(engine: Engine): void {
     assert.deepEqual(await notesWith(database, 'creme'), [1]);
     assert.deepEqual(await notesWith(database, '東京'), [2]);
     await notes.create([['c', 'd']]);
-    await notes.replace(1, ['e', 'f']);
-    await notes.patch(2, [null, 'g']);
+    await notes.change(1, ['e', 'f']);
+    await notes.change(2, [null, 'g']);
     await index.catchUp();
     assert.deepEqual(await notesWith(database, 'creme'), []);
     assert.deepEqual(await notesWith(database, '東京'), [2]);
@@ -79,7 +79,7 @@ export function testSearchIndex(engine: Engine): void {
         return database.read(statement);
       },
     };
-    const table = createTable(resource, overtaken, async () => assert.fail(), { index });
+    const table = new Table(resource, overtaken, async () => assert.fail(), { index });
     const page = await table.page({ limit: 10, order: 'id', filters: { match: '"milk"' } });
     assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
   });

@@ -42,29 +42,6 @@ async function parsedPage(table: PlainTable, limit: number, offset: number, owne
 
 /** Registers the tests of tables on `engine`. */
 export function testTables(engine: Engine): void {
-  test('tables: ids rise in the order of the calls', async (t) => {
-    const { notes, heard } = await startTables(t, engine);
-    const ids = await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, `${name}!`])));
-    assert.deepEqual(ids, [1, 2, 3]);
-    assert.equal(heard.transactions.length, 1);
-    assert.deepEqual(await parsed(notes.read(2)), expected({ id: 2, title: 'b', body: 'b!' }));
-    assert.deepEqual(
-      await Promise.all(['d', 'e'].map((name) => notes.create([name, name]))),
-      [4, 5],
-    );
-    assert.deepEqual(await parsed(notes.read(5)), expected({ id: 5, title: 'e', body: 'e' }));
-  });
-
-  test('tables: an id is never given twice', async (t) => {
-    const { notes, database } = await startTables(t, engine);
-    assert.equal(await notes.create(['a', 'a']), 1);
-    assert.equal(await notes.create(['b', 'b']), 2);
-    assert.equal(await notes.remove(2), true);
-    assert.equal(await notes.create(['c', 'c']), 3);
-    await change(database, `INSERT INTO notes (title, body, number) VALUES ('other', 'other', 99)`);
-    assert.equal(await notes.create(['d', 'd']), 5);
-  });
-
   test('tables: reads that arrive together are one statement', async (t) => {
     const { notes, heard } = await startTables(t, engine);
     await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, 'line\nfeed\u0000'])));
@@ -79,18 +56,6 @@ export function testTables(engine: Engine): void {
     assert.equal(await notes.read(99), undefined);
   });
 
-  test('tables: replace and remove report whether the record existed', async (t) => {
-    const { notes } = await startTables(t, engine);
-    await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, name])));
-    const replaced = [2, 99, 1].map((id) => notes.replace(id, [`new ${id}`, 'new']));
-    assert.deepEqual(await Promise.all(replaced), [true, false, true]);
-    assert.deepEqual(await Promise.all([3, 99].map((id) => notes.remove(id))), [true, false]);
-    assert.deepEqual((await parsedPage(notes, 100, 0))?.items, [
-      expected({ id: 1, title: 'new 1', body: 'new' }),
-      expected({ id: 2, title: 'new 2', body: 'new' }),
-    ]);
-  });
-
   test('tables: writes to several tables are one ordered transaction', async (t) => {
     const { notes, tags, comments, heard } = await startTables(t, engine);
     const outcomes = await Promise.all([
@@ -101,30 +66,6 @@ export function testTables(engine: Engine): void {
     assert.equal(heard.transactions.length, 1);
     assert.deepEqual(await parsedPage(notes, 100, 0), { items: [], total: 0 });
     assert.deepEqual(await parsedPage(tags, 100, 0), { items: [{ id: 1, name: 'tag' }], total: 1 });
-  });
-
-  test('tables: owned records created together, some without owner', async (t) => {
-    const { notes, comments } = await startTables(t, engine);
-    for (const name of ['a', 'b', 'c']) await notes.create([name, name]);
-    await notes.remove(2);
-    const owners = [99, 1, 2, 3, 3, 2, 1, 0, 3, 99];
-    const ids = await Promise.all(
-      owners.map((owner, index) => comments.create([`text ${index}`], owner)),
-    );
-    assert.deepEqual(
-      ids.map((id) => id !== undefined),
-      owners.map((owner) => owner === 1 || owner === 3),
-    );
-    for (const [index, id] of ids.entries()) {
-      const owner = owners[index] ?? 0;
-      const expected = id && { id, note_id: owner, body: `text ${index}` };
-      assert.deepEqual(await parsed(comments.read(id ?? 0, owner)), expected);
-    }
-    const given = ids.filter((id) => id !== undefined);
-    assert.deepEqual(
-      given,
-      [...new Set(given)].sort((one, other) => one - other),
-    );
   });
 
   test('tables: a record is found below its own owner only', async (t) => {

@@ -4,7 +4,6 @@ import { describe } from 'node:test';
 import { ENGINES, MEMORY } from '../support/engines.ts';
 import { testChangeLog } from './change-log-suite.ts';
 import { testCreations } from './creation-suite.ts';
-import { testFirstVersion } from './first-version-suite.ts';
 import { testLinks } from './link-suite.ts';
 import { testLists } from './list-suite.ts';
 import { testTables } from './table-suite.ts';
@@ -20,7 +19,6 @@ for (const engine of ENGINES) {
     testCreations(engine);
     testLists(engine);
     testChangeLog(engine);
-    testFirstVersion(engine);
     testLinks(engine);
   });
 }

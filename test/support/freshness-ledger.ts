@@ -126,8 +126,8 @@ async function readPage(table: TestTable, memory: FreshMemory): Promise<Version[
 /** Writes as the service does; now and then, a write of it has no effect. */
 async function writeOwn(table: TestTable, id: number, body: string): Promise<void> {
   const isMissed = between(1, 4) === 1;
-  if (isMissed) assert.equal(await table.replace(1_000, ['a', body]), undefined);
-  const done = Number(body) % 2 ? table.replace(id, ['a', body]) : table.patch(id, [null, body]);
+  if (isMissed) assert.equal(await table.change(1_000, ['a', body]), undefined);
+  const done = Number(body) % 2 ? table.change(id, ['a', body]) : table.change(id, [null, body]);
   assert.ok(await done);
 }
 

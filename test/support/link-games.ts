@@ -5,14 +5,12 @@ import { soundnessQueries } from '../../src/commands/check.ts';
 import { noteTags } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter, type NewLink, type Write } from '../../src/storage/batches/writer.ts';
+import { createWriter, type NewLink } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { type Condition, isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import { createLinkedTable } from '../../src/storage/records/linked-writes.ts';
-import { createLinks } from '../../src/storage/records/links.ts';
-import type { Once } from '../../src/storage/records/writes.ts';
+import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
+import { Links } from '../../src/storage/records/links.ts';
 import { rows } from './databases.ts';
-import { type Input, tableOf, valuesOf } from './tables.ts';
+import { tableOf } from './tables.ts';
 
 /** Returns the tables of notes and tags, and the links between them; their writes share batches. */
 export function linkedTablesOf(database: Database) {
@@ -20,35 +18,7 @@ export function linkedTablesOf(database: Database) {
   return {
     notes: tableOf(notes, database, write),
     tags: tableOf(tags, database, write),
-    links: createLinks(noteTags, database, write),
-    linked: linkedTable(write),
-  };
-}
-
-/** Returns the notes with their tags; writes take {@link Input}. */
-function linkedTable(write: Write) {
-  const { create, change } = createLinkedTable(noteTags, write);
-  return {
-    create: (records: readonly Input[], links: readonly NewLink[], once?: Once) =>
-      create(
-        records.map((each) => valuesOf(notes, each)),
-        links,
-        once,
-      ),
-    change: (
-      id: number,
-      input: Input,
-      links: readonly NewLink[],
-      owner?: number,
-      condition?: Condition,
-    ) =>
-      change(
-        id,
-        valuesOf(notes, input, () => null),
-        links,
-        owner,
-        condition,
-      ),
+    links: new Links(noteTags, database, write),
   };
 }
 
@@ -179,7 +149,7 @@ class Model {
       this.changed.add(this.#lastNote);
     }
     if (key !== null) this.#answers.set(key, { id: first, content });
-    return { id: first };
+    return { id: first, isReplay: false, isReuse: false };
   }
 }
 
@@ -193,7 +163,7 @@ async function perform(
   write: AnyWrite,
   tagOf: (note: number) => string,
 ): Promise<unknown> {
-  const { notes, tags, links, linked } = tables;
+  const { notes, tags, links } = tables;
   switch (write.kind) {
     case 'link':
       return links.add([write.note, write.tag]);
@@ -204,7 +174,7 @@ async function perform(
       const fingerprint = JSON.stringify(sets);
       const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
       const records = sets.map((_, index) => [`${index}`, 'b']);
-      const created = await linked.create(records, linksOf(sets), once);
+      const created = await notes.createLinked(records, linksOf(sets), 0, once);
       if (!created || 'missing' in created) return created;
       const { tag, texts, ...outcome } = created;
       assert.equal(texts.length, sets.length);
@@ -215,7 +185,7 @@ async function perform(
       const { note, title, condition } = write;
       const values = [title, null];
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
-      const changed = await linked.change(note, values, linksOf([write.tagIds]), 0, admitted);
+      const changed = await notes.changeLinked(note, values, linksOf([write.tagIds]), 0, admitted);
       if (!changed || 'missing' in changed) return changed;
       const record = JSON.parse(changed.text);
       if (title !== null) assert.equal(record.title, title);
@@ -224,7 +194,7 @@ async function perform(
     case 'createNote':
       return (await notes.create([['a', 'b']]))?.id;
     case 'replaceNote':
-      return (await notes.replace(write.note, ['c', 'd'])) !== undefined;
+      return (await notes.change(write.note, ['c', 'd'])) !== undefined;
     case 'removeNote':
       return notes.remove(write.note);
     case 'createTag':

@@ -7,7 +7,7 @@ import { STEPS } from '../../src/storage/schema/steps.ts';
 /** A title and a body. */
 export type Note = readonly [title: string, body: string];
 
-const CREATE = STEPS.flat().findLast((statement) => /CREATE VIRTUAL TABLE/.test(statement)) ?? '';
+const [CREATE = ''] = /CREATE VIRTUAL TABLE[^;]*/.exec(STEPS.join()) ?? [];
 
 /**
  * Indexes notes in memory, in a table like that of the service. Returns the positions of the notes

@@ -4,12 +4,17 @@ import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter, type Values, type Write } from '../../src/storage/batches/writer.ts';
+import {
+  createWriter,
+  type NewLink,
+  type Values,
+  type Write,
+} from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
 import type { PageRequest } from '../../src/storage/lists/request.ts';
+import type { Once } from '../../src/storage/records/compound-writes.ts';
 import type { Condition } from '../../src/storage/records/condition.ts';
-import { createTable, type TableOptions } from '../../src/storage/records/table.ts';
-import type { Once } from '../../src/storage/records/writes.ts';
+import { Table, type TableOptions } from '../../src/storage/records/table.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -38,23 +43,31 @@ export function tableOf(
   write: Write = createWriter(database),
   options: TableOptions = {},
 ) {
-  const table = createTable(resource, database, write, options);
+  const table = new Table(resource, database, write, options);
   const complete = (input: Input) => valuesOf(resource, input);
+  const partial = (input: Input) => valuesOf(resource, input, () => null);
   return {
-    create: (records: readonly Input[], owner?: number) =>
-      table.create(records.map(complete), owner),
-    createOnce: (records: readonly Input[], once: Once, owner?: number) =>
-      table.createOnce(records.map(complete), once, owner),
+    create: (records: readonly Input[], owner?: number, once?: Once) =>
+      table.create(records.map(complete), owner, once),
+    createLinked: (
+      records: readonly Input[],
+      links: readonly NewLink[],
+      owner?: number,
+      once?: Once,
+    ) => table.createLinked(records.map(complete), links, owner, once),
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.replace(id, complete(input), owner, condition),
-    patch: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.patch(
-        id,
-        valuesOf(resource, input, () => null),
-        owner,
-        condition,
-      ),
+      table.change(id, complete(input), owner, condition),
+    /** What is missing in `input` stays as it is. */
+    change: (id: number, input: Input, owner?: number, condition?: Condition) =>
+      table.change(id, partial(input), owner, condition),
+    changeLinked: (
+      id: number,
+      input: Input,
+      links: readonly NewLink[],
+      owner?: number,
+      condition?: Condition,
+    ) => table.changeLinked(id, partial(input), links, owner, condition),
     remove: (id: number, owner?: number, condition?: Condition) =>
       table.remove(id, owner, condition),
     page: (request: PageRequest) => table.page(request),
@@ -77,9 +90,9 @@ export function plainTable(resource: Resource, database: Database, write?: Write
     replace: async (id: number, input: Input, owner?: number) =>
       (await table.replace(id, input, owner)) !== undefined,
     patch: async (id: number, input: Input, owner?: number) =>
-      (await table.patch(id, input, owner))?.text,
+      (await table.change(id, input, owner))?.text,
     createOnce: async (input: Input, once: Once, owner?: number) =>
-      (await table.createOnce([input], once, owner))?.id,
+      (await table.create([input], owner, once))?.id,
     remove: (id: number, owner?: number) => table.remove(id, owner),
     async page(limit: number, offset: number, owner?: number, check?: () => void) {
       const page = await table.page({ limit, offset, owner, check });

@@ -2,7 +2,7 @@
 // Some fields have the names of columns of json_each, which unpacks parameters.
 import { type Resource, text } from '../../src/resources/resource.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { blockCounter, changeLog } from '../../src/storage/schema/steps.ts';
+import { STEPS as SCHEMA_STEPS } from '../../src/storage/schema/steps.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
 
@@ -33,33 +33,31 @@ export const STEPS: Resource = {
 
 export const TASK_RESOURCES = [TASKS, STEPS];
 
-const COLUMNS_OF_CHANGES = 'number INTEGER NOT NULL, created_at INTEGER, updated_at INTEGER';
+/** Returns the part of the schema from one table up to another. */
+function partOf(schema: string, first: string, next: string): string {
+  return schema.slice(...[first, next].map((table) => schema.indexOf(`CREATE TABLE ${table} (`)));
+}
 
-const STATEMENTS = [
-  `CREATE TABLE tasks (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     title TEXT NOT NULL,
-     done INTEGER NOT NULL,
-     value TEXT NOT NULL,
-     ${COLUMNS_OF_CHANGES}
-   ) STRICT`,
-  ...blockCounter(TASKS),
-  ...changeLog(TASKS),
-  `CREATE TABLE steps (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     task_id INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
-     done INTEGER NOT NULL,
-     key INTEGER NOT NULL,
-     ${COLUMNS_OF_CHANGES}
-   ) STRICT`,
-  'CREATE INDEX steps_of_task ON steps (task_id)',
-  ...blockCounter(STEPS),
-  ...changeLog(STEPS),
-].map((sql) => ({ sql }));
+/** The tables of tasks are like those of tags, the tables of steps like those of comments. */
+const [SCHEMA = ''] = SCHEMA_STEPS;
+const TABLES = [
+  partOf(SCHEMA, 'tags', 'comments')
+    .replaceAll('tag', 'task')
+    .replace('  name TEXT', '  done INTEGER NOT NULL, value TEXT NOT NULL, title TEXT')
+    .replace('(name)', '(title)'),
+  partOf(SCHEMA, 'comments', 'note_tags')
+    .replaceAll('comment', 'step')
+    .replaceAll('note', 'task')
+    .replace('body TEXT', 'done INTEGER NOT NULL, key INTEGER'),
+];
 
 /** Opens a database that has the tables of {@link TASK_RESOURCES} too. */
 export async function openWithTasks(t: Ends, engine: Engine): Promise<Database> {
   const database = await engine.open(t);
-  await database.transact('tasks and steps', STATEMENTS);
+  const statements = TABLES.flatMap((sql) => sql.trim().split(/;\n\n/));
+  await database.transact(
+    'tasks and steps',
+    statements.map((sql) => ({ sql })),
+  );
   return database;
 }

@@ -1,9 +1,16 @@
 // Limits a queue to what recent throughput can serve in a short time, plus occasional bursts.
+import { availableParallelism } from 'node:os';
 
 /** The limits of a batch and of its queue. Each batcher chooses the unit of its sizes. */
 export const BATCH_LIMITS = {
   batchItems: 512,
   batchSize: 4_194_304,
+  /**
+   * How many turns of the event loop follow a batch of several items: on a single core, their
+   * clients get the answers first, and send requests that join a larger batch. Four immediates
+   * guarantee three iterations of the loop, in which even the last of these requests arrive.
+   */
+  pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
   queueSize: 67_108_864,
   /**

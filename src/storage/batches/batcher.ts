@@ -1,6 +1,5 @@
 // Groups calls into batches: calls that arrive while a batch runs form the next one. There are no
 // timers, so an idle service answers at once, and batches grow only with load.
-import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseUnavailable, DatabaseUncertain } from '../database.ts';
 import { BATCH_LIMITS, BacklogLimit } from './backlog-limit.ts';
@@ -33,8 +32,6 @@ export interface BatcherOptions<Item, Outcome> {
   readonly check?: (item: Item) => void;
   /** How many batches may run at a time. Default: 1, which preserves the order of the items. */
   readonly concurrency?: number;
-  /** Whether batches run on another core than the event loop. Default: if there are several. */
-  readonly isParallel?: boolean;
   readonly limits?: typeof BATCH_LIMITS;
   readonly meter?: BatchMeter | undefined;
 }
@@ -49,20 +46,10 @@ interface Waiting<Item, Outcome> {
 /** A shared instance, because capturing a stack trace costs more than reading a record. */
 const QUEUE_FULL = new QueueFull('the queue of waiting calls is full');
 
-const DEFAULTS = {
-  size: () => 0,
-  check: () => {},
-  concurrency: 1,
-  isParallel: availableParallelism() > 1,
-  limits: BATCH_LIMITS,
-};
-
-type CompleteOptions<Item, Outcome> = BatcherOptions<Item, Outcome> &
-  Required<Pick<BatcherOptions<Item, Outcome>, keyof typeof DEFAULTS>>;
-
 /** Runs items in batches, oldest first. */
 export class Batcher<Item, Outcome> {
-  readonly #options: CompleteOptions<Item, Outcome>;
+  readonly #options: BatcherOptions<Item, Outcome>;
+  readonly #limits: typeof BATCH_LIMITS;
   readonly #backlog: BacklogLimit;
   #queue: Waiting<Item, Outcome>[] = [];
   #queuedSize = 0;
@@ -72,9 +59,11 @@ export class Batcher<Item, Outcome> {
   #retries = 0;
 
   constructor(options: BatcherOptions<Item, Outcome>) {
-    this.#options = { ...DEFAULTS, ...options };
-    this.#backlog = new BacklogLimit(this.#options.limits);
-    options.meter?.watch(() => this.#queue.length);
+    const { limits = BATCH_LIMITS, meter } = options;
+    this.#options = options;
+    this.#limits = limits;
+    this.#backlog = new BacklogLimit(limits);
+    meter?.watch(() => this.#queue.length);
   }
 
   /**
@@ -83,13 +72,14 @@ export class Batcher<Item, Outcome> {
    * full, and with {@link DatabaseUnavailable} if any batch fails with it while the item waits.
    */
   submit(item: Item): Promise<Outcome> {
-    const itemSize = this.#options.size(item);
+    const { size, concurrency = 1 } = this.#options;
+    const itemSize = size?.(item) ?? 0;
     if (!this.#backlog.admit(this.#queue.length, this.#queuedSize, itemSize))
       return Promise.reject(QUEUE_FULL);
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, itemSize, resolve, reject });
       this.#queuedSize += itemSize;
-      if (this.#loops === this.#options.concurrency) return;
+      if (this.#loops === concurrency) return;
       this.#loops += 1;
       // Calls of one synchronous run, such as the requests that arrived together, share a batch.
       queueMicrotask(() => this.#runBatches());
@@ -98,7 +88,7 @@ export class Batcher<Item, Outcome> {
 
   /** Runs one batch after another until the queue is empty. */
   async #runBatches(): Promise<void> {
-    const { run, ready, isParallel, meter } = this.#options;
+    const { run, ready, meter } = this.#options;
     let busySinceMs = performance.now();
     while (this.#queue.length > 0) {
       if (ready) await ready();
@@ -114,29 +104,34 @@ export class Batcher<Item, Outcome> {
         busySinceMs = performance.now();
         this.#fail(batch, error);
       }
-      // On a single core, let the answers go out first: their clients send the next requests, which
-      // join a larger batch. Four immediates guarantee three iterations of the event loop, in which
-      // even the last of these requests arrive.
-      if (isParallel || batch.length === 1) continue;
-      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+      const pause = batch.length > 1 ? this.#limits.pauseTurns : 0;
+      for (let turn = 0; turn < pause; turn += 1) await nextTurn();
     }
     this.#loops -= 1;
   }
 
   #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
     if (error instanceof DatabaseUnavailable) {
-      rejectAll(batch, error);
-      // The batches of all queued items would fail the same way, one after another.
-      rejectAll(this.#takeAll(), asUnavailable(error));
+      for (const { reject } of batch) reject(error);
+      // The batches of all queued items would fail the same way, one after another. These items
+      // changed nothing, so their outcome is certain.
+      const certain =
+        error instanceof DatabaseUncertain
+          ? new DatabaseUnavailable(error.message, { cause: error })
+          : error;
+      for (const { reject } of this.#queue) reject(certain);
+      [this.#queue, this.#queuedSize, this.#retries] = [[], 0, 0];
     } else if (batch.length === 1) {
-      rejectAll(batch, error);
+      batch[0]?.reject(error);
     } else {
-      this.#putBack(batch);
+      this.#queue = [...batch, ...this.#queue];
+      for (const { itemSize } of batch) this.#queuedSize += itemSize;
+      this.#retries += batch.length;
     }
   }
 
   #nextBatch(): Waiting<Item, Outcome>[] {
-    const { batchItems, batchSize } = this.#options.limits;
+    const { batchItems, batchSize } = this.#limits;
     const maxItems = this.#retries > 0 ? 1 : batchItems;
     let count = 0;
     let size = 0;
@@ -155,39 +150,11 @@ export class Batcher<Item, Outcome> {
   /** Whether an item passes its check; rejects it otherwise. */
   #passesCheck({ item, reject }: Waiting<Item, Outcome>): boolean {
     try {
-      this.#options.check(item);
+      this.#options.check?.(item);
       return true;
     } catch (error) {
       reject(error);
       return false;
     }
   }
-
-  #putBack(batch: readonly Waiting<Item, Outcome>[]): void {
-    this.#queue = [...batch, ...this.#queue];
-    this.#queuedSize += batch.reduce((sum, { itemSize }) => sum + itemSize, 0);
-    this.#retries += batch.length;
-  }
-
-  #takeAll(): Waiting<Item, Outcome>[] {
-    const all = this.#queue;
-    this.#queue = [];
-    this.#queuedSize = 0;
-    this.#retries = 0;
-    return all;
-  }
-}
-
-/** Returns the error for queued items: they changed nothing, so their outcome is certain. */
-function asUnavailable(error: DatabaseUnavailable): DatabaseUnavailable {
-  return error instanceof DatabaseUncertain
-    ? new DatabaseUnavailable(error.message, { cause: error })
-    : error;
-}
-
-function rejectAll(
-  failed: readonly { readonly reject: (error: unknown) => void }[],
-  error: unknown,
-): void {
-  for (const { reject } of failed) reject(error);
 }

@@ -34,11 +34,8 @@ export interface WriteKind<Content extends RowSet, Outcome> {
   readonly statements: readonly KindStatement[];
   /** Returns what the statements need beside the rows of all writes. */
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];
-  /** Returns the outcome of each write, given the rows of each statement in any order. */
-  readonly outcomes: (
-    writes: readonly Content[],
-    ...rows: readonly (readonly Row[])[]
-  ) => Outcome[];
+  /** Returns the outcome of each write, given the rows of all statements in any order. */
+  readonly outcomes: (writes: readonly Content[], rows: readonly Row[]) => Outcome[];
   /** Returns all changes of a write, for `commit` of the memory; undefined if they are unknown. */
   readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
 }
@@ -52,12 +49,6 @@ export type Write = <Content extends RowSet, Outcome>(
   key: number | string | undefined,
   write: Content,
 ) => Promise<Outcome>;
-
-/** Writes that the same statements carry out. */
-interface WritesOf<Content extends RowSet> {
-  readonly kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>;
-  readonly writes: readonly Content[];
-}
 
 interface Item {
   readonly kind: WriteKind<RowSet, unknown>;
@@ -111,14 +102,19 @@ async function commit(
   const now = Date.now();
   const runs = inRuns(items);
   const corrections = clock.corrections();
-  const statements = [...corrections, ...runs.flatMap((run) => statementsOf(run, now))];
+  const statements = [
+    ...corrections,
+    ...runs.flatMap(({ kind, writes }) => statementsOf(kind, writes, now)),
+  ];
   const transact = async () => {
     const all = await database.transact(randomUUID(), statements);
     clock.accept();
-    const results = all.slice(corrections.length);
-    return runs.flatMap(({ kind, writes }) =>
-      kind.outcomes(writes, ...results.splice(0, kind.statements.length)),
-    );
+    let next = corrections.length;
+    return runs.flatMap(({ kind, writes }) => {
+      const first = next;
+      next += kind.statements.length;
+      return kind.outcomes(writes, all.slice(first, next).flat());
+    });
   };
   try {
     return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
@@ -152,9 +148,10 @@ function inRuns(items: readonly Item[]): Run[] {
   return runs;
 }
 
-/** Returns the statements that carry out `writes` at the time `now` (ms since 1970). */
+/** Returns the statements that carry out writes at the time `now` (ms since 1970). */
 export function statementsOf<Content extends RowSet>(
-  { kind, writes }: WritesOf<Content>,
+  kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>,
+  writes: readonly Content[],
   now: number,
 ): Statement[] {
   const extra = kind.extra?.(writes) ?? [];

@@ -3,7 +3,7 @@ import { type Resource, textFieldsOf, typeOf } from '../../resources/resource.ts
 import { LINKS, RESOURCES } from '../../resources/resources.ts';
 import type { Row, Source } from '../database.ts';
 import { recordSql } from '../records/text.ts';
-import { CHANGES, isLoggedSinceSql, LAST_NUMBER } from './numbers.ts';
+import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from './numbers.ts';
 
 /** A place in the log. */
 export interface Cursor {
@@ -142,7 +142,8 @@ function changesSql(withRecords: boolean): string {
   return `
     WITH place AS MATERIALIZED (
       SELECT generation, ${LAST_NUMBER} AS last,
-        generation = ?1 ->> '$[0]' AND ${isLoggedSinceSql(`(?1 ->> '$[1]')`)} AS is_logged
+        generation = ?1 ->> '$[0]' AND ?1 ->> '$[1]' BETWEEN
+          max(first, ${LAST_NUMBER} - ${KEPT_CHANGES}) AND ${LAST_NUMBER} AS is_logged
       FROM notes_server_generation),
     due AS MATERIALIZED (
       SELECT number, type, id, other_id FROM ${CHANGES}

@@ -27,34 +27,22 @@ export class ChangeFeed {
   readonly #waiting = new Set<() => void>();
   /** What followers have read since the round began, by the request. */
   readonly #readInRound = new Map<string, Promise<Changes | undefined>>();
-  #round = 0;
   #roundBeganMs = 0;
   #nextRound: NodeJS.Timeout | undefined;
   /** What the last look found. */
   #seen: string | undefined;
   #lookedMs = 0;
   #nextLook: NodeJS.Timeout | undefined;
-  #isClosed = false;
-  #term = 0;
+  /** Whether the feed is closed, so that nobody waits any more. */
+  isClosed = false;
+  /** Increases when everybody must stop following, and may begin again. */
+  term = 0;
+  /** Increases whenever there may be new changes. */
+  round = 0;
 
   constructor(database: Database) {
     this.#database = database;
     this.#reads = new Batcher({ run: (requests) => readAll(database, requests), concurrency: 2 });
-  }
-
-  /** Whether the feed is closed, so that nobody waits any more. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  /** Increases when everybody must stop following, and may begin again. */
-  get term(): number {
-    return this.#term;
-  }
-
-  /** Increases whenever there may be new changes. */
-  get round(): number {
-    return this.#round;
   }
 
   /** Resolves with the latest changes, as {@link readChanges}. */
@@ -72,7 +60,7 @@ export class ChangeFeed {
 
   /** Resolves when a round after `round` begins, after `ms`, or when the signal aborts. */
   wait(round: number, ms: number, signal: AbortSignal): Promise<void> {
-    if (round !== this.#round || this.#isClosed || signal.aborted) return Promise.resolve();
+    if (round !== this.round || this.isClosed || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer);
@@ -98,13 +86,13 @@ export class ChangeFeed {
 
   /** Begins a new term. */
   endTerm(): void {
-    this.#term += 1;
+    this.term += 1;
     this.#beginRound();
   }
 
   /** Ends the last term; nobody waits any more. */
   close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     clearTimeout(this.#nextLook);
     this.endTerm();
   }
@@ -113,7 +101,7 @@ export class ChangeFeed {
     clearTimeout(this.#nextRound);
     this.#nextRound = undefined;
     this.#roundBeganMs = performance.now();
-    this.#round += 1;
+    this.round += 1;
     this.#readInRound.clear();
     // All reads of this round see at least this state.
     this.#seen = this.#database.freshness?.revision() ?? this.#seen;
@@ -130,7 +118,7 @@ export class ChangeFeed {
   }
 
   #scheduleLook(): void {
-    if (this.#nextLook !== undefined || this.#waiting.size === 0 || this.#isClosed) return;
+    if (this.#nextLook !== undefined || this.#waiting.size === 0 || this.isClosed) return;
     const everyMs = this.#database.freshness ? FEED_TIMES.lookMs : FEED_TIMES.queryMs;
     const leftMs = this.#lookedMs + everyMs - performance.now();
     this.#nextLook = setTimeout(() => void this.#look(), Math.max(0, leftMs));

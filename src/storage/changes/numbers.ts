@@ -12,9 +12,6 @@ export const KEPT_CHANGES = 1_000_000;
 /** The columns that every record has besides its fields. The times are in ms since 1970. */
 export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 
-/** The version of the schema that introduced numbers and generations. */
-export const FIRST_WITH_CHANGES = 2;
-
 /** Returns the SQL of the last id that a table has assigned. */
 export function lastIdSql(table: string): string {
   return `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '${table}')`;
@@ -42,17 +39,6 @@ export function timeSql(ms: string): string {
 /** Returns a generation: 8 lower-case hex digits. */
 export function newGeneration(): string {
   return randomBytes(4).toString('hex');
-}
-
-/**
- * Returns the SQL that tests whether the log has all changes after a number (SQL) of the present
- * generation. The log alone cannot tell, because some numbers are never used.
- */
-export function isLoggedSinceSql(number: string): string {
-  const kept = `max(first, ${LAST_NUMBER} - ${KEPT_CHANGES})`;
-  return `(${number} <= ${LAST_NUMBER} AND (
-    ${number} + 1 >= (SELECT min(number) FROM ${CHANGES}) OR
-    ${number} >= (SELECT ${kept} FROM notes_server_generation)))`;
 }
 
 /**

@@ -1,6 +1,7 @@
 // Prepares the steps of a search index: reads the texts of the records that come next, and finds
 // their words without blocking the event loop.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Searchable } from '../../resources/resource.ts';
 import { indexedSlices } from '../../search/words.ts';
 import type { Values } from '../batches/writer.ts';
 import type { Database } from '../database.ts';
@@ -10,7 +11,6 @@ import {
   type IndexStep,
   type IndexWork,
   isCurrent,
-  type Searchable,
   stateOf,
   workOf,
   workSql,

@@ -1,20 +1,12 @@
 // The search index of a resource, which follows the log of changes: before a search is answered,
 // and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
-import type { Resource } from '../../resources/resource.ts';
-import { RESOURCES } from '../../resources/resources.ts';
+import type { Resource, Searchable } from '../../resources/resource.ts';
+import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
 import { createWriter, type Write, type WriterOptions } from '../batches/writer.ts';
 import type { Database } from '../database.ts';
 import { type PreparedStep, StepReader } from './reader.ts';
-import {
-  createIndexKinds,
-  type IndexState,
-  isCurrent,
-  isSearchable,
-  type Searchable,
-  stateOf,
-  stateSql,
-} from './steps.ts';
+import { createIndexKinds, type IndexState, isCurrent, stateOf, stateSql } from './steps.ts';
 
 /** The search index is so far behind that a search would wait too long. */
 export class IndexBehind extends Error {
@@ -71,7 +63,7 @@ export class SearchIndexes {
         for (const index of this.#indexes.values()) index.noticeWrites(kinds);
       },
     });
-    for (const each of RESOURCES.filter(isSearchable))
+    for (const each of SEARCHABLE)
       this.#indexes.set(each, new SearchIndex(each, database, this.write));
   }
 

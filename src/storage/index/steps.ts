@@ -2,7 +2,9 @@
 // it. A step has no effect unless the index is where it was read, so several processes may index at
 // once.
 import {
+  BLOCK_BITS,
   type Resource,
+  type Searchable,
   type SearchTables,
   textFieldsOf,
   typeOf,
@@ -10,17 +12,6 @@ import {
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
-import { BLOCK_BITS } from '../schema/steps.ts';
-
-/** A resource whose records can be searched. */
-export interface Searchable extends Resource {
-  readonly search: SearchTables;
-}
-
-/** Tells whether records of `resource` can be searched. */
-export function isSearchable(resource: Resource): resource is Searchable {
-  return resource.search !== undefined;
-}
 
 /** The limits of a step; its first record may exceed `bytes`. */
 export const STEP_LIMITS = { records: 256, bytes: 524_288, changes: 4_096 };
@@ -194,7 +185,8 @@ export function createIndexKinds(resource: Searchable) {
       write && [write.from, write.to].flatMap(({ number, id }) => [number, id]),
       write?.rows.map(([id]) => id),
     ],
-    outcomes: (writes, ...results) => writes.map(() => results.at(-1)?.length === 1),
+    // Only `move` returns rows.
+    outcomes: (writes, rows) => writes.map(() => rows.length === 1),
     changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
   });
   const step = kindOf(

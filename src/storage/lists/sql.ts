@@ -1,8 +1,7 @@
 // The pages of lists in SQL, for several requests in one statement.
-import type { Resource } from '../../resources/resource.ts';
+import { BLOCK_BITS, type Resource } from '../../resources/resource.ts';
 import { LAST_NUMBER, listTagSql } from '../changes/numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
-import { BLOCK_BITS } from '../schema/steps.ts';
 import { listColumns, listRecord, searchOf } from './members.ts';
 import { MAX_KEY, type Shape } from './request.ts';
 import { ListSource, totalSql, type Value } from './source.ts';

@@ -1,61 +1,29 @@
-// A table of records: create, read, replace, patch, delete and list, generated from a resource.
-// SQLite builds the JSON text of the records, which the service sends as it is.
+// A table of records: create, read, change, delete and list, generated from a resource. SQLite
+// builds the JSON text of the records, which the service sends as it is.
 import type { Resource } from '../../resources/resource.ts';
+import { ownLinkOf } from '../../resources/resources.ts';
 import { Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { detached, type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
-import type { Values, Write } from '../batches/writer.ts';
+import type { NewLink, Values, Write } from '../batches/writer.ts';
 import { tagSql } from '../changes/numbers.ts';
 import type { Database } from '../database.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { type Page, Pages } from '../lists/pages.ts';
 import { MAX_PAGE_BYTES, type PageRequest } from '../lists/request.ts';
 import { SLOW_READ_LIMITS, type SlowReads } from '../lists/slow-reads.ts';
+import { compoundCreation, linkedChange, type MissingEnds, type Once } from './compound-writes.ts';
 import type { Condition } from './condition.ts';
 import { recordSql } from './text.ts';
-import { type Created, type CreatedOnce, createKinds, type Once, type Stored } from './writes.ts';
-
-/**
- * The records of one table. `owner` is the id of the record that owns them; a table without owners
- * ignores it. Every call rejects with DatabaseUnavailable or QueueFull when the database cannot
- * serve now.
- */
-export interface Table {
-  /** Stores records, all or none; resolves with undefined if the owner is missing. */
-  create(records: readonly Values[], owner?: number): Promise<Created | undefined>;
-  /** As `create`; if a request with this key has been answered, only resolves with its outcome. */
-  createOnce(
-    records: readonly Values[],
-    once: Once,
-    owner?: number,
-  ): Promise<CreatedOnce | undefined>;
-  /** Returns a record that is in memory, else the promise of the record or undefined. */
-  read(id: number, owner?: number): Stored | Promise<Stored | undefined>;
-  /** Replaces the values of a record; resolves with the new record. */
-  replace: Change<Stored>;
-  /** As `replace`, but null keeps a value. */
-  patch: Change<Stored>;
-  /**
-   * Deletes a record and everything it owns; resolves with false if there is no such record or it
-   * does not satisfy the condition.
-   */
-  remove(id: number, owner?: number, condition?: Condition): Promise<boolean>;
-  /**
-   * Resolves with a page, or with undefined if the record that the list belongs to is missing.
-   * Rejects with IndexBehind if a search would have to wait too long.
-   */
-  page(request: PageRequest): Promise<Page | undefined>;
-}
-
-/** Resolves with undefined if there is no such record or it does not satisfy the condition. */
-type Change<Outcome> = (
-  id: number,
-  values: Values,
-  owner?: number,
-  condition?: Condition,
-) => Promise<Outcome | undefined>;
+import { type Created, recordKinds, type Stored } from './writes.ts';
 
 /** How often a search is read if others write meanwhile. */
 const MAX_READS = 3;
+
+/** Stands for the key of a request without one. */
+const NO_KEY = { fingerprint: '' };
+
+/** The key of all writes with links, so that the statements of each see only its rows. */
+const ALONE = 0;
 
 /** What a table works with besides its database. */
 export interface TableOptions {
@@ -69,47 +37,128 @@ export interface TableOptions {
   readonly lane?: SlowReads;
 }
 
-/** Returns the table of `resource`, whose writes go through `write`. */
-export function createTable(
-  resource: Resource,
-  database: Database,
-  write: Write,
-  { meters, index, memory = NO_MEMORY, lane }: TableOptions = {},
-): Table {
-  const kinds = createKinds(resource, false);
-  const conditional = createKinds(resource, true);
-  const readRecord = createReads(resource, database, memory, meters?.read);
-  const pages = new Pages(resource, database, meters?.page, lane);
-  const kindsFor = (condition: Condition) => (condition === null ? kinds : conditional);
-  const rowsOf = (records: readonly Values[], owner = 0) => ({
-    rows: resource.owner ? records.map((each) => [owner, ...each]) : records,
-  });
+/**
+ * The records of one table. `owner` is the id of the record that owns them, 0 if none does. Every
+ * call rejects with DatabaseUnavailable or QueueFull when the database cannot serve now.
+ */
+export class Table {
+  readonly #write: Write;
+  readonly #kinds: ReturnType<typeof kindsOf>;
+  readonly #index: TableOptions['index'];
+  readonly #readRecord: ReturnType<typeof createReads>;
+  readonly #pages: Pages;
 
+  /** The writes go through `write`. */
+  constructor(
+    resource: Resource,
+    database: Database,
+    write: Write,
+    { meters, index, memory = NO_MEMORY, lane }: TableOptions = {},
+  ) {
+    this.#write = write;
+    this.#kinds = kindsOf(resource);
+    this.#index = index;
+    this.#readRecord = createReads(resource, database, memory, meters?.read);
+    this.#pages = new Pages(resource, database, meters?.page, lane);
+  }
+
+  /**
+   * Stores records, all or none; if a request with this key has been answered, only resolves with
+   * its outcome. Resolves with undefined if the owner is missing.
+   */
+  create(records: readonly Values[], owner = 0, once?: Once): Promise<Created | undefined> {
+    const { creation, keyedCreation } = this.#kinds;
+    if (!once) return this.#write(creation, undefined, { rows: rowsOf(records, owner) });
+    const write = { rows: rowsOf(records, owner, once) };
+    // Without links, no end is missing.
+    return this.#write(keyedCreation, once.key, write) as Promise<Created | undefined>;
+  }
+
+  /** As `create`, with links, whose positions are those of records. */
+  createLinked(
+    records: readonly Values[],
+    links: readonly NewLink[],
+    owner = 0,
+    once?: Once,
+  ): Promise<Created | MissingEnds | undefined> {
+    const rows = rowsOf(records, owner, once ?? NO_KEY);
+    return this.#write(this.#linked.creation, ALONE, { rows, links });
+  }
+
+  /** Returns a record that is in memory, else the promise of the record or undefined. */
+  read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
+    return this.#readRecord({ id, owner });
+  }
+
+  /**
+   * Replaces the values of a record, but keeps those for which null is given. Resolves with the new
+   * record, or with undefined if there is no such record or it does not satisfy the condition.
+   */
+  change(
+    id: number,
+    values: Values,
+    owner = 0,
+    condition: Condition = null,
+  ): Promise<Stored | undefined> {
+    const kind = values.includes(null) ? this.#kinds.patch : this.#kinds.replacement;
+    return this.#write(kind, id, { rows: [[owner, id, condition, ...values]] });
+  }
+
+  /** As `change`; replaces the links of the record, too, which do not change its tag. */
+  changeLinked(
+    id: number,
+    values: Values,
+    links: readonly NewLink[],
+    owner = 0,
+    condition: Condition = null,
+  ): Promise<Stored | MissingEnds | undefined> {
+    const rows = [[owner, id, condition, ...values]];
+    return this.#write(this.#linked.change, ALONE, { rows, links });
+  }
+
+  /**
+   * Deletes a record and everything it owns; resolves with false if there is no such record or it
+   * does not satisfy the condition.
+   */
+  remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
+    return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
+  }
+
+  get #linked() {
+    const { linked } = this.#kinds;
+    if (!linked) throw new Error('the records of this table have no links');
+    return linked;
+  }
+
+  /**
+   * Resolves with a page, or with undefined if the record that the list belongs to is missing.
+   * Rejects with IndexBehind if a search would have to wait too long.
+   */
+  async page(request: PageRequest): Promise<Page | undefined> {
+    if (!this.#index || request.filters?.match === undefined) return this.#pages.read(request);
+    const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;
+    for (let reads = 1; ; reads += 1) {
+      await this.#index.catchUp();
+      const page = await this.#pages.read({ ...request, deadlineMs });
+      // Otherwise, a write has come in between: words and records may differ.
+      const isLast = reads === MAX_READS || performance.now() > deadlineMs;
+      if (!page?.isStale || isLast) return page;
+    }
+  }
+}
+
+function kindsOf(resource: Resource) {
+  const link = ownLinkOf(resource);
   return {
-    create: (records, owner) => write(kinds.creation, undefined, rowsOf(records, owner)),
-    createOnce(records, once, owner) {
-      const withKey = records.map((each) => [...each, once.key]);
-      return write(kinds.creationOnce, once.key, { ...rowsOf(withKey, owner), once });
-    },
-    read: (id, owner = 0) => readRecord({ id, owner }),
-    replace: (id, values, owner, condition = null) =>
-      write(kindsFor(condition).replacement, id, rowsOf([[id, condition, ...values]], owner)),
-    patch: (id, values, owner, condition = null) =>
-      write(kindsFor(condition).patch, id, rowsOf([[id, condition, ...values]], owner)),
-    remove: (id, owner, condition = null) =>
-      write(kindsFor(condition).removal, id, rowsOf([[id, condition]], owner)),
-    async page(request) {
-      if (!index || request.filters?.match === undefined) return pages.read(request);
-      const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;
-      for (let reads = 1; ; reads += 1) {
-        await index.catchUp();
-        const page = await pages.read({ ...request, deadlineMs });
-        // Otherwise, a write has come in between: words and records may differ.
-        const isLast = reads === MAX_READS || performance.now() > deadlineMs;
-        if (!page?.isStale || isLast) return page;
-      }
-    },
+    ...recordKinds(resource),
+    keyedCreation: compoundCreation(resource),
+    linked: link && { creation: compoundCreation(resource, link), change: linkedChange(link) },
   };
+}
+
+function rowsOf(records: readonly Values[], owner: number, once?: Partial<Once>): Values[] {
+  const { key = null, fingerprint = null } = once ?? {};
+  return records.map((values, index) => [owner, key, index === 0 ? fingerprint : null, ...values]);
 }
 
 interface RecordKey {

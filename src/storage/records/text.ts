@@ -8,6 +8,12 @@ import {
 } from '../../resources/resource.ts';
 import type { Values } from '../batches/writer.ts';
 
+/**
+ * A row to write is [owner, id, condition, ...fields]; the owner is 0 if there is none. To create a
+ * record, the id is null or the key of the request, and the condition null or its fingerprint.
+ */
+export const FIRST_FIELD = 3;
+
 /** Returns the SQL of a record's JSON text, given the SQL of its columns. */
 export function recordSql(
   resource: Resource,
@@ -27,18 +33,10 @@ function valueSql(column: string, field: Field | undefined): string {
   return field?.type === 'boolean' ? `json(iif(${column}, 'true', 'false'))` : column;
 }
 
-/**
- * Returns a record as JSON text, given a row: the id of its owner, if it has one, and its values,
- * of which the first is at `first`.
- */
-export function recordText(
-  { fields, owner }: Resource,
-  id: number,
-  row: Values,
-  first: number,
-): string {
+/** Returns a record as JSON text, given the row that was written. */
+export function recordText({ fields, owner }: Resource, id: number, row: Values): string {
   let text = owner ? `{"id":${id},"${owner.column}":${row[0]}` : `{"id":${id}`;
-  let index = first;
+  let index = FIRST_FIELD;
   for (const name in fields) text += `,"${name}":${JSON.stringify(row[index++])}`;
   return `${text}}`;
 }

@@ -1,7 +1,7 @@
 // Makes a batch safe to resend when its answer is lost: its first statement inserts its id, so a
 // second run fails. The rows of its statements are stored with the id, where they can be read.
 import type { Row, Statement } from '../database.ts';
-import { SCHEMA_VERSION, VERSIONS_TABLE } from '../schema/migrations.ts';
+import { SCHEMA_VERSION, VERSION, VERSIONS_TABLE } from '../schema/migrations.ts';
 import { UNFINISHED } from '../schema/unfinished.ts';
 import type { Step } from './cluster.ts';
 
@@ -28,7 +28,7 @@ const BEGIN = beginSql(`'[]'`);
 
 /** Also fails if the schema is newer than this program, or an import or a copy is unfinished. */
 const BEGIN_TO_SERVE = beginSql(`
-  iif((SELECT coalesce(max(version), 0) FROM notes_server_versions) > ${SCHEMA_VERSION}
+  iif(${VERSION} > ${SCHEMA_VERSION}
     OR (${UNFINISHED}), NULL, '[]')`);
 
 const DELETE_OLD_BATCHES = `

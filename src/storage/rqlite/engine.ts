@@ -44,98 +44,81 @@ export async function openRqlite(
   level: ReadLevel,
   { toRead = false } = {},
 ): Promise<Database> {
-  const engine = new Engine(new Cluster(address), level);
+  const cluster = new Cluster(address);
   try {
-    await engine.prepare(toRead);
-  } catch (error) {
-    engine.close();
-    throw error;
-  }
-  return {
-    read: (statement) => engine.query(statement),
-    transact: (batchId, statements) => engine.transact(batchId, statements),
-    ping: async () => void (await engine.query(PING)),
-    close: async () => engine.close(),
-  };
-}
-
-class Engine {
-  readonly #cluster: Cluster;
-  readonly #level: ReadLevel;
-
-  constructor(cluster: Cluster, level: ReadLevel) {
-    this.#cluster = cluster;
-    this.#level = level;
-  }
-
-  async prepare(toRead: boolean): Promise<void> {
-    const { version } = await storedSchema((statement) => this.query(statement, 'linearizable'));
+    const { version } = await storedSchema((statement) => query(cluster, statement));
     if (toRead && version === 0) throw new DatabaseUnusable('it is empty');
-    const [foreignKeys] = await this.query(FOREIGN_KEYS);
+    const [foreignKeys] = await query(cluster, FOREIGN_KEYS);
     if (foreignKeys?.enforced !== 1)
       throw new DatabaseUnusable('its nodes must be started with -fk');
     const steps = BATCH_TABLES.map((sql): Step => [sql]);
-    if (!toRead) await this.#execute(EXECUTE, steps);
+    if (!toRead) await execute(cluster, EXECUTE, steps);
+  } catch (error) {
+    cluster.close();
+    throw error;
   }
+  return {
+    read: (statement) => query(cluster, statement, level),
+    transact: (batchId, statements) => transact(cluster, batchId, statements),
+    ping: async () => void (await query(cluster, PING, level)),
+    close: async () => cluster.close(),
+  };
+}
 
-  async query(statement: Statement, level = this.#level): Promise<readonly Row[]> {
-    const [result] = checked(
-      await this.#cluster.send(`${QUERY}&level=${level}`, [toStep(statement)]),
-    );
-    return result?.rows ?? [];
-  }
+async function query(
+  cluster: Cluster,
+  statement: Statement,
+  level: ReadLevel = 'linearizable',
+): Promise<readonly Row[]> {
+  const [result] = checked(await cluster.send(`${QUERY}&level=${level}`, [toStep(statement)]));
+  return result?.rows ?? [];
+}
 
-  async transact(
-    batchId: string,
-    statements: readonly Statement[],
-  ): Promise<readonly (readonly Row[])[]> {
-    const steps = toSteps(batchId, statements);
-    if (needsRows(statements)) return this.#transactWithRows(batchId, steps);
-    await this.#execute(EXECUTE, steps).catch((error) => {
-      if (!isDone(error)) throw error;
-    });
-    return statements.map(() => []);
-  }
-
-  close(): void {
-    this.#cluster.close();
-  }
-
-  async #transactWithRows(batchId: string, steps: readonly Step[]): Promise<Row[][]> {
-    try {
-      const results = await this.#execute(EXECUTE_AND_QUERY, steps);
-      return parseRows(results.at(-1)?.rows);
-    } catch (error) {
-      if (error instanceof DatabaseUncertain) throw error;
-      const rows = await this.#storedRows(batchId);
-      if (isDone(error) && rows) return rows;
-      if (!isDone(error) && !rows) throw error;
-      throw new DatabaseUncertain('a batch may have been carried out in part', { cause: error });
+async function transact(
+  cluster: Cluster,
+  batchId: string,
+  statements: readonly Statement[],
+): Promise<readonly (readonly Row[])[]> {
+  const steps = toSteps(batchId, statements);
+  const hasRows = needsRows(statements);
+  try {
+    const results = await execute(cluster, hasRows ? EXECUTE_AND_QUERY : EXECUTE, steps);
+    return hasRows ? parseRows(results.at(-1)?.rows) : statements.map(() => []);
+  } catch (error) {
+    if (error instanceof DatabaseUncertain) throw error;
+    const isDone = (error as Error).message === DONE_ERROR;
+    if (!hasRows) {
+      if (isDone) return statements.map(() => []);
+      throw error;
     }
-  }
-
-  /** Resolves with the rows that a batch has stored, or undefined if it was not carried out. */
-  async #storedRows(batchId: string): Promise<Row[][] | undefined> {
-    try {
-      const stored = await this.query({ sql: SELECT_ROWS, parameter: batchId }, 'linearizable');
-      return stored.length === 0 ? undefined : parseRows(stored);
-    } catch (error) {
-      throw new DatabaseUncertain('the outcome of a batch cannot be read', { cause: error });
-    }
-  }
-
-  async #execute(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
-    const results = await this.#cluster.send(path, steps).catch((error) => {
-      throw new DatabaseUncertain('the cluster has not reported the outcome of a batch', {
-        cause: error,
-      });
-    });
-    return checked(results);
+    const rows = await storedRows(cluster, batchId);
+    if (isDone && rows) return rows;
+    if (!isDone && !rows) throw error;
+    throw new DatabaseUncertain('a batch may have been carried out in part', { cause: error });
   }
 }
 
-function isDone(error: unknown): boolean {
-  return (error as Error).message === DONE_ERROR;
+/** Resolves with the rows that a batch has stored, or undefined if it was not carried out. */
+async function storedRows(cluster: Cluster, batchId: string): Promise<Row[][] | undefined> {
+  try {
+    const stored = await query(cluster, { sql: SELECT_ROWS, parameter: batchId });
+    return stored.length === 0 ? undefined : parseRows(stored);
+  } catch (error) {
+    throw new DatabaseUncertain('the outcome of a batch cannot be read', { cause: error });
+  }
+}
+
+async function execute(
+  cluster: Cluster,
+  path: string,
+  steps: readonly Step[],
+): Promise<readonly Result[]> {
+  const results = await cluster.send(path, steps).catch((error) => {
+    throw new DatabaseUncertain('the cluster has not reported the outcome of a batch', {
+      cause: error,
+    });
+  });
+  return checked(results);
 }
 
 /** Returns the results; throws the first error among them. */

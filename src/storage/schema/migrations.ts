@@ -1,14 +1,22 @@
 // Migrations: each start brings an older database up to date, with one transaction for each step.
 import { newGeneration } from '../changes/numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../database.ts';
-import { STEPS, TABLE_COMMENTS } from './steps.ts';
+import { STEPS } from './steps.ts';
 
 /** The SQL that creates the table of versions if it is missing. */
-export const VERSIONS_TABLE =
-  'CREATE TABLE IF NOT EXISTS notes_server_versions (version INTEGER PRIMARY KEY) STRICT';
+export const VERSIONS_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_schema (
+  -- The versions of the schema that this database has had.
+  version INTEGER PRIMARY KEY
+) STRICT`;
+
+/** The SQL of the version of the schema; 0 if no step has been taken. */
+export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_schema)';
 
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
+
+/** The table of versions before the first release. */
+const DEVELOPMENT_VERSIONS = 'notes_server_versions';
 
 /**
  * Migrates the database; several processes may do so at once. Resolves with the names in its
@@ -16,14 +24,14 @@ export const SCHEMA_VERSION = STEPS.length;
  */
 export async function migrate(
   database: Database,
-  steps: readonly (readonly string[])[] = STEPS,
+  steps: readonly string[] = STEPS,
 ): Promise<StoredSchema['names']> {
   for (;;) {
     const { version, names } = await storedSchema(database.read, steps.length);
     const step = steps[version];
-    if (!step) return names;
+    if (step === undefined) return names;
     try {
-      await database.transact(`migration-${version + 1}`, statementsOf(step, version + 1));
+      await database.transact(`migration-${version + 1}`, transactionOf(step, version + 1));
     } catch (error) {
       // If another process has taken the same step, this one failed on the key of the versions.
       const now = await storedSchema(database.read, steps.length);
@@ -42,7 +50,7 @@ export interface StoredSchema {
 
 /**
  * Resolves with the schema of a database; changes nothing. Rejects with {@link DatabaseUnusable}
- * for a version above `known` and for the database of another program.
+ * for a version above `known`, and for the database of another program or of a development version.
  */
 export async function storedSchema(
   read: Database['read'],
@@ -53,12 +61,14 @@ export async function storedSchema(
   });
   const names = new Set(found.map(({ name }) => String(name)));
   if (names.size === 0) return { version: 0, names };
-  if (!names.has('notes_server_versions'))
+  if (names.has(DEVELOPMENT_VERSIONS))
+    throw new DatabaseUnusable(
+      'a development version made it: export it with that version, and import the export here',
+    );
+  if (!names.has('notes_server_schema'))
     throw new DatabaseUnusable('it belongs to another program');
-  const versions = await read({
-    sql: 'SELECT coalesce(max(version), 0) AS version FROM notes_server_versions',
-  });
-  const version = Number(versions[0]?.version);
+  const [row] = await read({ sql: `SELECT ${VERSION} AS version` });
+  const version = Number(row?.version);
   if (version > known) {
     throw new DatabaseUnusable(
       `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
@@ -69,24 +79,17 @@ export async function storedSchema(
 
 /** Returns the names that the schema lacks although its version has them. */
 export function namesMissingIn({ version, names }: StoredSchema): string[] {
-  const creation = /^CREATE (?:VIRTUAL TABLE|TABLE|INDEX|TRIGGER) (\w+)/;
-  const created = STEPS.slice(0, version)
-    .flat()
-    .map((sql) => creation.exec(sql)?.[1] ?? '');
-  return created.filter((name) => name !== '' && !names.has(name));
+  const created = STEPS.slice(0, version).flatMap((step) => [
+    ...step.matchAll(/^CREATE [A-Z ]+ (\w+)/gm),
+  ]);
+  return created.map(([, name = '']) => name).filter((name) => !names.has(name));
 }
 
-function statementsOf(step: readonly string[], version: number): Statement[] {
-  const insert = `INSERT INTO notes_server_versions (version) VALUES (${version})`;
-  return [VERSIONS_TABLE, insert, ...step].map((sql) => ({
-    sql: withComment(sql),
-    ...(sql.includes('?1') ? { parameter: JSON.stringify(newGeneration()) } : {}),
-  }));
-}
-
-/** Adds the comment of a new table inside its parentheses, where SQLite keeps it. */
-function withComment(sql: string): string {
-  const [start, table] = /^CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(/.exec(sql) ?? [''];
-  const comment = TABLE_COMMENTS.get(table);
-  return comment ? `${start}/* ${comment} */ ${sql.slice(start.length).trimStart()}` : sql;
+/** Returns the statements of a step, which blank lines separate, and that of its version. */
+function transactionOf(step: string, version: number): Statement[] {
+  const insert = `INSERT INTO notes_server_schema (version) VALUES (${version})`;
+  const generation = JSON.stringify(newGeneration());
+  return [VERSIONS_TABLE, insert, ...step.trim().split(/;\n\n/)].map((sql) =>
+    sql.includes('?1') ? { sql, parameter: generation } : { sql },
+  );
 }

@@ -9,7 +9,7 @@ import { notes } from '../../../src/resources/notes.ts';
 import { recordRoutes } from '../../../src/routes/records.ts';
 import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../../src/storage/batches/writer.ts';
-import { createTable } from '../../../src/storage/records/table.ts';
+import { Table } from '../../../src/storage/records/table.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';
@@ -131,7 +131,7 @@ test('idle connections: keep nothing of their last request', async (t) => {
 
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
-  const table = createTable(notes, database, createWriter(database));
+  const table = new Table(notes, database, createWriter(database));
   const bases = { baseUrl: 'http://a', problemBase: '' };
   const routes = recordRoutes(notes, table, undefined, bases, NO_MEMORY);
   const list =

@@ -9,7 +9,7 @@ import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../../src/storage/batches/writer.ts';
 import type { Database } from '../../../src/storage/database.ts';
 import { MAX_PAGE_BYTES } from '../../../src/storage/lists/request.ts';
-import { createTable } from '../../../src/storage/records/table.ts';
+import { Table } from '../../../src/storage/records/table.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
@@ -62,7 +62,7 @@ test('large pages: wait for room, and free it as soon as they are sent', {
   skip: needsFile,
 }, async (t) => {
   const database = await openDatabase(t);
-  const table = createTable(notes, database, createWriter(database));
+  const table = new Table(notes, database, createWriter(database));
   await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
   const routes = recordRoutes(
     notes,
@@ -95,8 +95,8 @@ test('large pages: are read again if the engine has lost rows', { skip: needsFil
       return statement.hasLargeRows ? rows.slice(0, -1) : rows;
     },
   };
-  const table = createTable(notes, losing, createWriter(database));
-  await table.create(Array.from({ length: COUNT }, () => ['title', BODY]));
+  const table = new Table(notes, losing, createWriter(database));
+  await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
   const page = await table.page({ limit: COUNT });
   assert.equal(page?.items?.length, COUNT);
 });

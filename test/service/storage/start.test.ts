@@ -116,8 +116,14 @@ const UNUSABLE: readonly Unusable[] = [
     reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
     async make(path, t) {
       await writeGoodFile(path, t);
-      await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (99)');
+      await writeForeignFile(path, 'INSERT INTO notes_server_schema VALUES (99)');
     },
+  },
+  {
+    name: 'of a development version',
+    reason: /a development version made it: export it with that version, and import the export/,
+    make: (path) =>
+      writeForeignFile(path, 'CREATE TABLE notes_server_versions (version INTEGER PRIMARY KEY)'),
   },
   {
     name: 'of this version without the table of a resource',

@@ -1,0 +1,194 @@
+// Writes that take several statements: creations that a key protects from repetition, and writes of
+// records together with their links, such as notes with their tags.
+import type { Link, Resource } from '../../resources/resource.ts';
+import type { RowSet, WriteKind } from '../batches/writer.ts';
+import { lastIdSql, tagSql } from '../changes/numbers.ts';
+import type { Row } from '../database.ts';
+import { ANSWERS, FORGET_KEYS, NOW } from './answered-keys.ts';
+import { FIRST_FIELD, ownerExistsSql, recordSql } from './text.ts';
+import {
+  type Created,
+  changeStatement,
+  createdTexts,
+  insertSql,
+  isTarget,
+  member,
+  newRecord,
+  OWNER,
+  POSITION,
+  ROWS,
+  readStatement,
+  type Stored,
+  writtenIn,
+} from './writes.ts';
+
+/** A request that must not be carried out twice. */
+export interface Once {
+  readonly key: string;
+  /** Identifies the content of the request; not empty. */
+  readonly fingerprint: string;
+}
+
+/** The outcome of a write that was not carried out because a link names no record. */
+export interface MissingEnds {
+  /** The positions of such links among those of the write. */
+  readonly missing: readonly number[];
+}
+
+type Creation = WriteKind<RowSet, Created | MissingEnds | undefined>;
+
+/** The SQL of the key and, in the first row of a write, of the fingerprint; else NULL. */
+const KEY = member(1);
+const FINGERPRINT = member(2);
+
+/** The SQL of all links, and of the members of the current one. */
+const LINKS = `json_each(?1, '$[2]') AS link`;
+const ROW = 'link.value ->> 0';
+const END = 'link.value ->> 1';
+
+const linksOf = ([first]: readonly RowSet[]) => [first?.links];
+
+/** Returns the SQL of the positions of links that name no record, and of whether there are none. */
+function missingEnds(link: Link | undefined) {
+  if (!link) return { missing: `'[]'`, isComplete: 'TRUE' };
+  const { table } = link.ends[1].resource;
+  const from = `${LINKS} WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE id = ${END})`;
+  return {
+    // As a string, which json_object does not embed as JSON.
+    missing: `(SELECT json_group_array(link.key) FROM ${from}) || ''`,
+    isComplete: `NOT EXISTS (SELECT 1 FROM ${from})`,
+  };
+}
+
+/**
+ * Returns the kind of creations with a key and, with `link`, with links; then a run must have only
+ * one write. Rows have the key, and the first row of a write has the fingerprint or ''.
+ */
+export function compoundCreation(resource: Resource, link?: Link): Creation {
+  const { table } = resource;
+  const { missing, isComplete } = missingEnds(link);
+  const { id, tag } = newRecord(resource);
+  const ownerExists = ownerExistsSql(resource, OWNER);
+  const isUnknown = `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = ${KEY})`;
+  const isAdmitted = `${ownerExists} AND ${isComplete} AND ${isUnknown}`;
+  // After the records were created, and until the keys are: the id before the first row.
+  const base = `
+    (SELECT ${lastIdSql(table)} - max(${POSITION}) FROM ${ROWS} WHERE ${isAdmitted})`;
+  return {
+    statements: [
+      FORGET_KEYS,
+      readStatement(
+        {
+          position: POSITION,
+          owner_exists: ownerExists,
+          missing,
+          fingerprint: 'known.fingerprint',
+          id: `coalesce(known.id, ${id})`,
+          tag: `coalesce(known.tag, ${tag})`,
+        },
+        `FROM ${ROWS} LEFT JOIN ${ANSWERS} AS known ON known.key = ${KEY}
+         WHERE ${FINGERPRINT} IS NOT NULL`,
+      ),
+      { sql: insertSql(resource, isAdmitted) },
+      ...(link ? [{ sql: linkNewSql(link, base) }] : []),
+      {
+        sql: `
+          INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
+          SELECT ${KEY}, ${FINGERPRINT}, ${table}.id, ${tagSql('number')}, ${NOW}
+          FROM ${ROWS} CROSS JOIN ${table} ON ${table}.id = ${base} + ${POSITION}
+          WHERE ${KEY} IS NOT NULL AND ${FINGERPRINT} IS NOT NULL AND ${isAdmitted}`,
+      },
+    ],
+    ...(link ? { extra: linksOf } : {}),
+    outcomes(writes, rows) {
+      const byPosition = new Map(rows.map((row) => [row.position, row]));
+      let position = 0;
+      return writes.map((write) => {
+        const before = byPosition.get(position);
+        position += write.rows.length;
+        return before && outcomeOf(resource, write, before);
+      });
+    },
+    changes: (_, outcome) =>
+      outcome && 'id' in outcome && !outcome.isReplay ? [[table, outcome.id]] : [],
+  };
+}
+
+function linkNewSql({ table, ends: [own, other] }: Link, base: string): string {
+  const records = own.resource.table;
+  return `
+    INSERT INTO ${table} (${own.column}, ${other.column})
+    SELECT ${records}.id, ${END}
+    FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (${ROW})`;
+}
+
+function outcomeOf(
+  resource: Resource,
+  write: RowSet,
+  { owner_exists, missing, fingerprint, id, tag }: Row,
+): Created | MissingEnds | undefined {
+  const isReplay = fingerprint !== null;
+  if (!isReplay && !owner_exists) return undefined;
+  if (!isReplay && missing !== '[]') return { missing: JSON.parse(String(missing)) };
+  return {
+    id: Number(id),
+    tag: String(tag),
+    texts: createdTexts(resource, Number(id), write),
+    isReplay,
+    isReuse: isReplay && fingerprint !== write.rows[0]?.[2],
+  };
+}
+
+/**
+ * Returns the kind that patches a record and replaces its links, which do not change its tag; so
+ * they go first, while the condition can be tested. A run must have only one write.
+ */
+export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds | undefined> {
+  const [{ resource, column }, { column: otherColumn }] = link.ends;
+  const { table, fields } = resource;
+  const { missing, isComplete } = missingEnds(link);
+  const target = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)}`;
+  const isGiven = Object.keys(fields).map(
+    (_, index) => `${member(FIRST_FIELD + index)} IS NOT NULL`,
+  );
+  const isLinked = `
+    EXISTS (SELECT 1 FROM ${link.table} WHERE ${column} = ${table}.id AND ${otherColumn} = ${END})`;
+  return {
+    statements: [
+      readStatement(
+        { missing, tag: tagSql(`${table}.number`), text: `${recordSql(resource)} || ''` },
+        target,
+      ),
+      {
+        sql: `
+          DELETE FROM ${link.table} WHERE ${column} IN (SELECT ${table}.id ${target})
+            AND ${otherColumn} NOT IN (SELECT ${END} FROM ${LINKS}) AND ${isComplete}`,
+      },
+      {
+        sql: `
+          INSERT INTO ${link.table} (${column}, ${otherColumn})
+          SELECT ${table}.id, ${END} ${target} CROSS JOIN ${LINKS}
+          WHERE ${isComplete} AND NOT ${isLinked}`,
+      },
+      changeStatement(resource, true, `${isComplete} AND (${isGiven.join(' OR ')})`),
+    ],
+    extra: linksOf,
+    outcomes: (_, rows) => [changedBy(Object.assign({}, ...rows))],
+    changes({ rows: [row = []] }, outcome) {
+      if (!outcome || 'missing' in outcome) return [];
+      // New links may be the same as before.
+      if (row.slice(FIRST_FIELD).every((value) => value === null)) return undefined;
+      return [[table, Number(row[1]), outcome]];
+    },
+  };
+}
+
+/** Returns the outcome, given the columns of the record before and, if it was patched, after. */
+function changedBy(row: Row): Stored | MissingEnds | undefined {
+  const { missing, tag, text } = row;
+  if (missing === undefined) return undefined;
+  if (missing !== '[]') return { missing: JSON.parse(String(missing)) };
+  if (row.written === undefined) return { text: String(text), tag: String(tag) };
+  const written = writtenIn(row);
+  return { text: written.rest, tag: written.tag };
+}
