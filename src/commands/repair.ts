@@ -5,7 +5,7 @@ import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { indexedText } from '../search/words.ts';
 import { statementsOf } from '../storage/batches/writer.ts';
 import { LAST_NUMBER } from '../storage/changes/numbers.ts';
-import { DatabaseUnusable, type Statement } from '../storage/database.ts';
+import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import {
   createIndexKinds,
   isSearchable,
@@ -14,12 +14,9 @@ import {
   workOf,
   workSql,
 } from '../storage/index/steps.ts';
-import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
+import { openFile } from '../storage/open.ts';
+import { namesMissingIn, storedSchema } from '../storage/schema/migrations.ts';
 import { BLOCK_BITS } from '../storage/schema/steps.ts';
-import { refuseUnfinished } from '../storage/schema/unfinished.ts';
-import type { Connection } from '../storage/sqlite/connection.ts';
-import { openAlone } from '../storage/sqlite/existing.ts';
-import { WRITER_PRAGMAS } from '../storage/sqlite/pragmas.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
 import { findFaults } from './check.ts';
 
@@ -27,72 +24,61 @@ import { findFaults } from './check.ts';
  * Rebuilds the search indexes and then the counters of the database file at `path`, each in one
  * transaction; resolves with a line for each. Nobody else can use the file meanwhile. Rejects with
  * {@link DatabaseUnusable}, and changes nothing, if the file cannot be locked, is damaged, has
- * another version, or holds an unfinished import or copy.
+ * another version, or holds an unfinished import.
  */
 export async function repairFile(path: string): Promise<string[]> {
-  await using connection = await openAlone(path);
+  await using file = await openFile('repair', path);
   try {
-    await refuseUnsuited(connection);
-    await connection.execute(WRITER_PRAGMAS);
-    await inTransaction(connection, () => rebuildIndexes(connection));
-    await inTransaction(connection, () => runAll(connection, RELATIONS.flatMap(rebuildCounters)));
+    const [missing] = namesMissingIn(await storedSchema(file.read));
+    if (missing !== undefined)
+      throw new Error(`the schema has no ${missing}; export the records and import them elsewhere`);
+    await inTransaction(file, () => rebuildIndexes(file));
+    await inTransaction(file, () => runAll(file, RELATIONS.flatMap(rebuildCounters)));
     return ['rebuilt the search index', 'rebuilt the counts'];
   } catch (error) {
     throw new DatabaseUnusable(`cannot repair ${path}: ${reasonOf(path, error)}`, { cause: error });
   }
 }
 
-/** Rejects if some records or tables are missing. */
-async function refuseUnsuited(connection: Connection): Promise<void> {
-  const read = (statement: Statement) => connection.run(statement);
-  await refuseUnfinished({ read });
-  const schema = await storedSchema(read);
-  if (schema.version < SCHEMA_VERSION)
-    throw new Error(`it has version ${schema.version}; start the service on it to migrate it`);
-  const [missing] = namesMissingIn(schema);
-  if (missing !== undefined)
-    throw new Error(`the schema has no ${missing}; export the records and import them elsewhere`);
-}
-
-async function inTransaction(connection: Connection, work: () => Promise<void>): Promise<void> {
-  await connection.execute('BEGIN IMMEDIATE');
+async function inTransaction({ read }: Source, work: () => Promise<void>): Promise<void> {
+  await read({ sql: 'BEGIN IMMEDIATE' });
   try {
     await work();
-    await connection.execute('COMMIT');
+    await read({ sql: 'COMMIT' });
   } catch (error) {
     // This fails if SQLite has already rolled back.
-    await connection.execute('ROLLBACK').catch(() => {});
+    await read({ sql: 'ROLLBACK' }).catch(() => {});
     throw error;
   }
 }
 
-async function runAll(connection: Connection, statements: readonly Statement[]): Promise<void> {
-  for (const statement of statements) await connection.run(statement);
+async function runAll({ read }: Source, statements: readonly string[]): Promise<void> {
+  for (const sql of statements) await read({ sql });
 }
 
-async function rebuildIndexes(connection: Connection): Promise<void> {
+async function rebuildIndexes(file: Source): Promise<void> {
   const indexed = RESOURCES.filter(isSearchable);
-  for (const { search } of indexed) await runAll(connection, emptyIndex(search));
+  for (const { search } of indexed) await runAll(file, emptyIndex(search));
   // Not earlier, because this check also finds a malformed index, which is no longer there.
-  const [fault] = await findFaults(connection, 'PRAGMA integrity_check(1)');
+  const [fault] = await findFaults(file, 'PRAGMA integrity_check(1)');
   if (fault !== undefined) throw new Error(`it is damaged (${fault}); restore a backup`);
-  for (const each of indexed) await fillIndex(connection, each);
+  for (const each of indexed) await fillIndex(file, each);
 }
 
 /** Returns the statements that empty an index, and mark that all records must be indexed. */
-function emptyIndex({ table, position }: Searchable['search']): Statement[] {
+function emptyIndex({ table, position }: Searchable['search']): string[] {
   return [
     `INSERT INTO ${table} (${table}) VALUES ('delete-all')`,
     `DELETE FROM ${position}`,
     `INSERT INTO ${position} (number, id) VALUES (${LAST_NUMBER}, 0)`,
-  ].map((sql) => ({ sql }));
+  ];
 }
 
-async function fillIndex(connection: Connection, resource: Searchable): Promise<void> {
+async function fillIndex({ read }: Source, resource: Searchable): Promise<void> {
   const { step: kind } = createIndexKinds(resource);
   const sql = workSql(resource);
   for (;;) {
-    const [row] = await connection.run({ sql });
+    const [row] = await read({ sql });
     const from = row && stateOf(row);
     if (!from || from.id === null) return;
     const { records, next } = workOf(row);
@@ -100,11 +86,12 @@ async function fillIndex(connection: Connection, resource: Searchable): Promise<
       id,
       ...texts.map((text) => text && indexedText(text)),
     ]);
-    await runAll(connection, statementsOf({ kind, writes: [{ rows, from, to: next }] }, 0));
+    const writes = [{ rows, from, to: next }];
+    for (const statement of statementsOf({ kind, writes }, 0)) await read(statement);
   }
 }
 
-function rebuildCounters(relation: Relation): Statement[] {
+function rebuildCounters(relation: Relation): string[] {
   const { table, blocks } = relation;
   const { id, owner } = countedBy(relation);
   const ofOwner = owner ? `${owner.column}, ` : '';
@@ -113,5 +100,5 @@ function rebuildCounters(relation: Relation): Statement[] {
     `INSERT INTO ${blocks} (${ofOwner}block, count)
      SELECT ${ofOwner}${id} >> ${BLOCK_BITS} AS block, count(*) FROM ${table}
      GROUP BY ${ofOwner}block`,
-  ].map((sql) => ({ sql }));
+  ];
 }

@@ -5,12 +5,12 @@ import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { renewGeneration } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { isAtRest, lockToReplace, openAlone, openToInspect } from '../storage/sqlite/existing.ts';
+import { openFile } from '../storage/open.ts';
+import { lockToReplace } from '../storage/sqlite/existing.ts';
 import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';
+import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
-import { openComplete, writeSnapshot } from './snapshot.ts';
-import { storedContent } from './walk.ts';
 import { isPresent, publishWhole } from './whole-file.ts';
 
 /**
@@ -30,21 +30,19 @@ export async function restore(
   if (realpathSync(from) === target)
     throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
   const progress = createProgress(screen, 'restored', { unit: ' KiB' });
-  const isNew = !(await isPresent(target));
-  if (!isNew && !force) {
-    throw new DatabaseUnusable(`${db} already exists: --force replaces it and keeps the old file`);
-  }
   const restored = `restored ${db} from ${from}`;
-  if (isNew) {
+  if (!(await isPresent(target))) {
     await createFrom(from, target, progress);
     return restored;
   }
+  if (!force)
+    throw new DatabaseUnusable(`${db} already exists: --force replaces it and keeps the old file`);
   const kept = await replaceWith(from, target, progress);
   return `${restored}; the old file is ${kept}`;
 }
 
 async function refuseDamaged(backup: string): Promise<void> {
-  const [fault, ...others] = await checkFile(backup, { hasTime: false });
+  const [fault, ...others] = await checkFile(backup, { withWords: false });
   if (fault === undefined) return;
   const more =
     others.length > 0 ? `, and ${others.length} more fault${others.length === 1 ? '' : 's'}` : '';
@@ -92,12 +90,11 @@ async function replaceWith(
 }
 
 async function writeCopy(backup: string, path: string, onProgress: OnProgress): Promise<void> {
-  await using source = await openComplete(backup, (file) => openToInspect(file, isAtRest(file)));
+  await using source = await openFile('inspect', backup);
   await writeSnapshot(source, path, onProgress);
-  await using copy = await openAlone(path);
-  const { hasChanges } = await storedContent({ read: (statement) => copy.run(statement) });
+  await using copy = await openFile('repair', path);
   // States that come after the backup may have the same numbers as states that it loses.
-  for (const statement of hasChanges ? renewGeneration() : []) await copy.run(statement);
+  for (const statement of renewGeneration()) await copy.read(statement);
 }
 
 /** Rejects if there are logs without their database, because they may hold data. */

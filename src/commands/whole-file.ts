@@ -63,19 +63,22 @@ export async function publishWhole(
   try {
     folder = await realpath(dirname(target));
     const path = join(folder, basename(target));
-    if (source !== undefined && auxiliaryPaths(source).includes(path)) {
+    if (source !== undefined && auxiliaryPaths(source).includes(path))
       throw new Error(`SQLite reserves this name for ${source}`);
-    }
     await removeLeftovers(path, source);
     await writeAndPublish(`${path}${UNFINISHED}${process.pid}`, like, write, publish);
   } catch (error) {
-    throw new DatabaseUnusable(`cannot write ${target}: ${reasonOf(error, target)}`, {
-      cause: error,
-    });
+    throw cannotWrite(target, error);
   }
   await syncFolder(folder).catch((cause) => {
     const doubt = 'but may be lost if the machine crashes, because its folder cannot be synced';
     throw new DatabaseUnusable(`${target} is complete, ${doubt}: ${cause.message}`, { cause });
+  });
+}
+
+function cannotWrite(target: string, error: unknown): DatabaseUnusable {
+  return new DatabaseUnusable(`cannot write ${target}: ${reasonOf(error, target)}`, {
+    cause: error,
   });
 }
 
@@ -87,21 +90,16 @@ function reasonOf(error: unknown, target: string): string {
   return code === 'EACCES' ? `permission denied in the folder ${folder}` : message;
 }
 
-/** Removes temporary files of ended processes. Rejects before it removes any if one is `source`. */
+/** Removes temporary files of ended processes, but not `source`. */
 async function removeLeftovers(path: string, source: string | undefined): Promise<void> {
-  const prefix = `${basename(path)}${UNFINISHED}`;
-  const names = (await readdir(dirname(path))).filter((name) => {
-    if (!name.startsWith(prefix)) return false;
-    const [, pid] = /^(\d+)(?:-journal)?$/.exec(name.slice(prefix.length)) ?? [];
-    return pid !== undefined && hasEnded(Number(pid));
-  });
-  const leftovers = names.map((name) => join(dirname(path), name));
-  for (const left of leftovers) {
-    if (source !== undefined && (await realpath(source)) === left) {
-      throw new Error(`${source} has the name of a temporary file: rename it first`);
-    }
+  const kept = source === undefined ? undefined : await realpath(source);
+  const prefix = `${path}${UNFINISHED}`;
+  for (const name of await readdir(dirname(path))) {
+    const file = join(dirname(path), name);
+    const [, pid] = /^(\d+)(?:-journal)?$/.exec(file.slice(prefix.length)) ?? [];
+    const isLeft = file.startsWith(prefix) && pid !== undefined && hasEnded(Number(pid));
+    if (isLeft && file !== kept) await rm(file, { force: true });
   }
-  for (const left of leftovers) await rm(left, { force: true });
 }
 
 /** Whether the writer of a file has ended. A file with our own id is from an earlier process. */
@@ -145,8 +143,8 @@ export async function isPresent(path: string): Promise<boolean> {
 }
 
 async function refusePresent(path: string): Promise<void> {
-  const isThere = await isPresent(path).catch((cause) => {
-    throw new DatabaseUnusable(`cannot write ${path}: ${reasonOf(cause, path)}`, { cause });
+  const isThere = await isPresent(path).catch((error) => {
+    throw cannotWrite(path, error);
   });
   if (isThere) throw new DatabaseUnusable(`${path} already exists`);
 }

@@ -56,12 +56,12 @@ const PLANTED: Record<string, readonly [sql: string, line: string]> = {
   'a word that is another one': [
     `INSERT OR REPLACE INTO note_words (rowid, title, body)
        VALUES (2, 'note 2', '東京 京都 都 milk word wort')`,
-    'note_words: the words of some records are not those of their texts',
+    'note_words: record 2 has other words than its texts',
   ],
   'words in another order': [
     `INSERT OR REPLACE INTO note_words (rowid, title, body)
        VALUES (2, '2 note', '東京 京都 都 milk word word')`,
-    'note_words: the words of some records are not those of their texts',
+    'note_words: record 2 has other words than its texts',
   ],
   'an index that SQLite finds to be damaged': [
     'DELETE FROM note_words_data WHERE id > 1000',

@@ -113,10 +113,6 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     'DELETE FROM notes_server_generation',
     /^notes_server_generation: there must be one generation of 8 hex digits, but there is none$/,
   ],
-  'an unfinished copy': [
-    'CREATE TABLE notes_server_copy (begun INTEGER)',
-    /^it holds an unfinished copy: run the copy again$/,
-  ],
   'a malformed generation': [
     "UPDATE notes_server_generation SET generation = '0123abcG'",
     /^notes_server_generation: .* but there is 0123abcG$/,

@@ -8,6 +8,6 @@ for (const [fileMode, folderMode] of [
   [0o666, 0o555],
 ] as const) {
   const modes = [fileMode, folderMode].map((mode) => mode.toString(8)).join(' in ');
-  test(`backup: of a database with mode ${modes}, as export and copy`, (t) =>
+  test(`backup: of a database with mode ${modes}, and export`, (t) =>
     assertReadable(t, fileMode, folderMode));
 }

@@ -199,7 +199,7 @@ test('backup: private if its user may only read the database', { skip: needsFile
   assert.deepEqual(await checkFile(target), []);
 });
 
-test('backup: of a database that the user may only read, as export and copy', (t) =>
+test('backup: of a database that the user may only read, and export', (t) =>
   assertReadable(t, 0o444, 0o555));
 
 test('backup: of a database that the user may not read', async (t) => {

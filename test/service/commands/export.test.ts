@@ -5,9 +5,8 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { exportLines } from '../../../src/commands/export.ts';
+import { exportLines, formatCounts } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
-import { formatCounts } from '../../../src/commands/walk.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { locationOf, NO_RECORDS, newFile } from '../../support/databases.ts';
 import { clusterAddress } from '../../support/engine.ts';
@@ -57,12 +56,9 @@ test('export: import and another export give the same bytes', async (t) => {
 
   const db = newFile(t);
   const first = await runCommand(t, ['import', file, '--db', db]);
-  const line = (added: string, present: string) =>
-    `imported ${added} records from ${file} into ${db}, ${present} already present`;
-  assert.deepEqual([first.status, first.stdout], [0, `${line('1,112', '0')}\n`]);
+  const line = `imported 1,112 records from ${file} into ${db}\n`;
+  assert.deepEqual([first.status, first.stdout], [0, line]);
   assert.match(first.stderr, /\nimported 100 % of 1,112, [\d,]+\/s\n$/);
-  assert.equal(await exported(db), text);
-  assert.equal((await perform(['import', file, '--db', db])).line, line('0', '1,112'));
   assert.equal(await exported(db), text);
   const { request } = await startService(t, { db });
   for (const [index, text] of ODD_TEXTS.entries()) {

@@ -119,14 +119,6 @@ const UNUSABLE: readonly Unusable[] = [
       await writeForeignFile(path, 'INSERT INTO notes_server_versions VALUES (99)');
     },
   },
-  {
-    name: 'of this version without the table of a resource',
-    reason: /it has no table tags: append a step to STEPS in src\/storage\/schema\/steps\.ts$/,
-    async make(path, t) {
-      await writeGoodFile(path, t);
-      await writeForeignFile(path, 'DROP TABLE tags');
-    },
-  },
 ];
 
 for (const { name, reason, make } of UNUSABLE) {
