@@ -16,7 +16,8 @@ const POLL_MS = 100;
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', { unit: ' KiB' });
   await using source = await openFile('backup', db);
-  await writeWhole(target, db, (_file, path) => writeSnapshot(source, path, progress));
+  const write = (_file: unknown, path: string) => writeSnapshot(source, path, progress);
+  await writeWhole(target, { source: db, like: db, write });
   return `backed up ${db} to ${target}`;
 }
 

@@ -72,17 +72,18 @@ async function compareWords({ read }: Source, resource: Searchable, isContained:
   for (let start = 0; start < pages.length; start += PAGES_IN_PART) {
     const part = pages.slice(start, start + PAGES_IN_PART);
     await read({ sql: `INSERT INTO temp.${again} (${again}) VALUES ('delete-all')` });
-    for (const page of part) await indexAgain({ read }, resource, again, page);
+    for (const page of part) await indexPage({ read }, resource, `temp.${again}`, page);
     const parameter = JSON.stringify([part[0]?.bounds[0], part.at(-1)?.bounds[1]]);
     all.push(...(await read({ sql: differences, parameter })));
   }
   return all;
 }
 
-async function indexAgain(
+/** Adds the words of the records on a page to the full-text index `index`. */
+export async function indexPage(
   { read }: Source,
   resource: Searchable,
-  again: string,
+  index: string,
   { bounds }: Page,
 ): Promise<void> {
   const columns = textFieldsOf(resource);
@@ -94,10 +95,10 @@ async function indexAgain(
     id,
     ...Object.values(texts).map((text) => indexedText(String(text))),
   ]);
-  const values = columns.map((_, index) => `value ->> ${index + 1}`);
+  const values = columns.map((_, position) => `value ->> ${position + 1}`);
   await read({
     sql: `
-      INSERT INTO temp.${again} (rowid, ${columns.join(', ')})
+      INSERT INTO ${index} (rowid, ${columns.join(', ')})
       SELECT value ->> 0, ${values.join(', ')} FROM json_each(?1)`,
     parameter: JSON.stringify(rows),
   });

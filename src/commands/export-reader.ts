@@ -2,6 +2,7 @@
 // are.
 import { skipSpace } from '../http/body/formats.ts';
 import { keysOf, type Relation, referencesOf, typeOf } from '../resources/resource.ts';
+import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
 import {
   type Head,
@@ -13,15 +14,14 @@ import {
   readRecord,
 } from './export-format.ts';
 import { linesOf } from './lines.ts';
-import { PAGE } from './pages.ts';
 
-/** The longest line that is read. The longest note, with all its texts escaped, needs 1.2 MB. */
-const MAX_LINE_BYTES = 2_097_152;
+/** A batch becomes transactions. The longest note, with all its texts escaped, needs 1.2 MB. */
+const LINES = { batchBytes: 1_048_576, limitBytes: 2_097_152 };
 
 /** Masks of up to 30 bits are stored without a heap object. */
 const BITS = 30;
 
-/** Consecutive rows of one relation, each with the values of all columns. */
+/** Some rows of one relation, each with the values of all columns. */
 export interface RecordPage {
   readonly relation: Relation;
   readonly rows: readonly (readonly unknown[])[];
@@ -39,8 +39,6 @@ export class ExportReader {
   #lineNumber = 1;
   #recordCount = 0;
   #hasEnded = false;
-  #page: RecordLine[] = [];
-  #pageBytes = 0;
 
   private constructor(
     lines: AsyncGenerator<readonly Buffer[]>,
@@ -54,7 +52,7 @@ export class ExportReader {
 
   /** Reads the first line. Rejects, and closes `input`, if the line is missing or malformed. */
   static async open(input: AsyncIterable<Buffer>): Promise<ExportReader> {
-    const lines = linesOf(input, MAX_LINE_BYTES);
+    const lines = linesOf(input, LINES);
     const { value, done } = await lines.next();
     try {
       return new ExportReader(lines, done ? [] : value);
@@ -76,21 +74,16 @@ export class ExportReader {
     await this.#lines.return(undefined);
   }
 
-  /** Yields the pages that these lines complete. */
-  *#pagesIn(lines: readonly Buffer[]): Generator<RecordPage> {
+  /** Returns the rows in these lines, first those to which others refer. */
+  #pagesIn(lines: readonly Buffer[]): RecordPage[] {
+    const rows = new Map<Relation, (readonly unknown[])[]>(RELATIONS.map((each) => [each, []]));
     for (const line of lines) {
       this.#lineNumber += 1;
       const record = withLineNumber(this.#lineNumber, () => this.#parse(line));
-      const isFull =
-        this.#page.length >= PAGE.records || this.#pageBytes + line.length > PAGE.bytes;
-      const [first] = this.#page;
-      if (first && (isFull || record?.relation !== first.relation)) {
-        yield { relation: first.relation, rows: this.#page.map(({ values }) => values) };
-        [this.#page, this.#pageBytes] = [[], 0];
-      }
-      if (record) this.#page.push(record);
-      this.#pageBytes += line.length;
+      if (record) rows.get(record.relation)?.push(record.values);
     }
+    const pages = [...rows].map(([relation, each]) => ({ relation, rows: each }));
+    return pages.filter((page) => page.rows.length > 0);
   }
 
   /** Validates any line but the first; returns its record, or undefined if it has none. */

@@ -43,8 +43,13 @@ export async function exportLines(
     throw new DatabaseUnusable(`${file} already exists; ${remedy}`);
   }
   let written = '';
-  await writeWhole(file, from.db.kind === 'file' ? from.db.name : undefined, async (handle) => {
-    written = await writeLines(source, (text) => handle.appendFile(text), screen);
+  const database = from.db.kind === 'file' ? from.db.name : undefined;
+  await writeWhole(file, {
+    source: database,
+    like: database,
+    async write(handle) {
+      written = await writeLines(source, (text) => handle.appendFile(text), screen);
+    },
   });
   return `exported ${written} to ${file}`;
 }

@@ -5,7 +5,7 @@ import { CHANGE_COLUMNS } from '../storage/changes/numbers.ts';
 import type { Source, Statement } from '../storage/database.ts';
 
 /** The limits of a page; its last record may exceed `bytes`. */
-export const PAGE = { records: 2_048, bytes: 1_048_576 };
+const PAGE = { records: 2_048, bytes: 1_048_576 };
 
 /** The number of records in each table, in the order of RELATIONS. */
 export type Counts = Readonly<Record<string, number>>;

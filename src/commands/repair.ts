@@ -2,23 +2,16 @@
 // search indexes and the block counters. It changes nothing else.
 import { countedBy, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
-import { indexedText } from '../search/words.ts';
-import { statementsOf } from '../storage/batches/writer.ts';
 import { LAST_NUMBER } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import {
-  createIndexKinds,
-  isSearchable,
-  type Searchable,
-  stateOf,
-  workOf,
-  workSql,
-} from '../storage/index/steps.ts';
+import { isSearchable } from '../storage/index/steps.ts';
 import { openFile } from '../storage/open.ts';
 import { namesMissingIn, storedSchema } from '../storage/schema/migrations.ts';
 import { BLOCK_BITS } from '../storage/schema/steps.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
 import { findFaults } from './check.ts';
+import { indexPage } from './check-words.ts';
+import { pagesOf } from './pages.ts';
 
 /**
  * Rebuilds the search indexes and then the counters of the database file at `path`, each in one
@@ -58,37 +51,20 @@ async function runAll({ read }: Source, statements: readonly string[]): Promise<
 
 async function rebuildIndexes(file: Source): Promise<void> {
   const indexed = RESOURCES.filter(isSearchable);
-  for (const { search } of indexed) await runAll(file, emptyIndex(search));
+  for (const { search } of indexed) {
+    const { table, position } = search;
+    await runAll(file, [
+      `INSERT INTO ${table} (${table}) VALUES ('delete-all')`,
+      `DELETE FROM ${position}`,
+      `INSERT INTO ${position} (number) VALUES (${LAST_NUMBER})`,
+    ]);
+  }
   // Not earlier, because this check also finds a malformed index, which is no longer there.
   const [fault] = await findFaults(file, 'PRAGMA integrity_check(1)');
   if (fault !== undefined) throw new Error(`it is damaged (${fault}); restore a backup`);
-  for (const each of indexed) await fillIndex(file, each);
-}
-
-/** Returns the statements that empty an index, and mark that all records must be indexed. */
-function emptyIndex({ table, position }: Searchable['search']): string[] {
-  return [
-    `INSERT INTO ${table} (${table}) VALUES ('delete-all')`,
-    `DELETE FROM ${position}`,
-    `INSERT INTO ${position} (number, id) VALUES (${LAST_NUMBER}, 0)`,
-  ];
-}
-
-async function fillIndex({ read }: Source, resource: Searchable): Promise<void> {
-  const { step: kind } = createIndexKinds(resource);
-  const sql = workSql(resource);
-  for (;;) {
-    const [row] = await read({ sql });
-    const from = row && stateOf(row);
-    if (!from || from.id === null) return;
-    const { records, next } = workOf(row);
-    const rows = [...records].map(([id, texts]) => [
-      id,
-      ...texts.map((text) => text && indexedText(text)),
-    ]);
-    const writes = [{ rows, from, to: next }];
-    for (const statement of statementsOf({ kind, writes }, 0)) await read(statement);
-  }
+  for (const resource of indexed)
+    for await (const page of pagesOf(file, resource))
+      await indexPage(file, resource, resource.search.table, page);
 }
 
 function rebuildCounters(relation: Relation): string[] {

@@ -22,14 +22,14 @@ export interface StorageOptions {
 const WRITING = {
   /** A service shares a file. `onForeignLog` is as in {@link openSqlite}. */
   serve: {
-    openFile: (path: string, onForeignLog?: (kept: string) => void) =>
+    open: (path: string, onForeignLog?: (kept: string) => void) =>
       openSqlite(path, { onForeignLog }),
     level: undefined,
     allowsUnfinished: false,
   },
   /** Nobody else can use a file. */
   import: {
-    openFile: (path: string) => openSqlite(path, { alone: true }),
+    open: (path: string) => openSqlite(path, { alone: true }),
     level: 'linearizable',
     allowsUnfinished: true,
   },
@@ -38,12 +38,12 @@ const WRITING = {
 /** The uses of an existing database. All but `repair` only read, while others may use it. */
 const READING = {
   /** All of a file is read in one transaction. A cluster is not, so its reads see later writes. */
-  export: { openFile: openSnapshot, allowsUnfinished: false },
-  backup: { openFile: openShared, allowsUnfinished: false },
+  export: { open: openSnapshot, allowsUnfinished: false },
+  backup: { open: openShared, allowsUnfinished: false },
   /** Leaves no trace, and takes no locks on a file that nobody uses. */
-  inspect: { openFile: openToInspect, allowsUnfinished: true },
+  inspect: { open: openToInspect, allowsUnfinished: true },
   /** Nobody else can use the file. */
-  repair: { openFile: openAlone, allowsUnfinished: false },
+  repair: { open: openAlone, allowsUnfinished: false },
 } as const;
 
 type Closable = Pick<Database, 'close'>;
@@ -54,11 +54,11 @@ export async function openStorage(
   options: StorageOptions,
   onForeignLog?: (kept: string) => void,
 ): Promise<Database & AsyncDisposable> {
-  const { openFile, level, allowsUnfinished } = WRITING[use];
+  const { open, level, allowsUnfinished } = WRITING[use];
   const { db } = options;
   const database = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: level ?? db.level }, options)
-    : openFile(db.name, onForeignLog));
+    : open(db.name, onForeignLog));
   return prepare(database, options, async () => {
     await migrate(database);
     if (!allowsUnfinished) await refuseUnfinished(database);
@@ -70,11 +70,11 @@ export async function openSource(
   use: keyof typeof READING,
   options: StorageOptions,
 ): Promise<Source & AsyncDisposable> {
-  const { openFile, allowsUnfinished } = READING[use];
+  const { open, allowsUnfinished } = READING[use];
   const { db } = options;
   const source = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options, { toRead: true })
-    : openFile(db.name));
+    : open(db.name));
   return prepare(source, options, async () => {
     if (!allowsUnfinished) await refuseUnfinished(source);
   });

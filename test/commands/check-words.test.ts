@@ -12,12 +12,13 @@ import {
   withNumbers,
   writeForeignFile,
 } from '../support/databases.ts';
-import { bringUpToDate } from '../support/search-index.ts';
+import { bringUpToDate, setIndexTimes } from '../support/search-index.ts';
 
 /** A closed database with 600 notes in its index, to copy. */
 const filled = newFile({ after });
 
 before(async () => {
+  setIndexTimes({ after }, { maxWaitMs: 60_000 });
   const database = await openDatabase({ after }, filled);
   await change(
     database,

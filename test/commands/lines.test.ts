@@ -14,9 +14,10 @@ async function* piecesOf(bytes: Buffer, cuts: readonly number[]): AsyncGenerator
     yield bytes.subarray(places[index], place);
 }
 
-async function linesIn(chunks: AsyncIterable<Buffer>, limit: number): Promise<string[]> {
+async function linesIn(chunks: AsyncIterable<Buffer>, limitBytes: number): Promise<string[]> {
   const lines: string[] = [];
-  for await (const some of linesOf(chunks, limit)) lines.push(...some.map(String));
+  for await (const batch of linesOf(chunks, { batchBytes: 5, limitBytes }))
+    lines.push(...batch.map(String));
   return lines;
 }
 

@@ -2,7 +2,7 @@
 // after it.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../src/commands/check.ts';
@@ -34,13 +34,18 @@ async function during({ ended }: Command, holds: () => boolean): Promise<void> {
   }
 }
 
-/**
- * Resolves when the command has written part of `target` under the name it has until it is
- * complete.
- */
+/** Resolves when the command has written part of `target` under another name. */
 function partWritten(command: Command, target: string, leastBytes: number): Promise<void> {
-  const unfinished = `${target}.unfinished-${command.process.pid}`;
-  return during(command, () => existsSync(unfinished) && statSync(unfinished).size > leastBytes);
+  const folder = dirname(target);
+  return during(command, () => {
+    const unfinished = readdirSync(folder).find((name) => name.includes('.unfinished-'));
+    return unfinished !== undefined && statSync(join(folder, unfinished)).size > leastBytes;
+  });
+}
+
+/** Returns the names in the folder of `target` without those of unfinished files. */
+function finishedBeside(target: string): string[] {
+  return readdirSync(dirname(target)).filter((name) => !name.includes('.unfinished-'));
 }
 
 async function kill(command: Command): Promise<void> {
@@ -65,7 +70,7 @@ for (const [kind, leastBytes] of [
     await kill(first);
     assert.ok(!existsSync(target));
     await assertSucceeds(t, args);
-    assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
+    assert.deepEqual(finishedBeside(target), [basename(target)]);
     if (kind === 'backup') assert.deepEqual(await checkFile(target), []);
   });
 }
@@ -91,7 +96,7 @@ test('restore: a killed one changes nothing', async (t) => {
   assert.equal(await notesIn(db), 7);
   await assertSucceeds(t, args);
   assert.equal(await notesIn(db), NOTES + 6);
-  assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db.replaced-1']);
+  assert.deepEqual(finishedBeside(db), ['notes.db', 'notes.db.replaced-1']);
 });
 
 test('restore: the data of a service started meanwhile stays', async (t) => {

@@ -11,20 +11,11 @@ import { refuseForeignLog } from './foreign-log.ts';
 import { KEEP_LOCKS, READER_PRAGMAS, TAKE_WRITE_LOCK, WRITER_PRAGMAS } from './pragmas.ts';
 import { codeOf, unusable } from './unusable.ts';
 
+const READ_WRITE = sqlite3.OPEN_READWRITE;
+
 /** An open file with one connection; `read` runs any statement. */
 export interface OpenFile extends Source {
   close(): Promise<void>;
-}
-
-/** How to open a file. */
-interface Mode {
-  /** Combines the package's OPEN_ flags. */
-  readonly flags: number;
-  /** Where SQLite finds the file. */
-  readonly address: string;
-  readonly pragmas: string;
-  /** As in {@link openConnection}. */
-  readonly verify?: () => void;
 }
 
 /** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
@@ -33,10 +24,9 @@ export function isAtRest(path: string): boolean {
 }
 
 /**
- * Opens a file of this program read-only; others may use it. With `atRest`, takes no locks and
- * creates no log or index, because a read-only connection could not remove them. `verify` is as in
- * {@link openConnection}. Rejects with {@link DatabaseUnusable} if the file is missing, empty, of
- * another program or of another version.
+ * Opens a file of this program read-only; others may use it. `atRest` tells to take no locks and to
+ * create no log or index, because a read-only connection could not remove them. Rejects with
+ * {@link DatabaseUnusable} if the file is missing, empty, of another program or version.
  */
 export function openToInspect(
   path: string,
@@ -45,7 +35,7 @@ export function openToInspect(
 ): Promise<OpenFile> {
   const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
   const flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
-  return openExisting(path, { flags, address, pragmas: READER_PRAGMAS, ...(verify && { verify }) });
+  return openExisting(path, () => openConnection(address, flags, verify), READER_PRAGMAS);
 }
 
 /**
@@ -59,8 +49,7 @@ export function openShared(path: string): Promise<OpenFile> {
   if (isReadOnly && existsSync(path) && isAtRest(path))
     return openToInspect(path, true, createChangeCheck(path));
   // With write access, so that it can remove log and index if it is the last to use the file.
-  const flags = sqlite3.OPEN_READWRITE;
-  return openExisting(path, { flags, address: path, pragmas: READER_PRAGMAS });
+  return openExisting(path, () => openConnection(path, READ_WRITE), READER_PRAGMAS);
 }
 
 /**
@@ -69,12 +58,13 @@ export function openShared(path: string): Promise<OpenFile> {
  */
 export function openAlone(path: string): Promise<OpenFile> {
   const pragmas = `${KEEP_LOCKS}; ${WRITER_PRAGMAS}; ${TAKE_WRITE_LOCK}`;
-  return openExisting(path, { flags: sqlite3.OPEN_READWRITE, address: path, pragmas });
+  return openExisting(path, () => openConnection(path, READ_WRITE), pragmas);
 }
 
 async function openExisting(
   path: string,
-  { flags, address, pragmas, verify }: Mode,
+  connect: () => Promise<Connection>,
+  pragmas: string,
 ): Promise<OpenFile> {
   let connection: Connection | undefined;
   try {
@@ -82,7 +72,7 @@ async function openExisting(
     if (!found) throw new DatabaseUnusable('there is no such file');
     if (!found.isFile()) throw new DatabaseUnusable('it is not a file');
     refuseForeignLog(path);
-    const opened = await openConnection(address, flags, verify);
+    const opened = await connect();
     connection = opened;
     await opened.execute(pragmas);
     const read: Source['read'] = (statement) => opened.exclusively(() => opened.run(statement));
@@ -124,9 +114,14 @@ function createChangeCheck(path: string): () => void {
  * SQLite finds to be damaged or no database.
  */
 export async function lockToReplace(path: string): Promise<() => Promise<void>> {
-  const connection = await openOwn(path);
+  refuseForeignLog(path);
+  const connection = await openConnection(path, READ_WRITE).catch((error) => {
+    throw unusable(path, error);
+  });
   const identity = identityOf(path);
-  let mode = 'delete';
+  const modeOf = async () =>
+    (await connection.run({ sql: 'PRAGMA journal_mode' }))[0]?.journal_mode;
+  let mode: unknown;
   async function release(): Promise<void> {
     await connection.execute('ROLLBACK').catch(() => {});
     // If the file was replaced, SQLite would create a log beside the new file.
@@ -135,30 +130,15 @@ export async function lockToReplace(path: string): Promise<() => Promise<void>> 
     await connection.close();
   }
   try {
-    mode = await journalMode(connection);
+    mode = await modeOf();
     // Leave WAL mode: a process that has opened the old file would create its log beside the new
     // file.
     await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
-    if ((await journalMode(connection)) !== 'delete')
-      throw new DatabaseUnusable('another process has opened it');
+    if ((await modeOf()) !== 'delete') throw new DatabaseUnusable('another process has opened it');
   } catch (error) {
     if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) return release;
     await release().catch(() => {});
     throw unusable(path, error);
   }
   return release;
-}
-
-async function openOwn(path: string): Promise<Connection> {
-  try {
-    refuseForeignLog(path);
-    return await openConnection(path, sqlite3.OPEN_READWRITE);
-  } catch (error) {
-    throw unusable(path, error);
-  }
-}
-
-async function journalMode(connection: Connection): Promise<string> {
-  const [row] = await connection.run({ sql: 'PRAGMA journal_mode' });
-  return String(row?.journal_mode);
 }

@@ -179,7 +179,7 @@ test('repair: a failure half-way leaves the index as it was', async (t) => {
   const path = await indexedFile(t);
   await writeForeignFile(
     path,
-    `CREATE TRIGGER fails BEFORE UPDATE ON note_words_position BEGIN
+    `CREATE TRIGGER fails BEFORE INSERT ON note_words_position BEGIN
        SELECT raise(ABORT, 'no room'); END`,
   );
   await assert.rejects(repairFile(path), /cannot repair \S+: .*no room$/);
