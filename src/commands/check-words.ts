@@ -7,12 +7,13 @@ import type { Source } from '../storage/database.ts';
 import { isOfTextsSql, type Searchable, stateOf, stateSql } from '../storage/index/steps.ts';
 import { isOnPage, type Page, pagesOf } from './pages.ts';
 
-/** The pages in a part. Each part takes a scan of the index, and memory or a temporary file. */
-const PAGES_IN_PART = 64;
+/** The pages in a part. Each part takes a scan of the index, and memory for its words. */
+const PAGES_IN_PART = 32;
 
-/** The words of both tables, with their places. */
-const FOUND = 'temp.words_found';
+/** The index of a part, and the words of both indexes with their places. */
+const AGAIN = 'temp.indexed_again';
 const WANTED = 'temp.words_wanted';
+const FOUND = 'temp.words_found';
 
 /**
  * Resolves with a line for each fault, at most `maxFaults`. Leaves out records that the index need
@@ -47,36 +48,33 @@ export async function findWordFaults(
 /** Resolves with a row for each record whose words in the index are not those of its texts. */
 async function compareWords({ read }: Source, resource: Searchable, isContained: string) {
   const { table } = resource.search;
-  const again = `${table}_again`;
   const [index] = await read({ sql: `SELECT sql FROM sqlite_schema WHERE name = '${table}'` });
   for (const sql of [
-    String(index?.sql).replace(table, `temp.${again}`),
-    `CREATE VIRTUAL TABLE ${WANTED} USING fts5vocab(temp, '${again}', 'instance')`,
+    String(index?.sql).replace(table, AGAIN),
+    `CREATE VIRTUAL TABLE ${WANTED} USING fts5vocab(temp, 'indexed_again', 'instance')`,
     `CREATE VIRTUAL TABLE ${FOUND} USING fts5vocab(main, '${table}', 'instance')`,
   ])
     await read({ sql });
   const words = 'SELECT term, doc, col, "offset" FROM';
-  const [wanted, found] = [
-    `${words} ${WANTED}`,
-    `${words} ${FOUND} WHERE doc > (?1 ->> 0) AND doc <= (?1 ->> 1)`,
-  ];
   const differences = `
-    SELECT DISTINCT format('${table}: record %d has other words than its texts', doc) AS line
-    FROM (SELECT doc, doc AS id
-          FROM (SELECT * FROM (${wanted} EXCEPT ${found})
-                UNION ALL SELECT * FROM (${found} EXCEPT ${wanted})))
+    SELECT format('${table}: record %d has other words than its texts', id) AS line
+    FROM (SELECT doc AS id
+          FROM (${words} ${WANTED}
+                EXCEPT ${words} ${FOUND} WHERE doc > (?1 ->> 0) AND doc <= (?1 ->> 1))
+          UNION SELECT id FROM ${AGAIN}_docsize AS wanted JOIN ${table}_docsize AS found USING (id)
+          WHERE wanted.sz <> found.sz)
     WHERE ${isContained}`;
-  const all = [];
+  const rows = [];
   const pages: Page[] = [];
   for await (const page of pagesOf({ read }, resource)) pages.push(page);
   for (let start = 0; start < pages.length; start += PAGES_IN_PART) {
     const part = pages.slice(start, start + PAGES_IN_PART);
-    await read({ sql: `INSERT INTO temp.${again} (${again}) VALUES ('delete-all')` });
-    for (const page of part) await indexPage({ read }, resource, `temp.${again}`, page);
+    await read({ sql: `INSERT INTO ${AGAIN} (indexed_again) VALUES ('delete-all')` });
+    for (const page of part) await indexPage({ read }, resource, AGAIN, page);
     const parameter = JSON.stringify([part[0]?.bounds[0], part.at(-1)?.bounds[1]]);
-    all.push(...(await read({ sql: differences, parameter })));
+    rows.push(...(await read({ sql: differences, parameter })));
   }
-  return all;
+  return rows;
 }
 
 /** Adds the words of the records on a page to the full-text index `index`. */

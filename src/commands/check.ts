@@ -76,6 +76,7 @@ export async function findFaults({ read }: Source, sql: string): Promise<string[
 }
 
 async function findIndexFaults(source: Source): Promise<string[]> {
+  await source.read({ sql: 'PRAGMA temp_store = MEMORY' });
   // One snapshot, because the service may index meanwhile.
   await source.read({ sql: 'BEGIN' });
   const faults: string[] = [];
