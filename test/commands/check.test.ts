@@ -5,7 +5,6 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { LAST_NUMBER } from '../../src/storage/changes/numbers.ts';
-import { DatabaseUnusable } from '../../src/storage/database.ts';
 import {
   change,
   contentsOf,
@@ -253,19 +252,3 @@ test('check: a service may start to use the file meanwhile', async (t) => {
   add();
   assert.deepEqual(await checking, ['tag_blocks: block 0 counts 0 records, but there are 48']);
 });
-
-for (const [what, sql, reason] of [
-  ['of another program', 'CREATE TABLE theirs (a)', /belongs to another program$/],
-  ['without content', 'VACUUM', /it is empty$/],
-] as const) {
-  test(`check: refuses a file ${what}`, async (t) => {
-    const path = newFile(t);
-    await writeForeignFile(path, sql);
-    const before = contentsOf(dirname(path));
-    await assert.rejects(
-      checkFile(path),
-      (error) => error instanceof DatabaseUnusable && reason.test(error.message),
-    );
-    assert.deepEqual(contentsOf(dirname(path)), before);
-  });
-}

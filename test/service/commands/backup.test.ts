@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
 import { writeWhole } from '../../../src/commands/whole-file.ts';
 import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
@@ -18,8 +18,7 @@ import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { breakAt, perform } from '../../support/perform.ts';
-import { assertReadable } from '../../support/read-only.ts';
+import { breakAt, exported, perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
@@ -160,8 +159,35 @@ test('backup: private if its user may only read the database', { skip: needsFile
   assert.deepEqual(await checkFile(target), []);
 });
 
-test('backup: of a database that the user may only read, and export', (t) =>
-  assertReadable(t, 0o444, 0o555));
+/** Asserts that a user to whom a file and its folder have these modes can export and back it up. */
+async function assertReadable(t: TestContext, fileMode: number, folderMode: number): Promise<void> {
+  const parts = unprivileged(t);
+  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
+  const db = await filledFile(t, 1);
+  const text = await exported(db);
+  chmodSync(db, fileMode);
+  chmodSync(dirname(db), folderMode);
+  const { status, stdout, stderr } = await runCommand(t, ['export', '--db', db], parts);
+  assert.deepEqual([status, stdout], [0, text], stderr);
+  const open = temporaryFolder(t);
+  chmodSync(open, 0o777);
+  const target = join(open, 'backup.db');
+  assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
+  assert.equal(await exported(target), text);
+  // Companions of another user would keep the owner out.
+  assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
+  chmodSync(dirname(db), 0o777);
+}
+
+for (const [fileMode, folderMode] of [
+  [0o444, 0o555],
+  [0o444, 0o777],
+  [0o666, 0o555],
+] as const) {
+  const modes = [fileMode, folderMode].map((mode) => mode.toString(8)).join(' in ');
+  test(`backup: of a database with mode ${modes}, and export`, (t) =>
+    assertReadable(t, fileMode, folderMode));
+}
 
 test('backup: of a database that the user may not read', async (t) => {
   const parts = unprivileged(t);

@@ -99,27 +99,15 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
     new RegExp(`line 2: its type must be ${RELATIONS.map(typeOf).join(', ')} or end$`),
   ],
   'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
-  'a text that is too long': [
-    WHOLE.replace('"c"', `"${'c'.repeat(501)}"`),
-    /line 3: title must have at most 500 characters\.$/,
-  ],
   'half a character': [WHOLE.replace('"d"', '"\\ud800"'), /line 3: body must be valid Unicode/],
   'no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1 to \d+$/],
   'an id that is a float': [
     WHOLE.replace('"id":3', '"id":3.0'),
     /line 3: id must be a whole number from 1 to \d+$/,
   ],
-  'a number that is a float': [
-    WHOLE.replace('"number":29', '"number":29e0'),
-    /line 3: number must be a whole number from 1 to 40, as the first line states$/,
-  ],
   'a record after blank lines that is wrong': [
     WHOLE.replace(COMMENT, `\n \t\r\n${COMMENT.replace('"e"', '" "')}`),
     /line 6: body must not be blank\.$/,
-  ],
-  'an id of zero': [
-    WHOLE.replace('"id":1,', '"id":0,'),
-    /line 2: id must be a whole number from 1 to \d+$/,
   ],
   'an id twice': [
     WHOLE.replace('"id":3', '"id":1'),
@@ -147,10 +135,6 @@ const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
   ],
   'a time that does not exist': [
     WHOLE.replace('02-28', '02-29'),
-    /line 3: updated_at must be null or a time like /,
-  ],
-  'a time that is a number': [
-    WHOLE.replace('"2026-02-28T23:59:59.999Z"', '0'),
     /line 3: updated_at must be null or a time like /,
   ],
   'a link without its tag': [
@@ -224,16 +208,6 @@ test('import: only into an empty database that nobody uses', async (t) => {
   await assert.rejects(imported(db, WHOLE), refusal);
   assert.equal(await exported(db), before);
   await startService(t, { db });
-});
-
-test('import: a line that is too long is not read to its end', async (t) => {
-  let pieces = 0;
-  async function* input() {
-    yield Buffer.from(HEAD);
-    for (; pieces < 100; pieces += 1) yield Buffer.alloc(500_000, '"');
-  }
-  await assert.rejects(imported(newFile(t), input()), /line 2: it has more than 2097152 bytes$/);
-  assert.equal(pieces, 4);
 });
 
 test('import: adds page by page, not all at the end', async (t) => {
