@@ -97,9 +97,8 @@ export function soundnessQueries(relations: readonly Relation[] = RELATIONS): st
   return [
     ...relations.flatMap(queriesForReferences),
     ...relations.map(queryForBlocks),
-    ...resources.map(queryForLastId),
     GENERATION_QUERY,
-    ...resources.map(queryForNumbers),
+    ...resources.flatMap(queriesForSequences),
     queryForUniqueness(resources),
     ...resources.map(queryForLog),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
@@ -130,16 +129,13 @@ function queryForBlocks(relation: Relation): string {
     GROUP BY owner, block HAVING sum(kept) <> sum(found)`;
 }
 
-function queryForLastId({ table }: Resource): string {
-  return `
-    SELECT format('${table}: record %d exceeds the last assigned id', max(id))
-    FROM ${table} HAVING max(id) > ${lastIdSql(table)}`;
-}
-
-function queryForNumbers({ table }: Resource): string {
-  return `
-    SELECT format('${table}: record %d has the number %d, which was never assigned', id, number)
-    FROM ${table} WHERE number NOT BETWEEN 1 AND ${LAST_NUMBER}`;
+function queriesForSequences({ table }: Resource): string[] {
+  return [
+    `SELECT format('${table}: record %d exceeds the last assigned id', max(id))
+     FROM ${table} HAVING max(id) > ${lastIdSql(table)}`,
+    `SELECT format('${table}: record %d has the number %d, which was never assigned', id, number)
+     FROM ${table} WHERE number NOT BETWEEN 1 AND ${LAST_NUMBER}`,
+  ];
 }
 
 function queryForUniqueness(resources: readonly Resource[]): string {
