@@ -30,7 +30,7 @@ const VERSION = 2;
 const HEAD = 'notes-server';
 const END = 'end';
 
-/** The largest imported id and number. 2^52 - 1 that JSON represents exactly remain for new ones. */
+/** The largest imported id. 2^52 - 1 ids that JSON represents exactly remain for new records. */
 const MAX_IMPORTED_ID = 2 ** 52;
 
 /** The latest time that a record may have, which shows the format in messages. */

@@ -1,5 +1,5 @@
-// Real rqlite nodes: the tests of tables, records and imports on clusters of one and of three, and a
-// node that restarts.
+// Real rqlite nodes: the suites of storage and imports on clusters of one and of three, and a node
+// that restarts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';

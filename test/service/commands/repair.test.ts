@@ -18,13 +18,19 @@ import {
   writeForeignFile,
 } from '../../support/databases.ts';
 import { filledFile } from '../../support/filled.ts';
-import { assertIndexed, bringUpToDate, isIndexed } from '../../support/search-index.ts';
+import {
+  assertIndexed,
+  bringUpToDate,
+  isIndexed,
+  setIndexTimes,
+} from '../../support/search-index.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 const COUNTERS = RELATIONS.map(({ blocks }) => blocks);
 
 /** Returns a file with 306 notes, whose index is up to date. */
 async function indexedFile(t: TestContext): Promise<string> {
+  setIndexTimes(t, { maxWaitMs: 60_000 });
   const path = await filledFile(t, 300);
   const database = await openDatabase(t, path);
   await bringUpToDate(database);
