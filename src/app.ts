@@ -93,7 +93,7 @@ export class App {
     const needsLease = options.db.kind !== 'cluster';
     const onForeignLog = (kept: string) =>
       this.#log.write('warn', 'the log of another file was set aside', { kept });
-    const open = () => openStorage(options, onForeignLog);
+    const open = () => openStorage('serve', options, onForeignLog);
     this.#database = await this.#siblings.openDatabase(open, needsLease);
     try {
       const memory = new FreshMemory(

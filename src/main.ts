@@ -1,37 +1,23 @@
 // The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
-import { App } from './app.ts';
+import type { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
-import { completionScript } from './cli/completion.ts';
 import { firstSteps } from './cli/first-steps.ts';
-import { helpText } from './cli/help.ts';
 import { keySourceOf, type Options, unknownVariables } from './cli/options.ts';
-import { backup } from './commands/backup.ts';
-import { checkFile } from './commands/check.ts';
-import { copy } from './commands/copy.ts';
-import { exportLines } from './commands/export.ts';
-import { importLines } from './commands/import.ts';
 import type { Screen } from './commands/progress.ts';
-import { repairFile } from './commands/repair.ts';
-import { restore } from './commands/restore.ts';
-import { freeSocketPath, socketRemover } from './http/socket-path.ts';
 import { LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
-import { joinSupervisor } from './processes/siblings.ts';
-import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** The commands that read no variables, or whose log warns of unknown ones. */
-const QUIET: ReadonlySet<string> = new Set(['check', 'completion', 'help', 'serve', 'version']);
-
-/** Incomplete installations and too many open files, which may keep this module from loading. */
+/** Incomplete installations and too many open files, which may keep a module from loading. */
 const LAUNCHER_EXPLAINS: ReadonlySet<string | undefined> = new Set([
   'ERR_MODULE_NOT_FOUND',
+  'ERR_DLOPEN_FAILED',
   'EMFILE',
 ]);
 
@@ -45,7 +31,7 @@ export async function main(): Promise<void> {
   try {
     await run(readCommand());
   } catch (error) {
-    if (LAUNCHER_EXPLAINS.has((error as NodeJS.ErrnoException).code)) throw error;
+    if (isForLauncher(error)) throw error;
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     if (error instanceof ReaderGone) return;
@@ -56,15 +42,20 @@ export async function main(): Promise<void> {
   }
 }
 
+function isForLauncher(error: unknown): boolean {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return LAUNCHER_EXPLAINS.has(code) || message.startsWith('Could not locate the bindings file');
+}
+
 /** Parses the command line. Warns of unknown variables, unless the log of the service will. */
 function readCommand(): Command {
-  let kind: Command['kind'] | undefined;
+  let readsEnvironment = true;
   try {
     const command = parseCommand(process.argv.slice(2), process.env);
-    kind = command.kind;
+    readsEnvironment = command.kind === 'run' && command.readsEnvironment;
     return command;
   } finally {
-    if (kind === undefined || !QUIET.has(kind)) {
+    if (readsEnvironment) {
       for (const name of unknownVariables(process.env))
         process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
     }
@@ -73,26 +64,19 @@ function readCommand(): Command {
 
 async function run(command: Command): Promise<void> {
   switch (command.kind) {
-    case 'help':
-      return print(helpText(command.command));
-    case 'completion':
-      return print(completionScript(command.shell));
+    case 'help': {
+      const { helpText } = await import('./cli/help.ts');
+      return print(helpText(command.name));
+    }
     case 'version':
       return print(`${readVersion()}\n`);
-    case 'check':
-      return check(command.file, command.repair);
-    case 'copy':
-      return printLine(await copy(command.from, command.to, screen()));
-    case 'backup':
-      return printLine(await backup(command.db, command.file, screen()));
-    case 'restore':
-      return printLine(await restore(command.file, command.db, command.force, screen()));
-    case 'export':
-      return printLine(
-        await exportLines(command.db, command.file, writeOutput, screen(!command.file)),
-      );
-    case 'import':
-      return printLine(await importLines(command.file, process.stdin, command.db, screen()));
+    case 'run': {
+      const streams = { input: process.stdin, write: writeOutput, screen };
+      const { lines, hasFailed } = await command.run(command.input, streams);
+      for (const line of lines) if (line !== undefined) print(`${line}\n`);
+      if (hasFailed) process.exitCode = EXIT_FAILURE;
+      return;
+    }
     case 'serve':
       return command.options.processes > 1 && cluster.isWorker
         ? serveAsMember(command.options)
@@ -102,10 +86,6 @@ async function run(command: Command): Promise<void> {
 
 function print(text: string): void {
   process.stdout.write(text);
-}
-
-function printLine(line: string | undefined): void {
-  if (line !== undefined) print(`${line}\n`);
 }
 
 /** Writes to standard output; resolves when it can take more, rejects with ReaderGone if closed. */
@@ -118,18 +98,9 @@ function writeOutput(text: string): Promise<void> {
   });
 }
 
-async function check(file: string, repair: boolean): Promise<void> {
-  const report = (lines: readonly string[]) =>
-    print(lines.map((line) => `${file}: ${line}\n`).join(''));
-  if (repair) report(await repairFile(file));
-  const faults = await checkFile(file);
-  report(faults.length === 0 ? ['ok'] : faults);
-  if (faults.length > 0) process.exitCode = EXIT_FAILURE;
-}
-
 /** Returns where to show progress: nowhere if exported data goes to the same terminal. */
-function screen(printsData = false): Screen {
-  if (printsData && process.stdout.isTTY) return { isTerminal: false, write() {} };
+function screen(writesData = false): Screen {
+  if (writesData && process.stdout.isTTY) return { isTerminal: false, write() {} };
   return { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) };
 }
 
@@ -137,8 +108,8 @@ async function serve(options: Options): Promise<void> {
   const log = createLog(options);
   const unknown = unknownVariables(process.env);
   if (unknown.length > 0) log.write('warn', 'unknown variables', { variables: unknown });
-  const app =
-    options.processes > 1 ? new Supervisor(supervisorOptions(options), log) : new App(options, log);
+  const app = await createServer(options, log);
+  const { freeSocketPath, socketRemover } = await import('./http/socket-path.ts');
   if (options.socket !== undefined) await freeSocketPath(options.socket);
   const address = await app.listen();
   const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
@@ -158,16 +129,25 @@ async function serve(options: Options): Promise<void> {
   log.write('info', 'listening', { address, keys: app.keyCount });
 }
 
-function supervisorOptions(options: Options): SupervisorOptions {
+/** Returns the service, or the supervisor of several processes that serve. */
+async function createServer(options: Options, log: Log) {
   const { processes, host, port, socket } = options;
+  if (processes === 1) {
+    const { App } = await import('./app.ts');
+    return new App(options, log);
+  }
+  const { Supervisor } = await import('./processes/supervisor.ts');
   const args = process.argv.slice(2);
-  return { processes, host, port, socket, args, keySource: keySourceOf(options) };
+  const keySource = keySourceOf(options);
+  return new Supervisor({ processes, host, port, socket, args, keySource }, log);
 }
 
 /** Serves as one of several processes, under the control of the supervisor. */
-function serveAsMember(options: Options): void {
+async function serveAsMember(options: Options): Promise<void> {
   const log = createLog(options);
   endOnFault(log);
+  const { App } = await import('./app.ts');
+  const { joinSupervisor } = await import('./processes/siblings.ts');
   let app: App | undefined;
   let listening: Promise<unknown> = Promise.resolve();
   const siblings = joinSupervisor(process, {

@@ -14,22 +14,13 @@ export interface Flag {
   readonly short?: string;
   /** The name of the value in --help; a switch has none. */
   readonly value?: string;
-  /** All possible values, if they are few. */
-  readonly choices?: readonly string[];
   /** May be given several times; in the environment, commas separate the values. */
   readonly repeatable?: boolean;
-  readonly required?: boolean;
   readonly help: string;
 }
 
 /** The values of flags; a switch is true, a repeatable flag has a list. */
 export type FlagValues = ReturnType<typeof parseArgs>['values'];
-
-/** Parsed arguments. */
-export interface Arguments {
-  readonly flags: FlagValues;
-  readonly words: readonly string[];
-}
 
 /** The flag of every command. */
 export const HELP_FLAG: Flag = { flag: 'help', short: 'h', help: 'print this and exit' };
@@ -39,7 +30,7 @@ export function parseArguments(
   args: readonly string[],
   known: readonly Flag[],
   takesWords: boolean,
-): Arguments {
+): { readonly flags: FlagValues; readonly words: readonly string[] } {
   const flags = [...known, HELP_FLAG];
   const options = flags.map(({ flag, short, value, repeatable: multiple = false }) => [
     flag,

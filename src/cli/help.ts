@@ -1,7 +1,8 @@
 // The texts of --help, of the whole command and of each sub-command.
 import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { type Flag, HELP_FLAG, usageOf } from './arguments.ts';
-import { findCommand, SUB_COMMANDS, type SubCommand } from './command-line.ts';
+import { findCommand } from './command-line.ts';
+import { SUB_COMMANDS, type SubCommand } from './commands.ts';
 import { optionsHelp, VERSION_FLAG } from './options.ts';
 
 /** A line of --help. */
@@ -45,9 +46,9 @@ nginx, Caddy and containers.
 `;
 }
 
-function commandHelp({ name, argument, flags, help, example }: SubCommand): string {
-  const usages = flags.map((flag) => (flag.required ? usageOf(flag) : `[${usageOf(flag)}]`));
-  return `Usage: notes-server ${[name, argument, ...usages].filter(Boolean).join(' ')}
+function commandHelp({ name, operand, flags, help, example }: SubCommand): string {
+  const usages = flags.map((flag) => `[${usageOf(flag)}]`);
+  return `Usage: notes-server ${[name, operand, ...usages].join(' ')}
 
 ${help.replace(/^./, (first) => first.toUpperCase())}.
 

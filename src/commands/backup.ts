@@ -1,18 +1,57 @@
 // The command `backup`: copies a database file while a service may use it.
-import { openShared } from '../storage/sqlite/existing.ts';
-import { createProgress, type Screen } from './progress.ts';
-import { openComplete, writeSnapshot } from './snapshot.ts';
+import { stat } from 'node:fs/promises';
+import { DatabaseDamaged, type Source } from '../storage/database.ts';
+import { openFile } from '../storage/open.ts';
+import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
+
+/** The interval at which progress is reported. */
+const POLL_MS = 100;
 
 /**
  * Writes the current content of the database file `db` to the file `target`; resolves with a line
  * that says so. Rejects with DatabaseUnusable, and creates no `target`, if the database cannot be
- * opened, holds an unfinished import or copy, or is damaged, or if `target` exists or cannot be
- * written.
+ * opened, holds an unfinished import, or is damaged, or if `target` exists or cannot be written.
  */
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', { unit: ' KiB' });
-  await using source = await openComplete(db, openShared);
-  await writeWhole(target, db, (_file, path) => writeSnapshot(source, path, progress));
+  await using source = await openFile('backup', db);
+  const write = (_file: unknown, path: string) => writeSnapshot(source, path, progress);
+  await writeWhole(target, { source: db, like: db, write });
   return `backed up ${db} to ${target}`;
+}
+
+/**
+ * Writes the current content of `source` to the empty file `path`, and reports progress in KiB. The
+ * path must be absolute, because SQLite interprets one that starts with `file:` as a URI. Rejects
+ * if `source` is damaged or `path` cannot be written.
+ */
+export async function writeSnapshot(
+  source: Source,
+  path: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  const [size] = await source.read({
+    sql: `SELECT (page_count - freelist_count) * page_size / 1024 AS kib
+          FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+  });
+  const total = Number(size?.kib);
+  const reportSize = async () => {
+    const file = await stat(path).catch(() => undefined);
+    // The file may reach its full size before it is complete, so report the total only at the end.
+    if (file) onProgress(Math.min(file.size / 1_024, total - 1), total);
+  };
+  onProgress(0, total);
+  const timer = setInterval(reportSize, POLL_MS);
+  try {
+    // Reads in one transaction while others write; the online backup of SQLite would restart
+    // whenever another process writes.
+    await source.read({ sql: 'VACUUM INTO ?1', parameter: path });
+  } catch (error) {
+    if (!(error instanceof DatabaseDamaged)) throw error;
+    throw new Error('the source is damaged', { cause: error });
+  } finally {
+    clearInterval(timer);
+  }
+  onProgress(total, total);
 }

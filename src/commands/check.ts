@@ -12,30 +12,94 @@ import {
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
-import { namesMissingIn, SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
-import { describeUnfinished, unfinishedIn } from '../storage/schema/unfinished.ts';
-import type { Connection } from '../storage/sqlite/connection.ts';
-import { isAtRest, openToInspect } from '../storage/sqlite/existing.ts';
+import { openFile } from '../storage/open.ts';
+import { namesMissingIn, storedSchema } from '../storage/schema/migrations.ts';
+import { isUnfinished, UNFINISHED_IMPORT } from '../storage/schema/unfinished.ts';
+import { isAtRest } from '../storage/sqlite/existing.ts';
 import { findWordFaults } from './check-words.ts';
-import { storedContent } from './walk.ts';
 
 /** The most faults that one check reports. */
 const MAX_FAULTS = 25;
 
+const GENERATION = 'notes_server_generation';
+const GENERATION_QUERY = `
+  SELECT format('${GENERATION}: there must be one generation of 8 hex digits, but there is %s',
+    coalesce(group_concat(generation, ', '), 'none'))
+  FROM ${GENERATION}
+  HAVING count(*) <> 1 OR max(generation) NOT GLOB '${'[0-9a-f]'.repeat(8)}'`;
+
 /**
- * Returns queries that return one row per fault, and none for a sound database. Without
- * `hasChanges`, records have no numbers and there is no generation.
+ * Checks the database file at `path`; resolves with a line for each fault, at most
+ * {@link MAX_FAULTS} from each check. Rejects with {@link DatabaseUnusable} if the file cannot be
+ * read, belongs to another program or was written by another version. `withWords` tells whether to
+ * compare the search index with the texts.
  */
-export function soundnessQueries(
-  relations: readonly Relation[] = RELATIONS,
-  hasChanges = true,
-): string[] {
+export async function checkFile(path: string, { withWords = true } = {}): Promise<string[]> {
+  const wasAtRest = isAtRest(path);
+  const faults = await inspect(path, withWords);
+  // A file at rest is read without locks: check it again if a service has started meanwhile.
+  return wasAtRest && !isAtRest(path) ? inspect(path, withWords) : faults;
+}
+
+async function inspect(path: string, withWords: boolean): Promise<string[]> {
+  await using source = await openFile('inspect', path);
+  try {
+    const faults = (await isUnfinished(source)) ? [UNFINISHED_IMPORT] : [];
+    const missing = namesMissingIn(await storedSchema(source.read));
+    faults.push(...missing.map((name) => `the schema has no ${name}`));
+    const damage = await findFaults(source, 'PRAGMA integrity_check(1)');
+    faults.push(...damage);
+    // Not at once: above a limit of 1, SQLite may fail on unreadable data and report no fault.
+    if (damage.length > 0)
+      faults.push(...(await findFaults(source, `PRAGMA integrity_check(${MAX_FAULTS})`)));
+    for (const sql of soundnessQueries()) faults.push(...(await findFaults(source, sql)));
+    if (withWords && damage.length === 0) faults.push(...(await findIndexFaults(source)));
+    return [...new Set(faults)];
+  } catch (error) {
+    throw new DatabaseUnusable(`cannot read the database ${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Resolves with the lines that a check of SQLite or of this program reports. */
+export async function findFaults({ read }: Source, sql: string): Promise<string[]> {
+  try {
+    const rows = await read({ sql });
+    const lines = rows.flatMap((row) => Object.values(row).join().split('\n'));
+    // `ok` and `*** in database main ***` are no faults.
+    return lines.filter((line) => line !== 'ok' && !line.startsWith('***'));
+  } catch (error) {
+    return reportError(error);
+  }
+}
+
+async function findIndexFaults(source: Source): Promise<string[]> {
+  await source.read({ sql: 'PRAGMA temp_store = MEMORY' });
+  // One snapshot, because the service may index meanwhile.
+  await source.read({ sql: 'BEGIN' });
+  const faults: string[] = [];
+  for (const resource of SEARCHABLE)
+    faults.push(...(await findWordFaults(source, resource, MAX_FAULTS).catch(reportError)));
+  await source.read({ sql: 'ROLLBACK' }).catch(() => {});
+  return faults;
+}
+
+function reportError(error: unknown): string[] {
+  if (error instanceof DatabaseUnavailable) throw error;
+  return [(error as Error).message];
+}
+
+/** Returns queries that return one row per fault, and none for a sound database. */
+export function soundnessQueries(relations: readonly Relation[] = RELATIONS): string[] {
   const resources = relations.filter((each): each is Resource => !('ends' in each));
   return [
     ...relations.flatMap(queriesForReferences),
     ...relations.map(queryForBlocks),
-    ...resources.map(queryForLastId),
-    ...(hasChanges ? [GENERATION_QUERY, ...queriesForNumbers(resources)] : []),
+    GENERATION_QUERY,
+    ...resources.flatMap(queriesForSequences),
+    queryForUniqueness(resources),
+    ...resources.map(queryForLog),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
 
@@ -64,35 +128,23 @@ function queryForBlocks(relation: Relation): string {
     GROUP BY owner, block HAVING sum(kept) <> sum(found)`;
 }
 
-function queryForLastId({ table }: Resource): string {
-  return `
-    SELECT format('${table}: record %d exceeds the last assigned id', max(id))
-    FROM ${table}
-    HAVING max(id) > ${lastIdSql(table)}`;
+function queriesForSequences({ table }: Resource): string[] {
+  return [
+    `SELECT format('${table}: record %d exceeds the last assigned id', max(id))
+     FROM ${table} HAVING max(id) > ${lastIdSql(table)}`,
+    `SELECT format('${table}: record %d has the number %d, which was never assigned', id, number)
+     FROM ${table} WHERE number NOT BETWEEN 1 AND ${LAST_NUMBER}`,
+  ];
 }
 
-const GENERATION = 'notes_server_generation';
-const GENERATION_QUERY = `
-  SELECT format('${GENERATION}: there must be one generation of 8 hex digits, but there is %s',
-    coalesce(group_concat(generation, ', '), 'none'))
-  FROM ${GENERATION}
-  HAVING count(*) <> 1 OR max(generation) NOT GLOB '${'[0-9a-f]'.repeat(8)}'`;
-
-/** Returns the queries that compare the numbers of the records with each other and with the log. */
-function queriesForNumbers(resources: readonly Resource[]): string[] {
+function queryForUniqueness(resources: readonly Resource[]): string {
   const numbers = resources.map(
     (each) => `SELECT number, '${typeOf(each)} ' || id AS record FROM ${each.table}`,
   );
-  return [
-    ...resources.flatMap(({ table }) => [
-      `SELECT format('${table}: record %d has the number %d, which was never assigned', id, number)
-       FROM ${table} WHERE number NOT BETWEEN 1 AND ${LAST_NUMBER}`,
-    ]),
-    `SELECT format('the number %d belongs to %d records, such as %s and %s',
-       number, count(*), min(record), max(record))
-     FROM (${numbers.join(' UNION ALL ')}) GROUP BY number HAVING count(*) > 1`,
-    ...resources.map(queryForLog),
-  ];
+  return `
+    SELECT format('the number %d belongs to %d records, such as %s and %s',
+      number, count(*), min(record), max(record))
+    FROM (${numbers.join(' UNION ALL ')}) GROUP BY number HAVING count(*) > 1`;
 }
 
 /** Returns the query that compares the records with their last changes in the log. */
@@ -107,72 +159,4 @@ function queryForLog(resource: Resource): string {
           GROUP BY id) AS logged
     JOIN ${table} ON ${table}.id = logged.id
     WHERE ${table}.number <> logged.number OR type = '${type}.deleted'`;
-}
-
-/**
- * Checks the database file at `path`; resolves with a line for each fault, at most
- * {@link MAX_FAULTS} from each check. Rejects with {@link DatabaseUnusable} if the file cannot be
- * read, belongs to another program or was written by a newer version. Without `hasTime`, does not
- * compare the search index with the texts.
- */
-export async function checkFile(path: string, { hasTime = true } = {}): Promise<string[]> {
-  const atRest = isAtRest(path);
-  const faults = await inspect(path, atRest, hasTime);
-  // A file at rest is read without locks: check it again if a service has started meanwhile.
-  return atRest && !isAtRest(path) ? inspect(path, false, hasTime) : faults;
-}
-
-async function inspect(path: string, atRest: boolean, hasTime: boolean): Promise<string[]> {
-  await using connection = await openToInspect(path, atRest);
-  try {
-    const source: Source = { read: (statement) => connection.run(statement) };
-    const content = await storedContent(source);
-    const schema = await storedSchema(source.read);
-    const missing = namesMissingIn(schema);
-    const unfinished = await unfinishedIn(source);
-    const faults = missing.map((name) => `the schema has no ${name}`);
-    if (unfinished) faults.unshift(describeUnfinished(unfinished));
-    const known = faults.length;
-    faults.push(...(await findFaults(connection, 'PRAGMA integrity_check(1)')));
-    // Start with a limit of 1: above it, SQLite may fail on unreadable data and report no fault.
-    const further = faults.length > known ? [`PRAGMA integrity_check(${MAX_FAULTS})`] : [];
-    for (const sql of [...further, ...soundnessQueries(content.relations, content.hasChanges)])
-      faults.push(...(await findFaults(connection, sql)));
-    if (hasTime && further.length === 0 && schema.version === SCHEMA_VERSION)
-      faults.push(...(await findIndexFaults(connection, source)));
-    return [...new Set(faults)];
-  } catch (error) {
-    throw new DatabaseUnusable(`cannot read the database ${path}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-}
-
-async function findIndexFaults(connection: Connection, source: Source): Promise<string[]> {
-  // One snapshot, because the service may index meanwhile.
-  await connection.execute('BEGIN');
-  const faults: string[] = [];
-  for (const resource of SEARCHABLE) {
-    const found = findWordFaults(source, resource, MAX_FAULTS).catch(reportError);
-    faults.push(...(await found));
-  }
-  await connection.execute('ROLLBACK').catch(() => {});
-  return faults;
-}
-
-/** Resolves with the lines that a check of SQLite or of this program reports. */
-export async function findFaults(connection: Connection, sql: string): Promise<string[]> {
-  try {
-    const rows = await connection.run({ sql });
-    const lines = rows.flatMap((row) => Object.values(row).join().split('\n'));
-    // `ok` and `*** in database main ***` are no faults.
-    return lines.filter((line) => line !== 'ok' && !line.startsWith('***'));
-  } catch (error) {
-    return reportError(error);
-  }
-}
-
-function reportError(error: unknown): string[] {
-  if (error instanceof DatabaseUnavailable) throw error;
-  return [(error as Error).message];
 }

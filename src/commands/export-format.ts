@@ -6,8 +6,7 @@ import { parseJson } from '../http/body/json.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
-import type { RecordValues } from './records.ts';
-import { type Counts, type LastIds, MAX_IMPORTED_ID, totalOf } from './walk.ts';
+import { type Counts, type LastIds, totalOf } from './pages.ts';
 
 /** The content of the first line. */
 export interface Head {
@@ -15,32 +14,24 @@ export interface Head {
   readonly lastIds: LastIds;
 }
 
-/** The content of a first line that was read. */
-export interface ReadHead extends Head {
-  /** Whether records have numbers and times. */
-  readonly hasChanges: boolean;
-}
-
 /** The record or link in a line. */
 export interface RecordLine {
   readonly relation: Relation;
-  /** The values of its columns, without its number and its times. */
-  readonly values: RecordValues;
+  /** Its own id, unless it is a link, and those of the records that it refers to. */
+  readonly ids: readonly number[];
+  /** The values of its columns; those of a record without its number and its times. */
+  readonly values: readonly unknown[];
 }
-
-/** The number of a record's last change, and when it was created and updated, in ms since 1970. */
-export type ChangeValues = readonly [number | undefined, number | null, number | null];
 
 /** A parsed line. */
 export type LineValue = Readonly<Record<string, unknown>>;
 
-/** The longest line that is read. The longest note, with all its texts escaped, needs 1.2 MB. */
-export const MAX_LINE_BYTES = 2_097_152;
-
-/** Version 1 has no links, numbers or times. */
 const VERSION = 2;
 const HEAD = 'notes-server';
 const END = 'end';
+
+/** The largest imported id. 2^52 - 1 ids that JSON represents exactly remain for new records. */
+const MAX_IMPORTED_ID = 2 ** 52;
 
 /** The latest time that a record may have, which shows the format in messages. */
 const MAX_TIME = '9999-12-31T23:59:59.999Z';
@@ -68,14 +59,13 @@ export function readLine(line: Buffer): LineValue {
 }
 
 /** Returns the content of the first line. Throws if it is malformed. */
-export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): ReadHead {
+export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): Head {
   if (type !== HEAD) throw new Error('it is not an export of notes-server');
-  if (version !== 1 && version !== VERSION) {
+  if (version !== VERSION) {
     const found = typeof version === 'number' ? version : 'not a number';
-    throw new Error(`its version is ${found}; this program reads the versions 1 and ${VERSION}`);
+    throw new Error(`its version is ${found}; this program reads version ${VERSION}`);
   }
   return {
-    hasChanges: version !== 1,
     counts: numbersByName('counts', counts, TABLES),
     lastIds: numbersByName('last_ids', lastIds, SEQUENCES),
   };
@@ -109,51 +99,48 @@ export function readerOf(
   relation: Relation,
   check = 'ends' in relation ? () => undefined : recordCheck(relation.path),
 ): (value: LineValue) => RecordLine {
-  const ids = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
+  const names = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
   return (value) => {
-    const [id = 0, ...others] = ids.map((name) => idIn(value, name));
+    const ids = names.map((name) => numberIn(value, name, MAX_IMPORTED_ID));
     const fault = check(value);
     if (fault !== undefined) throw new Error(fault);
-    return { relation, values: [id, ...others, ...valuesOf(relation, value)] };
+    return { relation, ids, values: [...ids, ...valuesOf(relation, value)] };
   };
 }
 
-/** Returns what a line says about the changes of its record. Throws if `head` contradicts it. */
+/** Returns a record's number and its times in ms since 1970. Throws if `head` contradicts it. */
 export function readChange(
-  { number, created_at: createdAt, updated_at: updatedAt }: LineValue,
-  { hasChanges, lastIds }: ReadHead,
-): ChangeValues {
-  if (!hasChanges) return [undefined, null, null];
-  const last = lastIds[CHANGES] ?? 0;
-  if (number !== undefined && !isWholeNumber(number, 1, last))
-    throw new Error(`number must be a whole number from 1 to ${last}, as the first line states`);
-  return [number, timeIn('created_at', createdAt), timeIn('updated_at', updatedAt)];
+  value: LineValue,
+  { lastIds }: Head,
+): readonly [number: number, createdAt: number | null, updatedAt: number | null] {
+  const number = numberIn(value, 'number', lastIds[CHANGES] ?? 0, ', as the first line states');
+  return [number, timeIn(value, 'created_at'), timeIn(value, 'updated_at')];
 }
 
-function timeIn(name: string, value: unknown): number | null {
-  if (value === undefined || value === null) return null;
+function timeIn(line: LineValue, name: string): number | null {
+  const value = line[name] ?? null;
+  if (value === null) return null;
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(ms) || value !== new Date(ms).toISOString() || value.length > MAX_TIME.length)
     throw new Error(`${name} must be null or a time like ${MAX_TIME}`);
   return ms;
 }
 
-function isWholeNumber(value: unknown, least: number, most: number): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
+function numberIn(line: LineValue, name: string, most: number, source = ''): number {
+  const value = line[name];
+  if (isWholeNumber(value, 1, most)) return value;
+  throw new Error(`${name} must be a whole number from 1 to ${most}${source}`);
 }
 
-function idIn(value: LineValue, name: string): number {
-  const id = value[name];
-  if (!isWholeNumber(id, 1, MAX_IMPORTED_ID))
-    throw new Error(`${name} must be a whole number from 1 to ${MAX_IMPORTED_ID}`);
-  return id;
+function isWholeNumber(value: unknown, least: number, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
 }
 
 function numbersByName(
   member: string,
   value: unknown,
   names: readonly string[],
-): Record<string, number> {
+): Readonly<Record<string, number>> {
   const isValid = ([name, each]: [string, unknown]) =>
     names.includes(name) && isWholeNumber(each, 0, MAX_IMPORTED_ID);
   if (typeof value !== 'object' || value === null || !Object.entries(value).every(isValid)) {

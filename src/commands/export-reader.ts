@@ -1,13 +1,12 @@
-// Reads an export page by page and validates each line.
-
+// Reads an export page by page and validates each line, so that its records can be stored as they
+// are.
 import { skipSpace } from '../http/body/formats.ts';
-import { keysOf, type Relation } from '../resources/resource.ts';
+import { keysOf, type Relation, referencesOf, typeOf } from '../resources/resource.ts';
+import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
 import {
+  type Head,
   isEnd,
-  type LineValue,
-  MAX_LINE_BYTES,
-  type ReadHead,
   type RecordLine,
   readChange,
   readHead,
@@ -15,37 +14,31 @@ import {
   readRecord,
 } from './export-format.ts';
 import { linesOf } from './lines.ts';
-import type { RecordValues } from './records.ts';
-import { PAGE } from './walk.ts';
+
+/** A batch becomes transactions. The longest note, with all its texts escaped, needs 1.2 MB. */
+const LINES = { batchBytes: 1_048_576, limitBytes: 2_097_152 };
 
 /** Masks of up to 30 bits are stored without a heap object. */
 const BITS = 30;
 
-/** Consecutive rows of one relation. */
+/** Some rows of one relation, each with the values of all columns. */
 export interface RecordPage {
   readonly relation: Relation;
-  /** The values of all columns. */
-  readonly records: readonly RecordValues[];
-  /** The number of the line that holds the first record. */
-  readonly firstLine: number;
+  readonly rows: readonly (readonly unknown[])[];
 }
 
 /** Reads one export. Errors in a line start with its number. */
 export class ExportReader {
-  readonly head: ReadHead;
-  /** The bytes of the first line. */
-  readonly headBytes: Buffer;
+  readonly head: Head;
   readonly #lines: AsyncGenerator<readonly Buffer[]>;
-  readonly #lastKeys = new Map<Relation, readonly unknown[]>();
-  readonly #numbers = new NumberSet();
   /** Lines that were read together with the first one. */
   readonly #firstLines: readonly Buffer[];
+  readonly #lastKeys = new Map<Relation, readonly number[]>();
+  /** The ids of each table, and the numbers of all records. */
+  readonly #found = new Map<string, NumberSet>();
   #lineNumber = 1;
   #recordCount = 0;
   #hasEnded = false;
-  #lastNumber: number;
-  #page: RecordLine[] = [];
-  #pageBytes = 0;
 
   private constructor(
     lines: AsyncGenerator<readonly Buffer[]>,
@@ -54,14 +47,12 @@ export class ExportReader {
     if (!first) throw new Error('it is empty');
     this.#lines = lines;
     this.#firstLines = others;
-    this.headBytes = first;
     this.head = withLineNumber(1, () => readHead(readLine(first)));
-    this.#lastNumber = this.head.lastIds[CHANGES] ?? 0;
   }
 
   /** Reads the first line. Rejects, and closes `input`, if the line is missing or malformed. */
   static async open(input: AsyncIterable<Buffer>): Promise<ExportReader> {
-    const lines = linesOf(input, MAX_LINE_BYTES);
+    const lines = linesOf(input, LINES);
     const { value, done } = await lines.next();
     try {
       return new ExportReader(lines, done ? [] : value);
@@ -69,11 +60,6 @@ export class ExportReader {
       await lines.return(undefined);
       throw error;
     }
-  }
-
-  /** The largest number of a change so far. */
-  get lastNumber(): number {
-    return this.#lastNumber;
   }
 
   /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
@@ -88,22 +74,16 @@ export class ExportReader {
     await this.#lines.return(undefined);
   }
 
-  /** Yields the pages that these lines complete. */
-  *#pagesIn(lines: readonly Buffer[]): Generator<RecordPage> {
+  /** Returns the rows in these lines, first those to which others refer. */
+  #pagesIn(lines: readonly Buffer[]): RecordPage[] {
+    const rows = new Map<Relation, (readonly unknown[])[]>(RELATIONS.map((each) => [each, []]));
     for (const line of lines) {
       this.#lineNumber += 1;
       const record = withLineNumber(this.#lineNumber, () => this.#parse(line));
-      const isFull =
-        this.#page.length >= PAGE.records || this.#pageBytes + line.length > PAGE.bytes;
-      const [first] = this.#page;
-      if (first && (isFull || record?.relation !== first.relation)) {
-        const records = this.#page.map(({ values }) => values);
-        yield { relation: first.relation, records, firstLine: this.#lineNumber - records.length };
-        [this.#page, this.#pageBytes] = [[], 0];
-      }
-      if (record) this.#page.push(record);
-      this.#pageBytes += line.length;
+      if (record) rows.get(record.relation)?.push(record.values);
     }
+    const pages = [...rows].map(([relation, each]) => ({ relation, rows: each }));
+    return pages.filter((page) => page.rows.length > 0);
   }
 
   /** Validates any line but the first; returns its record, or undefined if it has none. */
@@ -114,26 +94,36 @@ export class ExportReader {
     this.#hasEnded = isEnd(value, this.#recordCount, this.head);
     if (this.#hasEnded) return undefined;
     const record = readRecord(value);
-    this.#checkOrder(record);
+    this.#checkIds(record);
     this.#recordCount += 1;
-    return 'ends' in record.relation ? record : this.#withChange(record, value);
+    const { relation, values } = record;
+    if ('ends' in relation) return record;
+    const change = readChange(value, this.head);
+    if (!this.#foundIn(CHANGES).add(change[0]))
+      throw new Error(`the number ${change[0]} occurs twice`);
+    return { ...record, values: [...values, ...change] };
   }
 
-  #checkOrder({ relation, values }: RecordLine): void {
-    const key = values.slice(0, keysOf(relation).length);
+  /** Throws unless the ids follow the previous ones, and the records that they refer to exist. */
+  #checkIds({ relation, ids }: RecordLine): void {
+    const references = referencesOf(relation);
+    for (const [index, { resource, column }] of references.entries()) {
+      if (!this.#foundIn(resource.table).has(Number(ids.at(index - references.length))))
+        throw new Error(`${column} refers to a ${typeOf(resource)} that does not exist`);
+    }
+    const key = ids.slice(0, keysOf(relation).length);
     const previous = this.#lastKeys.get(relation) ?? [];
     const differing = key.findIndex((id, index) => id !== previous[index]);
     if (Number(key[differing] ?? 0) <= Number(previous[differing] ?? 0))
       throw new Error(`ids must increase within each type, but ${key} follows ${previous}`);
     this.#lastKeys.set(relation, key);
+    if (!('ends' in relation)) this.#foundIn(relation.table).add(Number(key[0]));
   }
 
-  /** Appends the number and the times. A record without a number gets the next one. */
-  #withChange({ relation, values }: RecordLine, line: LineValue): RecordLine {
-    const [number = this.#lastNumber + 1, ...times] = readChange(line, this.head);
-    if (!this.#numbers.add(number)) throw new Error(`the number ${number} occurs twice`);
-    this.#lastNumber = Math.max(this.#lastNumber, number);
-    return { relation, values: [...values, number, ...times] };
+  #foundIn(table: string): NumberSet {
+    const found = this.#found.get(table) ?? new NumberSet();
+    this.#found.set(table, found);
+    return found;
   }
 }
 
@@ -141,13 +131,16 @@ export class ExportReader {
 class NumberSet {
   readonly #masks = new Map<number, number>();
 
+  has(number: number): boolean {
+    return ((this.#masks.get(Math.floor(number / BITS)) ?? 0) & (1 << (number % BITS))) !== 0;
+  }
+
   /** Adds a number; returns false if the set contains it already. */
   add(number: number): boolean {
+    if (this.has(number)) return false;
     const key = Math.floor(number / BITS);
-    const bit = 1 << (number % BITS);
-    const mask = this.#masks.get(key) ?? 0;
-    this.#masks.set(key, mask | bit);
-    return (mask & bit) === 0;
+    this.#masks.set(key, (this.#masks.get(key) ?? 0) | (1 << (number % BITS)));
+    return true;
   }
 }
 

@@ -1,16 +1,24 @@
 // The command `export`: writes all records as JSON lines, to a file or to the output.
 import { isDeepStrictEqual } from 'node:util';
-import type { Relation } from '../resources/resource.ts';
+import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
+import { RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { timeSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
+import { membersSql } from '../storage/records/text.ts';
 import { endLine, headLine } from './export-format.ts';
-import { createProgress, type Screen } from './progress.ts';
-import { recordLines } from './records.ts';
-import { countsOf, formatCounts, lastIdsOf, storedContent, totalOf } from './walk.ts';
+import { type Counts, countsOf, isOnPage, lastIdsOf, pagesOf, totalOf } from './pages.ts';
+import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { isPresent, writeWhole } from './whole-file.ts';
 
 /** Writes a text; resolves when the next one can be written. */
 export type WriteText = (text: string) => Promise<unknown>;
+
+/** The SQL of the members that an export adds to each record. */
+const CHANGE_MEMBERS = [
+  `'number', number`,
+  ...['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`),
+];
 
 /**
  * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
@@ -25,7 +33,7 @@ export async function exportLines(
   output: WriteText,
   screen: Screen,
 ): Promise<string | undefined> {
-  await using source = await openSource(from, { snapshot: true });
+  await using source = await openSource('export', from);
   if (file === undefined) {
     await writeLines(source, output, screen);
     return undefined;
@@ -35,35 +43,68 @@ export async function exportLines(
     throw new DatabaseUnusable(`${file} already exists; ${remedy}`);
   }
   let written = '';
-  await writeWhole(file, from.db.kind === 'file' ? from.db.name : undefined, async (handle) => {
-    written = await writeLines(source, (text) => handle.appendFile(text), screen);
+  const database = from.db.kind === 'file' ? from.db.name : undefined;
+  await writeWhole(file, {
+    source: database,
+    like: database,
+    async write(handle) {
+      written = await writeLines(source, (text) => handle.appendFile(text), screen);
+    },
   });
   return `exported ${written} to ${file}`;
 }
 
 async function writeLines(source: Source, write: WriteText, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'exported');
-  const { relations, hasChanges } = await storedContent(source);
-  const summary = await summaryOf(source, relations);
+  const summary = await summaryOf(source);
   const total = totalOf(summary.counts);
   await write(headLine(summary));
   let done = 0;
   progress(done, total);
-  for (const relation of relations) {
-    for await (const { lines, count } of recordLines(source, relation, hasChanges)) {
+  for (const relation of RELATIONS) {
+    for await (const { lines, count } of recordLines(source, relation)) {
       await write(lines);
       done += count;
       progress(done, total);
     }
   }
   // A cluster is not read in one transaction: others may have written to it meanwhile.
-  if (done !== total || !isDeepStrictEqual(await summaryOf(source, relations), summary)) {
+  if (done !== total || !isDeepStrictEqual(await summaryOf(source), summary))
     throw new DatabaseUnusable('the records have changed meanwhile: run the export again');
-  }
   await write(endLine(total));
   return formatCounts(summary.counts);
 }
 
-async function summaryOf(source: Source, relations: readonly Relation[]) {
-  return { counts: await countsOf(source, relations), lastIds: await lastIdsOf(source) };
+async function summaryOf(source: Source) {
+  return { counts: await countsOf(source), lastIds: await lastIdsOf(source) };
+}
+
+/** Reads a table page by page: one line of JSON for each record, with its type as first member. */
+export async function* recordLines(
+  source: Source,
+  relation: Relation,
+): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
+  const changes = 'ends' in relation ? [] : CHANGE_MEMBERS;
+  const members = [`'type', '${typeOf(relation)}'`, ...membersSql(relation), ...changes];
+  const sql = `
+    SELECT group_concat(json_object(${members.join(', ')}), char(10)
+      ORDER BY ${keysOf(relation).join(', ')}) AS lines
+    FROM ${relation.table} WHERE ${isOnPage(relation)}`;
+  for await (const { bounds, count } of pagesOf(source, relation)) {
+    const [row] = await source.read({ sql, parameter: JSON.stringify(bounds) });
+    yield { lines: `${row?.lines}\n`, count };
+  }
+}
+
+/** Formats the counts, as in "1 note, 0 tags"; leaves out links if there are none. */
+export function formatCounts(counts: Counts): string {
+  return Object.entries(counts)
+    .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))
+    .map(([table, count]) => `${formatNumber(count)} ${nameOf(table, count)}`)
+    .join(', ');
+}
+
+function nameOf(table: string, count: number): string {
+  const plural = table.replace('_', ' ');
+  return count === 1 ? plural.replace(/s$/, '') : plural;
 }

@@ -1,29 +1,29 @@
-// The command `import`: adds the records of an export to a database.
-import { createHash } from 'node:crypto';
+// The command `import`: fills an empty database with the records of an export.
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { CHANGES } from '../storage/changes/numbers.ts';
-import { type Database, DatabaseUnusable } from '../storage/database.ts';
-import { openTarget, type StorageOptions } from '../storage/open.ts';
-import { ExportReader, type RecordPage } from './export-reader.ts';
+import { RELATIONS } from '../resources/resources.ts';
+import { CHANGES, renewGeneration } from '../storage/changes/numbers.ts';
+import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
+import { openStorage, type StorageOptions } from '../storage/open.ts';
+import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/unfinished.ts';
+import { ExportReader } from './export-reader.ts';
+import { insertion, isOnPage, type LastIds, lastIdsOf, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
-import { compare, importInto, RecordRefused } from './records.ts';
-import { lastIdsOf, MAX_IMPORTED_ID, totalOf } from './walk.ts';
 
 /** Larger chunks need fewer reads. */
 const CHUNK_BYTES = 262_144;
 
-/** 48 bits fit in a safe integer. */
-const FINGERPRINT_BYTES = 6;
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+};
 
 /**
- * Adds the records of the export `file`, or of `input` if there is no file, to the database `to`;
- * resolves with a message that says how many are new. Skips records that already exist unchanged.
- * Rejects with {@link DatabaseUnusable}, which names the line of a faulty record. A failed import
- * removes a database that it created and empties a file that was empty; otherwise, the records
- * added so far stay, and another run with the same export continues. If the database is not empty
- * and `file` is a regular file, checks the whole file first, except for references to missing
- * records.
+ * Fills the empty database `to` with the export `file`, or with `input` if there is no file;
+ * resolves with a message that counts the records. Rejects with {@link DatabaseUnusable}, which
+ * names a faulty line. If it ends early, no service starts on the database, and the next import
+ * empties it first.
  */
 export async function importLines(
   file: string | undefined,
@@ -33,56 +33,17 @@ export async function importLines(
 ): Promise<string> {
   const source = file ?? 'the input';
   try {
-    const openExport = () => ExportReader.open(file === undefined ? input : openFile(file));
-    // A pipe cannot be read twice.
-    const canReadTwice = file !== undefined && (await stat(file)).isFile();
-    await using reader = await openExport();
-    await using target = await openTarget(to, 'import');
-    const lastIds = await lastIdsOf(target);
-    const isEmpty = Object.keys(lastIds).length === 0;
-    if ((lastIds[CHANGES] ?? 0) + (reader.head.lastIds[CHANGES] ?? 0) > MAX_IMPORTED_ID)
-      throw new Error('the numbers of its changes are too large');
-    if (canReadTwice && !isEmpty) {
-      await using firstPass = await openExport();
-      await forEachPage(firstPass, createProgress(screen, 'compared'), ({ relation, records }) =>
-        compare(target, relation, records),
-      );
-    }
-    const added = await addAll(reader, target, screen).catch(async (error) => {
-      // Keep a database with content, even if this import created it: another one has filled it.
-      if (isEmpty) await target.discardNew();
-      throw error;
-    });
-    const present = formatNumber(totalOf(reader.head.counts) - added);
-    const records = `${formatNumber(added)} record${added === 1 ? '' : 's'}`;
-    return `imported ${records} from ${source} into ${to.db.name}, ${present} already present`;
+    const lines = file === undefined ? input : openFile(file);
+    await using reader = await ExportReader.open(lines);
+    await using target = await openStorage('import', to);
+    await load(reader, target, createProgress(screen, 'imported'));
+    const records = totalOf(reader.head.counts);
+    const counted = `${formatNumber(records)} record${records === 1 ? '' : 's'}`;
+    return `imported ${counted} from ${source} into ${to.db.name}`;
   } catch (error) {
-    throw new DatabaseUnusable(`cannot import ${source}: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
-/** Adds all records that are missing; resolves with how many. */
-async function addAll(reader: ExportReader, target: Database, screen: Screen): Promise<number> {
-  const importer = importInto(target, fingerprintOf(reader.headBytes));
-  let added = 0;
-  await forEachPage(reader, createProgress(screen, 'imported'), async (page) => {
-    added += await importer.add(page.relation, page.records);
-  });
-  await importer.finish({ ...reader.head.lastIds, [CHANGES]: reader.lastNumber });
-  return added;
-}
-
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  switch (code) {
-    case 'ENOENT':
-      return 'there is no such file';
-    case 'EISDIR':
-      return 'it is a folder';
-    case 'EACCES':
-      return 'permission denied';
-    default:
-      return message;
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const reason = REASONS[code] ?? message;
+    throw new DatabaseUnusable(`cannot import ${source}: ${reason}`, { cause: error });
   }
 }
 
@@ -90,26 +51,56 @@ function openFile(file: string): AsyncIterable<Buffer> {
   return createReadStream(file, { highWaterMark: CHUNK_BYTES });
 }
 
-/** Calls `handle` for each page in order. If it refuses a record, the error names the line. */
-async function forEachPage(
+/**
+ * Adds all records, the last ids and a new generation to an empty database, or to one with an
+ * unfinished import, which it empties first. Rejects if the database holds anything else.
+ */
+export async function load(
   reader: ExportReader,
+  target: Database,
   onProgress: OnProgress,
-  handle: (page: RecordPage) => Promise<unknown>,
 ): Promise<void> {
-  const total = totalOf(reader.head.counts);
+  await begin(target);
+  const { counts, lastIds } = reader.head;
+  const total = totalOf(counts);
   let done = 0;
   onProgress(done, total);
-  for await (const page of reader.pages()) {
-    await handle(page).catch((error) => {
-      if (!(error instanceof RecordRefused)) throw error;
-      throw new Error(`line ${page.firstLine + error.index}: ${error.message}`, { cause: error });
-    });
-    done += page.records.length;
+  for await (const { relation, rows } of reader.pages()) {
+    await transact(target, [insertion(relation, rows)]);
+    done += rows.length;
     onProgress(done, total);
   }
+  await transact(target, [...raiseLastIds(lastIds), REMOVE_MARK, ...renewGeneration()]);
 }
 
-/** Returns a number that identifies an export, so that an interrupted import can continue. */
-function fingerprintOf(firstLine: Buffer): number {
-  return createHash('sha256').update(firstLine).digest().readUIntBE(0, FINGERPRINT_BYTES);
+/** Marks an empty database as unfinished, or empties one that is marked. */
+async function begin(target: Database): Promise<void> {
+  if (await isUnfinished(target)) return empty(target);
+  if (Object.keys(await lastIdsOf(target)).length > 0)
+    throw new DatabaseUnusable('the database is not empty: import into a new one');
+  await transact(target, MARK_UNFINISHED);
+}
+
+async function empty(target: Database): Promise<void> {
+  for (const relation of RELATIONS.toReversed()) {
+    const sql = `DELETE FROM ${relation.table} WHERE ${isOnPage(relation)}`;
+    for await (const { bounds } of pagesOf(target, relation)) {
+      const page = { sql, parameter: JSON.stringify(bounds) };
+      await transact(target, [page, { sql: `DELETE FROM ${CHANGES}` }]);
+    }
+  }
+  await transact(target, [{ sql: 'DELETE FROM sqlite_sequence' }]);
+}
+
+/** Returns the statements that make sure that nothing up to `lastIds` is assigned again. */
+function raiseLastIds(lastIds: LastIds): Statement[] {
+  return [
+    `INSERT INTO sqlite_sequence (name, seq) SELECT key, 0 FROM json_each(?1)
+     WHERE key NOT IN (SELECT name FROM sqlite_sequence)`,
+    'UPDATE sqlite_sequence SET seq = max(seq, coalesce(?1 ->> name, 0))',
+  ].map((sql) => ({ sql, parameter: JSON.stringify(lastIds) }));
+}
+
+function transact(target: Database, statements: readonly Statement[]): Promise<unknown> {
+  return target.transact(randomUUID(), statements);
 }

@@ -5,13 +5,13 @@ import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { renewGeneration } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { isAtRest, lockToReplace, openAlone, openToInspect } from '../storage/sqlite/existing.ts';
+import { openFile } from '../storage/open.ts';
+import { lockToReplace } from '../storage/sqlite/existing.ts';
 import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';
+import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
-import { openComplete, writeSnapshot } from './snapshot.ts';
-import { storedContent } from './walk.ts';
-import { isPresent, publishWhole } from './whole-file.ts';
+import { isPresent, type WholeFile, writeWhole } from './whole-file.ts';
 
 /**
  * Creates the database file `db` from the backup `from`, with a new generation; with `force`,
@@ -30,32 +30,30 @@ export async function restore(
   if (realpathSync(from) === target)
     throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
   const progress = createProgress(screen, 'restored', { unit: ' KiB' });
-  const isNew = !(await isPresent(target));
-  if (!isNew && !force) {
-    throw new DatabaseUnusable(`${db} already exists: --force replaces it and keeps the old file`);
-  }
+  const write = (_file: unknown, path: string) => writeCopy(from, path, progress);
   const restored = `restored ${db} from ${from}`;
-  if (isNew) {
-    await createFrom(from, target, progress);
+  if (!(await isPresent(target))) {
+    await createFrom({ source: from, like: from, write }, target);
     return restored;
   }
-  const kept = await replaceWith(from, target, progress);
+  if (!force)
+    throw new DatabaseUnusable(`${db} already exists: --force replaces it and keeps the old file`);
+  const kept = await replaceWith({ source: from, like: target, write }, target);
   return `${restored}; the old file is ${kept}`;
 }
 
 async function refuseDamaged(backup: string): Promise<void> {
-  const [fault, ...others] = await checkFile(backup, { hasTime: false });
+  const [fault, ...others] = await checkFile(backup, { withWords: false });
   if (fault === undefined) return;
   const more =
     others.length > 0 ? `, and ${others.length} more fault${others.length === 1 ? '' : 's'}` : '';
   throw new DatabaseUnusable(`cannot restore ${backup}: ${fault}${more}`);
 }
 
-/** Restores to a path without a file. */
-async function createFrom(backup: string, target: string, onProgress: OnProgress): Promise<void> {
+/** Writes to a path without a file. */
+async function createFrom(copy: WholeFile, target: string): Promise<void> {
   await refuseLogs(target);
-  const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
-  await publishWhole(target, { source: backup, like: backup }, write, async (unfinished) => {
+  const publish = async (unfinished: string) => {
     await refuseLogs(target);
     // A rename would replace a file that another process has created meanwhile.
     await link(unfinished, target).catch((cause) => {
@@ -63,28 +61,25 @@ async function createFrom(backup: string, target: string, onProgress: OnProgress
       throw new DatabaseUnusable('another process has created it meanwhile', { cause });
     });
     await rm(unfinished);
-  });
+  };
+  await writeWhole(target, { ...copy, publish });
 }
 
 /** Replaces an existing file; resolves with the path under which it is kept. */
-async function replaceWith(
-  backup: string,
-  target: string,
-  onProgress: OnProgress,
-): Promise<string> {
+async function replaceWith(copy: WholeFile, target: string): Promise<string> {
   const found = await stat(target).catch(() => undefined);
   if (!found?.isFile()) throw new DatabaseUnusable(`${target} is not a file`);
   const release = await lockToReplace(target);
   try {
     const kept = freePath(target);
-    const write = (_file: unknown, path: string) => writeCopy(backup, path, onProgress);
-    await publishWhole(target, { source: backup, like: target }, write, async (unfinished) => {
+    const publish = async (unfinished: string) => {
       // Move the logs first: SQLite would apply them to the new file.
       for (const log of await logsOf(target))
         await rename(log, `${kept}${log.slice(target.length)}`);
       await link(target, kept);
       await rename(unfinished, target);
-    });
+    };
+    await writeWhole(target, { ...copy, publish });
     return kept;
   } finally {
     await release();
@@ -92,12 +87,11 @@ async function replaceWith(
 }
 
 async function writeCopy(backup: string, path: string, onProgress: OnProgress): Promise<void> {
-  await using source = await openComplete(backup, (file) => openToInspect(file, isAtRest(file)));
+  await using source = await openFile('inspect', backup);
   await writeSnapshot(source, path, onProgress);
-  await using copy = await openAlone(path);
-  const { hasChanges } = await storedContent({ read: (statement) => copy.run(statement) });
+  await using copy = await openFile('repair', path);
   // States that come after the backup may have the same numbers as states that it loses.
-  for (const statement of hasChanges ? renewGeneration() : []) await copy.run(statement);
+  for (const statement of renewGeneration()) await copy.read(statement);
 }
 
 /** Rejects if there are logs without their database, because they may hold data. */

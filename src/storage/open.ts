@@ -1,14 +1,13 @@
-// Opens the database that an option names: a file, memory, or a cluster.
-import { readFile, realpath, rm, stat, truncate } from 'node:fs/promises';
-import { RESOURCES } from '../resources/resources.ts';
+// Opens the database that an option names, a file, memory or a cluster, for one of its uses.
+import { readFile } from 'node:fs/promises';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location } from './location.ts';
 import type { ParsedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { migrate } from './schema/migrations.ts';
-import { type BulkLoad, refuseUnfinished } from './schema/unfinished.ts';
+import { refuseUnfinished } from './schema/unfinished.ts';
 import { openSqlite } from './sqlite/engine.ts';
-import { openAlone, openShared } from './sqlite/existing.ts';
+import { type OpenFile, openAlone, openShared, openToInspect } from './sqlite/existing.ts';
 import { unusable } from './sqlite/unusable.ts';
 
 /** Where data is kept. */
@@ -19,124 +18,100 @@ export interface StorageOptions {
   readonly dbPasswordFile: string | undefined;
 }
 
+/** The uses that write to a database, and create a missing file. All begin with a migration. */
+const WRITING = {
+  /** A service shares a file. `onForeignLog` is as in {@link openSqlite}. */
+  serve: {
+    open: (path: string, onForeignLog?: (kept: string) => void) =>
+      openSqlite(path, { onForeignLog }),
+    level: undefined,
+    allowsUnfinished: false,
+  },
+  /** Nobody else can use a file. */
+  import: {
+    open: (path: string) => openSqlite(path, { alone: true }),
+    level: 'linearizable',
+    allowsUnfinished: true,
+  },
+} as const;
+
+/** The uses of an existing database. All but `repair` only read, while others may use it. */
+const READING = {
+  /** All of a file is read in one transaction. A cluster is not, so its reads see later writes. */
+  export: { open: openSnapshot, allowsUnfinished: false },
+  backup: { open: openShared, allowsUnfinished: false },
+  /** Leaves no trace, and takes no locks on a file that nobody uses. */
+  inspect: { open: openToInspect, allowsUnfinished: true },
+  /** Nobody else can use the file. */
+  repair: { open: openAlone, allowsUnfinished: false },
+} as const;
+
 type Closable = Pick<Database, 'close'>;
 
-/**
- * Opens the database and migrates it. Rejects with {@link DatabaseUnusable}. `onForeignLog` is as
- * in {@link openSqlite}.
- */
+/** Opens a database to write. Rejects with {@link DatabaseUnusable}. */
 export async function openStorage(
+  use: keyof typeof WRITING,
   options: StorageOptions,
   onForeignLog?: (kept: string) => void,
-): Promise<Database> {
+): Promise<Database & AsyncDisposable> {
+  const { open, level, allowsUnfinished } = WRITING[use];
   const { db } = options;
   const database = await (db.kind === 'cluster'
-    ? openCluster(db, options)
-    : openSqlite(db.name, { onForeignLog }));
-  return prepare(database, options, [createTables, refuseUnfinished]);
+    ? openCluster({ ...db, level: level ?? db.level }, options)
+    : open(db.name, onForeignLog));
+  return prepare(database, options, async () => {
+    await migrate(database);
+    if (!allowsUnfinished) await refuseUnfinished(database);
+  });
 }
 
-/** A database that a command fills. */
-export interface Target extends Database, AsyncDisposable {
-  /**
-   * Removes the file if {@link openTarget} created it, and empties it if it was empty. Afterwards,
-   * only close the database.
-   */
-  discardNew(): Promise<void>;
-}
-
-/** Like {@link openStorage}, but locks a file, to start or continue a bulk load. */
-export async function openTarget(options: StorageOptions, load: BulkLoad): Promise<Target> {
-  const { db } = options;
-  const isFile = db.kind === 'file';
-  const found = isFile ? await stat(db.name).catch(() => undefined) : undefined;
-  const database = await (db.kind === 'cluster'
-    ? openCluster({ ...db, level: 'linearizable' }, options)
-    : openSqlite(db.name, { alone: true }));
-  const discardNew = async () => {
-    if (!isFile || (found && found.size > 0)) return;
-    // Leave WAL mode while the file is locked. In WAL mode, `close` would delete the log at this
-    // path, which may belong to a new file by then. Also, only without WAL does SQLite refuse the
-    // writes of other processes to a removed file.
-    await database.transact('discard', [{ sql: 'PRAGMA journal_mode = DELETE' }]);
-    const path = await realpath(db.name);
-    await (found ? truncate(path) : rm(path));
-  };
-  const createOrDiscard = (target: Database) =>
-    createTables(target).catch(async (error) => {
-      await discardNew();
-      throw error;
-    });
-  return prepare({ ...database, discardNew }, options, [
-    createOrDiscard,
-    (target) => refuseUnfinished(target, load),
-  ]);
-}
-
-/**
- * Opens the database to read all of it. A file is locked or, with `snapshot`, read in one
- * transaction; a cluster is neither, so its reads see later writes. Rejects with
- * {@link DatabaseUnusable}, also if there is no database.
- */
+/** Opens an existing database. Rejects with {@link DatabaseUnusable}, also if there is none. */
 export async function openSource(
+  use: keyof typeof READING,
   options: StorageOptions,
-  { snapshot = false } = {},
-): Promise<Source & Closable & AsyncDisposable> {
+): Promise<Source & AsyncDisposable> {
+  const { open, allowsUnfinished } = READING[use];
   const { db } = options;
   const source = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options, { toRead: true })
-    : openFileToRead(db.name, snapshot));
-  return prepare(source, options, [refuseUnfinished]);
+    : open(db.name));
+  return prepare(source, options, async () => {
+    if (!allowsUnfinished) await refuseUnfinished(source);
+  });
 }
 
-/** Migrates the database. Rejects if a resource still has no table. */
-async function createTables(database: Database): Promise<void> {
-  // Try twice, because another process may have migrated it while this one read its schema.
-  const missing = (await firstMissing(database)) && (await firstMissing(database));
-  if (missing) {
-    throw new DatabaseUnusable(
-      `it has no table ${missing}: append a step to STEPS in src/storage/schema/steps.ts`,
-    );
-  }
+/** Opens an existing file as {@link openSource} does. */
+export function openFile(use: keyof typeof READING, path: string) {
+  const db = { kind: 'file', name: path } as const;
+  return openSource(use, { db, dbPassword: undefined, dbPasswordFile: undefined });
 }
 
-async function firstMissing(database: Database): Promise<string | undefined> {
-  const names = await migrate(database);
-  return RESOURCES.find(({ table }) => !names.has(table))?.table;
-}
-
-/** Runs the steps that precede any use of the database, and closes it if one fails. */
+/** Prepares a database for its use; closes it if that fails. */
 async function prepare<Opened extends Closable>(
-  database: Opened,
+  opened: Opened,
   { db }: StorageOptions,
-  steps: readonly ((database: Opened) => Promise<void>)[],
+  work: () => Promise<void>,
 ): Promise<Opened & AsyncDisposable> {
   try {
-    for (const step of steps) await step(database);
-    return { ...database, [Symbol.asyncDispose]: () => database.close() };
+    await work();
+    return { ...opened, [Symbol.asyncDispose]: () => opened.close() };
   } catch (error) {
-    await database.close();
+    await opened.close();
     throw unusable(db.name, error);
   }
 }
 
-async function openFileToRead(path: string, snapshot: boolean): Promise<Source & Closable> {
-  const connection = await (snapshot ? openShared(path) : openAlone(path));
-  // One transaction for all reads: it does not see later writes.
-  if (snapshot) await connection.exclusively(() => connection.execute('BEGIN'));
-  return {
-    read: (statement) => connection.exclusively(() => connection.run(statement)),
-    close: () => connection.close(),
-  };
+async function openSnapshot(path: string): Promise<OpenFile> {
+  const file = await openShared(path);
+  await file.read({ sql: 'BEGIN' });
+  return file;
 }
 
 async function openCluster(
-  cluster: ParsedCluster,
-  options: StorageOptions,
+  { nodes, user, level }: ParsedCluster,
+  { db, dbPassword, dbPasswordFile }: StorageOptions,
   parts = {},
 ): Promise<Database> {
-  const { nodes, user, level } = cluster;
-  const { db, dbPassword, dbPasswordFile } = options;
   const password = dbPasswordFile === undefined ? dbPassword : await readPassword(dbPasswordFile);
   try {
     return await openRqlite({ nodes, user, password }, level, parts);

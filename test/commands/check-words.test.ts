@@ -12,12 +12,13 @@ import {
   withNumbers,
   writeForeignFile,
 } from '../support/databases.ts';
-import { bringUpToDate } from '../support/search-index.ts';
+import { bringUpToDate, setIndexTimes } from '../support/search-index.ts';
 
 /** A closed database with 600 notes in its index, to copy. */
 const filled = newFile({ after });
 
 before(async () => {
+  setIndexTimes({ after }, { maxWaitMs: 60_000 });
   const database = await openDatabase({ after }, filled);
   await change(
     database,
@@ -56,12 +57,12 @@ const PLANTED: Record<string, readonly [sql: string, line: string]> = {
   'a word that is another one': [
     `INSERT OR REPLACE INTO note_words (rowid, title, body)
        VALUES (2, 'note 2', '東京 京都 都 milk word wort')`,
-    'note_words: the words of some records are not those of their texts',
+    'note_words: record 2 has other words than its texts',
   ],
   'words in another order': [
     `INSERT OR REPLACE INTO note_words (rowid, title, body)
        VALUES (2, '2 note', '東京 京都 都 milk word word')`,
-    'note_words: the words of some records are not those of their texts',
+    'note_words: record 2 has other words than its texts',
   ],
   'an index that SQLite finds to be damaged': [
     'DELETE FROM note_words_data WHERE id > 1000',

@@ -5,7 +5,6 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { LAST_NUMBER } from '../../src/storage/changes/numbers.ts';
-import { DatabaseUnusable } from '../../src/storage/database.ts';
 import {
   change,
   contentsOf,
@@ -112,10 +111,6 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   'a missing generation': [
     'DELETE FROM notes_server_generation',
     /^notes_server_generation: there must be one generation of 8 hex digits, but there is none$/,
-  ],
-  'an unfinished copy': [
-    'CREATE TABLE notes_server_copy (begun INTEGER)',
-    /^it holds an unfinished copy: run the copy again$/,
   ],
   'a malformed generation': [
     "UPDATE notes_server_generation SET generation = '0123abcG'",
@@ -257,19 +252,3 @@ test('check: a service may start to use the file meanwhile', async (t) => {
   add();
   assert.deepEqual(await checking, ['tag_blocks: block 0 counts 0 records, but there are 48']);
 });
-
-for (const [what, sql, reason] of [
-  ['of another program', 'CREATE TABLE theirs (a)', /belongs to another program$/],
-  ['without content', 'VACUUM', /it is empty$/],
-] as const) {
-  test(`check: refuses a file ${what}`, async (t) => {
-    const path = newFile(t);
-    await writeForeignFile(path, sql);
-    const before = contentsOf(dirname(path));
-    await assert.rejects(
-      checkFile(path),
-      (error) => error instanceof DatabaseUnusable && reason.test(error.message),
-    );
-    assert.deepEqual(contentsOf(dirname(path)), before);
-  });
-}

@@ -49,18 +49,6 @@ test('progress: more work than announced ends the line once', () => {
   assert.equal(texts.join('').split('\n').length, 2);
 });
 
-test('progress: with a unit', () => {
-  let text = '';
-  const progress = createProgress(
-    { isTerminal: false, write: (line) => (text += line) },
-    'written',
-    { unit: ' KiB', now: () => 0 },
-  );
-  progress(0, 1_000);
-  progress(1_000, 1_000);
-  assert.equal(text, 'written 100 % of 1,000 KiB\n');
-});
-
 test('progress: a bar fits 80 columns', () => {
   const texts: string[] = [];
   let time = 0;

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { importInto } from '../../src/commands/records.ts';
-import { notes } from '../../src/resources/notes.ts';
-import { newFile, openDatabase } from '../support/databases.ts';
+import { endLine, headLine } from '../../src/commands/export-format.ts';
+import { NO_RECORDS, newFile } from '../support/databases.ts';
 import { exported, perform } from '../support/perform.ts';
 
 const text = fc
@@ -16,42 +15,41 @@ const text = fc
     maxLength: 40,
   })
   .map((each) => `.${each}`);
-const rising = fc
-  .uniqueArray(fc.integer({ min: 1, max: 2 ** 52 }), { maxLength: 8 })
-  .map((ids) => ids.sort((a, b) => a - b));
+const note = fc.record({
+  id: fc.integer({ min: 1, max: 2 ** 52 }),
+  title: text,
+  body: text,
+  createdAt: fc.option(
+    fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true }),
+  ),
+});
 
-/**
- * Exports `numRuns` random databases, imports the pieces, and asserts that the next export is the
- * same.
- */
+/** Imports pieces of `numRuns` random exports, and asserts that the next export is the same. */
 export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<void> {
-  const data = fc.record({
-    ids: rising,
-    texts: fc.array(text, { minLength: 20, maxLength: 20 }),
-    piece: fc.integer({ min: 1, max: 50 }),
-  });
+  const notes = fc.uniqueArray(note, { selector: ({ id }) => id, maxLength: 8 });
   await fc.assert(
-    fc.asyncProperty(data, async ({ ids, texts, piece }) => {
-      const [from, to] = [newFile(t), newFile(t)];
-      const database = await openDatabase(t, from);
-      const into = importInto(database, 1);
-      await into.add(
-        notes,
-        ids.map((id, index) => {
-          const [title = '.', body = '.'] = [texts[index], texts[index + 8]];
-          return [id, title, body, ids.length - index, id % 253_402_300_800_000, null] as const;
-        }),
-      );
-      await into.finish({ notes: Math.max(0, ...ids), changes: ids.length });
-      await database.close();
-      const whole = await exported(from);
+    fc.asyncProperty(notes, fc.integer({ min: 1, max: 50 }), async (records, piece) => {
+      const count = records.length;
+      const lines = records
+        .sort((one, other) => one.id - other.id)
+        .map(({ createdAt, ...members }, index) => ({
+          ...{ type: 'note', ...members, number: count - index },
+          ...{ created_at: createdAt?.toISOString() ?? null, updated_at: null },
+        }));
+      const lastIds = count === 0 ? {} : { changes: count, notes: lines.at(-1)?.id ?? 0 };
+      const whole = [
+        headLine({ counts: { ...NO_RECORDS, notes: count }, lastIds }),
+        ...lines.map((line) => `${JSON.stringify(line)}\n`),
+        endLine(count),
+      ].join('');
       const bytes = Buffer.from(whole);
       async function* pieces() {
         for (let start = 0; start < bytes.length; start += piece)
           yield bytes.subarray(start, start + piece);
       }
-      await perform(['import', '--db', to], { input: pieces() });
-      assert.equal(await exported(to), whole);
+      const db = newFile(t);
+      await perform(['import', '--db', db], { input: pieces() });
+      assert.equal(await exported(db), whole);
     }),
     { numRuns },
   );

@@ -1,12 +1,11 @@
-// Real rqlite nodes: the tests of tables, records and copies on clusters of one and of three, and a
-// node that restarts.
+// Real rqlite nodes: the suites of storage and imports on clusters of one and of three, and a node
+// that restarts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
-import { testCopies } from '../commands/copy-suite.ts';
-import { testRecords } from '../commands/records-suite.ts';
+import { testImports } from '../commands/import-suite.ts';
 import { testChangeLog } from '../storage/change-log-suite.ts';
 import { testChanges } from '../storage/changes-suite.ts';
 import { testCreations } from '../storage/creation-suite.ts';
@@ -27,8 +26,7 @@ for (const engine of REAL_ENGINES) {
     testChanges(engine);
     testLinks(engine, 100);
     testSearchIndex(engine);
-    testRecords(engine);
-    testCopies(engine, 5_000);
+    testImports(engine);
   });
 }
 

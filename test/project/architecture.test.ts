@@ -13,8 +13,8 @@ import { closureOf, codeOf, root, sourceAt, sources } from '../support/sources.t
 /** The folders and modules directly below src/, from the top down. Imports never point up. */
 const LAYERS = [
   ['main', 'library', 'build'],
-  ['app', 'commands'],
-  ['cli', 'concurrency', 'processes', 'routes'],
+  ['app', 'cli'],
+  ['commands', 'concurrency', 'processes', 'routes'],
   ['contract', 'docs', 'guards', 'log', 'metrics'],
   ['http', 'storage'],
   ['resources', 'search', 'version'],

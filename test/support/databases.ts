@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
-import type { Counts } from '../../src/commands/walk.ts';
+import type { Counts } from '../../src/commands/pages.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import { newGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
@@ -104,8 +104,9 @@ export function locationOf(db: string): Location {
 }
 
 /** Opens a database as the service does at its start. */
-export function openPath(db: string): Promise<Database> {
-  return openStorage({ db: locationOf(db), dbPassword: undefined, dbPasswordFile: undefined });
+export function openPath(path: string): Promise<Database> {
+  const db = locationOf(path);
+  return openStorage('serve', { db, dbPassword: undefined, dbPasswordFile: undefined });
 }
 
 /** Opens the file as another program would. It is closed at the end of the test. */

@@ -1,6 +1,5 @@
 // Databases with records, for the commands that read all data.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
@@ -30,11 +29,6 @@ export async function filledFile(test: Pick<TestContext, 'after'>, count: number
   const path = newFile(test);
   copyFileSync(template, path);
   return path;
-}
-
-/** Returns the id of a process that has ended. */
-export function endedProcess(): number {
-  return spawnSync('true').pid;
 }
 
 async function fill(test: Pick<TestContext, 'after'>, path: string, count: number): Promise<void> {

@@ -1,11 +1,6 @@
 // Runs a command in the test process, like main.ts, but without its streams and exit status.
 import assert from 'node:assert/strict';
 import { parseCommand } from '../../src/cli/command-line.ts';
-import { backup } from '../../src/commands/backup.ts';
-import { copy } from '../../src/commands/copy.ts';
-import { exportLines } from '../../src/commands/export.ts';
-import { importLines } from '../../src/commands/import.ts';
-import { restore } from '../../src/commands/restore.ts';
 
 /** What a command gets beside its arguments. */
 export interface PerformParts {
@@ -28,10 +23,10 @@ export interface Performed {
 /** Runs `args`, such as `['backup', 'target', '--db', 'file']`; rejects as the command does. */
 export async function perform(
   args: readonly string[],
-  parts: PerformParts = {},
+  { env = {}, input = '', onProgress = () => {} }: PerformParts = {},
 ): Promise<Performed> {
-  const { env = {}, input = '', onProgress = () => {} } = parts;
   const command = parseCommand(args, env);
+  assert.ok(command.kind === 'run', `${args} cannot run inside the test`);
   let output = '';
   let progress = '';
   const screen = {
@@ -41,30 +36,14 @@ export async function perform(
       onProgress(text);
     },
   };
-
-  function run(): Promise<string | undefined> {
-    switch (command.kind) {
-      case 'backup':
-        return backup(command.db, command.file, screen);
-      case 'restore':
-        return restore(command.file, command.db, command.force, screen);
-      case 'copy':
-        return copy(command.from, command.to, screen);
-      case 'export':
-        return exportLines(command.db, command.file, write, screen);
-      case 'import':
-        return importLines(command.file, chunksOf(input), command.db, screen);
-      default:
-        return assert.fail(`${command.kind} cannot run inside the test`);
-    }
-  }
-
-  async function write(text: string): Promise<void> {
-    output += text;
-  }
-
-  const line = await run();
-  return { line, output, progress };
+  const { lines } = await command.run(command.input, {
+    input: chunksOf(input),
+    async write(text) {
+      output += text;
+    },
+    screen: () => screen,
+  });
+  return { line: lines.at(-1), output, progress };
 }
 
 /** Returns the export of the database at `db`. */

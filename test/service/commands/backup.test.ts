@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
-  existsSync,
-  linkSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -12,16 +10,15 @@ import {
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
-import { publishWhole, writeWhole } from '../../../src/commands/whole-file.ts';
+import { writeWhole } from '../../../src/commands/whole-file.ts';
 import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
-import { endedProcess, filledFile } from '../../support/filled.ts';
-import { breakAt, perform } from '../../support/perform.ts';
-import { assertReadable } from '../../support/read-only.ts';
+import { filledFile } from '../../support/filled.ts';
+import { breakAt, exported, perform } from '../../support/perform.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
@@ -66,12 +63,11 @@ test('backup: an existing file, link or folder stays', async (t) => {
 
 test('backup: the target appears only when it is complete', async (t) => {
   const [file, target] = [await filledFile(t, 300), newFile(t)];
-  const unfinished = `${target}.unfinished-${process.pid}`;
-  let isHidden = false;
+  let during: string[] = [];
   await backup(target, file, () => {
-    isHidden = existsSync(unfinished) && !existsSync(target);
+    during = readdirSync(dirname(target));
   });
-  assert.ok(isHidden);
+  assert.match(during.join(), /^notes\.db\.unfinished-[0-9a-f]+$/);
   assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
   assert.deepEqual(await checkFile(target), []);
 });
@@ -93,39 +89,17 @@ test('backup: a file that appears meanwhile stays', async (t) => {
   assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
 });
 
-test('backup: two writers of one file are detected', async (t) => {
-  const target = newFile(t);
-  const first = writeWhole(target, undefined, async (file, path) => {
-    await file.appendFile('first');
-    // A process with the same id in another container takes this one for ended.
-    await writeWhole(target, undefined, async (other, same) => {
-      assert.equal(same, path);
-      await other.appendFile('second');
-    });
-    writeFileSync(path, 'third');
-  });
-  await assert.rejects(first, /another process is writing it$/);
-  assert.equal(readFileSync(target, 'utf8'), 'second');
-  await assert.rejects(
-    writeWhole(newFile(t), undefined, async () => {}),
-    /nothing was written to it$/,
-  );
-});
-
 test('backup: a complete file is not called unwritten if its folder is not synced', async (t) => {
   const target = newFile(t);
   const folder = dirname(target);
   const moved = join(temporaryFolder(t), 'moved');
-  const files = { source: undefined, like: undefined };
-  const publishing = publishWhole(
-    target,
-    files,
-    (file) => file.writeFile('x'),
-    async (unfinished) => {
+  const publishing = writeWhole(target, {
+    write: (file) => file.writeFile('x'),
+    async publish(unfinished) {
       await rename(unfinished, target);
       await rename(folder, moved);
     },
-  );
+  });
   await assert.rejects(publishing, /^DatabaseUnusable: \S+ is complete, but may be lost/);
   assert.equal(readFileSync(join(moved, basename(target)), 'utf8'), 'x');
 });
@@ -143,20 +117,6 @@ test('backup: the names of the logs of the database are refused', async (t) => {
     }
   }
   assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
-});
-
-test('backup: leftovers of an ended process are removed', async (t) => {
-  const [file, target] = [await filledFile(t, 1), newFile(t)];
-  await startService(t, { db: file });
-  const left = `${target}.unfinished-${endedProcess()}`;
-  // A process that was killed between the link and the removal of the first name leaves a file in
-  // use.
-  linkSync(file, left);
-  writeFileSync(`${left}-journal`, '');
-  const running = `${target}.unfinished-${process.ppid}`;
-  writeFileSync(running, '');
-  await backup(target, file);
-  assert.deepEqual(readdirSync(dirname(target)), [basename(target), basename(running)]);
 });
 
 test('backup: nothing is left on a full disk', async (t) => {
@@ -199,8 +159,35 @@ test('backup: private if its user may only read the database', { skip: needsFile
   assert.deepEqual(await checkFile(target), []);
 });
 
-test('backup: of a database that the user may only read, as export and copy', (t) =>
-  assertReadable(t, 0o444, 0o555));
+/** Asserts that a user to whom a file and its folder have these modes can export and back it up. */
+async function assertReadable(t: TestContext, fileMode: number, folderMode: number): Promise<void> {
+  const parts = unprivileged(t);
+  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
+  const db = await filledFile(t, 1);
+  const text = await exported(db);
+  chmodSync(db, fileMode);
+  chmodSync(dirname(db), folderMode);
+  const { status, stdout, stderr } = await runCommand(t, ['export', '--db', db], parts);
+  assert.deepEqual([status, stdout], [0, text], stderr);
+  const open = temporaryFolder(t);
+  chmodSync(open, 0o777);
+  const target = join(open, 'backup.db');
+  assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
+  assert.equal(await exported(target), text);
+  // Companions of another user would keep the owner out.
+  assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
+  chmodSync(dirname(db), 0o777);
+}
+
+for (const [fileMode, folderMode] of [
+  [0o444, 0o555],
+  [0o444, 0o777],
+  [0o666, 0o555],
+] as const) {
+  const modes = [fileMode, folderMode].map((mode) => mode.toString(8)).join(' in ');
+  test(`backup: of a database with mode ${modes}, and export`, (t) =>
+    assertReadable(t, fileMode, folderMode));
+}
 
 test('backup: of a database that the user may not read', async (t) => {
   const parts = unprivileged(t);

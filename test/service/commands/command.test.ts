@@ -83,7 +83,7 @@ test('command: a warning of unknown variables precedes the message of a sub-comm
       /none|bogus/,
     );
   }
-  const { stderr } = await runCommand(t, ['completion', 'bash'], { env });
+  const { stderr } = await runCommand(t, ['help', 'backup'], { env });
   assert.equal(stderr, '');
 });
 

@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { exportLines } from '../../../src/commands/export.ts';
+import { exportLines, formatCounts } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
-import { formatCounts } from '../../../src/commands/walk.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { locationOf, NO_RECORDS, newFile } from '../../support/databases.ts';
 import { clusterAddress } from '../../support/engine.ts';
@@ -58,12 +57,9 @@ test('export: import and another export give the same bytes', async (t) => {
 
   const db = newFile(t);
   const first = await runCommand(t, ['import', file, '--db', db]);
-  const line = (added: string, present: string) =>
-    `imported ${added} records from ${file} into ${db}, ${present} already present`;
-  assert.deepEqual([first.status, first.stdout], [0, `${line('1,112', '0')}\n`]);
+  const line = `imported 1,112 records from ${file} into ${db}\n`;
+  assert.deepEqual([first.status, first.stdout], [0, line]);
   assert.match(first.stderr, /\nimported 100 % of 1,112, [\d,]+\/s\n$/);
-  assert.equal(await exported(db), text);
-  assert.equal((await perform(['import', file, '--db', db])).line, line('0', '1,112'));
   assert.equal(await exported(db), text);
   const { request } = await startService(t, { db });
   for (const [index, text] of ODD_TEXTS.entries()) {
@@ -128,7 +124,8 @@ test('import: a cluster takes no writes meanwhile', async (t) => {
   const [head = '', ...lines] = (await exported(await filledFile(t, 1))).split(/(?<=\n)/);
   const end = lines.pop() ?? '';
   async function* input() {
-    yield Buffer.from([head, ...lines].join(''));
+    // Enough for a first transaction.
+    yield Buffer.from([head, ...lines, ' '.repeat(1_048_576), '\n'].join(''));
     assert.equal((await request('GET', '/notes')).json.total, 7);
     assert.equal(await post(), 503);
     yield Buffer.from(end);
@@ -155,16 +152,15 @@ test('export: a closed pipe ends it without a message', async (t) => {
 
 test('export: the file appears only when it is complete', async (t) => {
   const [from, file] = [await filledFile(t, 10), newFile(t)];
-  const unfinished = `${file}.unfinished-${process.pid}`;
   const broken = exportTo(file, from, { onProgress: breakAt('exported 100 %') });
   await assert.rejects(broken, /cannot write \S+: broken off$/);
   assert.deepEqual(readdirSync(dirname(file)), []);
-  let isHidden = false;
+  let during: string[] = [];
   const onProgress = () => {
-    isHidden = existsSync(unfinished) && !existsSync(file);
+    during = readdirSync(dirname(file));
   };
   await exportTo(file, from, { onProgress });
-  assert.ok(isHidden);
+  assert.match(during.join(), /^notes\.db\.unfinished-[0-9a-f]+$/);
   assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
   const refusal = / already exists; leave FILE out to write to standard output$/;
   for (const present of [file, '/dev/stdout', '/dev/null'])

@@ -18,13 +18,19 @@ import {
   writeForeignFile,
 } from '../../support/databases.ts';
 import { filledFile } from '../../support/filled.ts';
-import { assertIndexed, bringUpToDate, isIndexed } from '../../support/search-index.ts';
+import {
+  assertIndexed,
+  bringUpToDate,
+  isIndexed,
+  setIndexTimes,
+} from '../../support/search-index.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 const COUNTERS = RELATIONS.map(({ blocks }) => blocks);
 
 /** Returns a file with 306 notes, whose index is up to date. */
 async function indexedFile(t: TestContext): Promise<string> {
+  setIndexTimes(t, { maxWaitMs: 60_000 });
   const path = await filledFile(t, 300);
   const database = await openDatabase(t, path);
   await bringUpToDate(database);
@@ -156,7 +162,7 @@ const REFUSED: Record<string, [damage: (path: string, t: TestContext) => unknown
   ],
   'an unfinished import': [
     (path) => writeForeignFile(path, 'CREATE TABLE notes_server_import (begun INTEGER) STRICT'),
-    /cannot repair \S+: it holds an unfinished import: run the import again$/m,
+    /cannot open .*: it holds an unfinished import: run the import again$/m,
   ],
   'a missing trigger': [
     (path) => writeForeignFile(path, 'DROP TRIGGER note_created'),
@@ -179,7 +185,7 @@ test('repair: a failure half-way leaves the index as it was', async (t) => {
   const path = await indexedFile(t);
   await writeForeignFile(
     path,
-    `CREATE TRIGGER fails BEFORE UPDATE ON note_words_position BEGIN
+    `CREATE TRIGGER fails BEFORE INSERT ON note_words_position BEGIN
        SELECT raise(ABORT, 'no room'); END`,
   );
   await assert.rejects(repairFile(path), /cannot repair \S+: .*no room$/);

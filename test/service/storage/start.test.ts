@@ -125,14 +125,6 @@ const UNUSABLE: readonly Unusable[] = [
     make: (path) =>
       writeForeignFile(path, 'CREATE TABLE notes_server_versions (version INTEGER PRIMARY KEY)'),
   },
-  {
-    name: 'of this version without the table of a resource',
-    reason: /it has no table tags: append a step to STEPS in src\/storage\/schema\/steps\.ts$/,
-    async make(path, t) {
-      await writeGoodFile(path, t);
-      await writeForeignFile(path, 'DROP TABLE tags');
-    },
-  },
 ];
 
 for (const { name, reason, make } of UNUSABLE) {

@@ -1,0 +1,144 @@
+// The table of the sub-commands, from which the command line and --help derive. An entry loads the
+// file that carries it out, so that no command loads what it does not need.
+import type { Screen } from '../commands/progress.ts';
+import type { StorageOptions } from '../storage/open.ts';
+import type { Flag, FlagValues } from './arguments.ts';
+import { OPTIONS } from './option-table.ts';
+
+/** What the command line gives to a command. */
+export interface Input {
+  /** An empty text if it was left out. */
+  readonly operand: string;
+  readonly flags: FlagValues;
+  /** The database of --db, the environment or the default. */
+  readonly storage: StorageOptions;
+}
+
+/** The streams of a command. */
+export interface Streams {
+  readonly input: AsyncIterable<Buffer>;
+  /** Writes data to standard output; resolves when it can take more. */
+  readonly write: (text: string) => Promise<void>;
+  /** Returns where to show progress, which may be nowhere if the command writes data. */
+  readonly screen: (writesData?: boolean) => Screen;
+}
+
+/** How a command ended. */
+export interface Outcome {
+  /** The lines to print on standard output. */
+  readonly lines: readonly (string | undefined)[];
+  /** Whether it has found faults. */
+  readonly hasFailed?: boolean;
+}
+
+/** A sub-command. */
+export interface SubCommand {
+  readonly name: string;
+  /** Its argument other than flags, as its usage shows it: in brackets if it is optional. */
+  readonly operand: string;
+  readonly flags: readonly Flag[];
+  /** Whether its operand and its database must be files. */
+  readonly isForFiles?: boolean;
+  /** One line of --help. */
+  readonly help: string;
+  readonly example: string;
+  /** Carries it out. Without this, it prints the help of its operand. */
+  readonly run?: (input: Input, streams: Streams) => Promise<Outcome>;
+}
+
+const DB: Flag = {
+  ...OPTIONS.db,
+  help: 'the database, a SQLite file (default: NOTES_DB, else notes.db)',
+};
+const ANY_DB: Flag = {
+  ...DB,
+  value: 'DB',
+  help: 'a SQLite file or a cluster (default: NOTES_DB, else notes.db)',
+};
+
+/** The operand that stands for standard input or output, as leaving it out does. */
+const STREAM = '-';
+
+/** The sub-commands, in the order of --help. */
+export const SUB_COMMANDS: readonly SubCommand[] = [
+  {
+    name: 'check',
+    operand: 'FILE',
+    flags: [
+      {
+        flag: 'repair',
+        help: 'first rebuild counts and search index, while no service is running',
+      },
+    ],
+    help: 'check a database for damage; a service may be using it',
+    example: 'check notes.db',
+    async run({ operand, flags }) {
+      const { checkFile } = await import('../commands/check.ts');
+      const { repairFile } = await import('../commands/repair.ts');
+      const repaired = flags.repair === true ? await repairFile(operand) : [];
+      const faults = await checkFile(operand);
+      const lines = [...repaired, ...(faults.length === 0 ? ['ok'] : faults)];
+      return { lines: lines.map((line) => `${operand}: ${line}`), hasFailed: faults.length > 0 };
+    },
+  },
+  {
+    name: 'backup',
+    operand: 'TARGET',
+    flags: [DB],
+    isForFiles: true,
+    help: 'copy a database to another file; a service may be using it',
+    example: 'backup notes-backup.db --db notes.db',
+    async run({ operand, storage }, { screen }) {
+      const { backup } = await import('../commands/backup.ts');
+      return { lines: [await backup(storage.db.name, operand, screen())] };
+    },
+  },
+  {
+    name: 'restore',
+    operand: 'BACKUP',
+    flags: [DB, { flag: 'force', help: 'replace an existing database, which is kept' }],
+    isForFiles: true,
+    help: 'restore a backup while no service is running; with --force, set the old database aside',
+    example: 'restore notes-backup.db --db notes.db',
+    async run({ operand, flags, storage }, { screen }) {
+      const { restore } = await import('../commands/restore.ts');
+      const isForced = flags.force === true;
+      return { lines: [await restore(operand, storage.db.name, isForced, screen())] };
+    },
+  },
+  {
+    name: 'export',
+    operand: '[FILE]',
+    flags: [ANY_DB, OPTIONS.dbPasswordFile],
+    help: 'write all data as JSON lines to FILE or standard output; a service may be using it',
+    example: 'export notes.jsonl --db notes.db',
+    async run({ operand, storage }, { write, screen }) {
+      const { exportLines } = await import('../commands/export.ts');
+      const file = fileIn(operand);
+      return { lines: [await exportLines(storage, file, write, screen(file === undefined))] };
+    },
+  },
+  {
+    name: 'import',
+    operand: '[FILE]',
+    flags: [ANY_DB, OPTIONS.dbPasswordFile],
+    help: 'fill a new database with exported data from FILE or standard input',
+    example: 'import notes.jsonl --db notes.db',
+    async run({ operand, storage }, { input, screen }) {
+      const { importLines } = await import('../commands/import.ts');
+      return { lines: [await importLines(fileIn(operand), input, storage, screen())] };
+    },
+  },
+  {
+    name: 'help',
+    operand: '[COMMAND]',
+    flags: [],
+    help: 'describe a command',
+    example: 'help backup',
+  },
+];
+
+/** Returns the file that an operand names; undefined for standard input or output. */
+function fileIn(operand: string): string | undefined {
+  return operand === '' || operand === STREAM ? undefined : operand;
+}

@@ -1,0 +1,84 @@
+// Reads and writes whole databases page by page, so that texts and transactions stay small.
+import { keysOf, type Relation, rowColumnsOf } from '../resources/resource.ts';
+import { RELATIONS } from '../resources/resources.ts';
+import { CHANGE_COLUMNS } from '../storage/changes/numbers.ts';
+import type { Source, Statement } from '../storage/database.ts';
+
+/** The limits of a page; its last record may exceed `bytes`. */
+const PAGE = { records: 2_048, bytes: 1_048_576 };
+
+/** The number of records in each table, in the order of RELATIONS. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** The last id that each table has assigned, if any, and as `changes` the last number. */
+export type LastIds = Readonly<Record<string, number>>;
+
+/** Neighbouring rows of a relation. */
+export interface Page {
+  /** The id before the first row, and that of the last one: the parameter of {@link isOnPage}. */
+  readonly bounds: readonly [after: number, last: number];
+  readonly count: number;
+}
+
+/** Yields the pages of a relation, in ascending order of their ids. */
+export async function* pagesOf({ read }: Source, relation: Relation): AsyncGenerator<Page> {
+  const { table } = relation;
+  const [key] = keysOf(relation);
+  const size = rowColumnsOf(relation).map((column) => `octet_length(${column})`);
+  const sql = `
+    SELECT last,
+      (SELECT count(*) FROM ${table} WHERE ${key} > (?1 ->> 0) AND ${key} <= last) AS count
+    FROM (SELECT max(id) AS last
+          FROM (SELECT id, sum(size) OVER (ORDER BY id) - size AS before
+                FROM (SELECT ${key} AS id, ${size.join(' + ')} AS size FROM ${table}
+                      WHERE ${key} > (?1 ->> 0) ORDER BY ${key} LIMIT (?1 ->> 1)))
+          WHERE before < (?1 ->> 2))`;
+  for (let after = 0; ; ) {
+    const [row] = await read({ sql, parameter: JSON.stringify([after, PAGE.records, PAGE.bytes]) });
+    if (row?.last == null) return;
+    const last = Number(row.last);
+    yield { bounds: [after, last], count: Number(row.count) };
+    after = last;
+  }
+}
+
+/** Returns the SQL condition of a page. All links of one record are on one page. */
+export function isOnPage(relation: Relation): string {
+  const [key] = keysOf(relation);
+  return `${key} > (?1 ->> 0) AND ${key} <= (?1 ->> 1)`;
+}
+
+/** Returns the statement that inserts rows, each with the values of all columns. */
+export function insertion(relation: Relation, rows: readonly (readonly unknown[])[]): Statement {
+  const changes = 'ends' in relation ? [] : CHANGE_COLUMNS;
+  const columns = [...rowColumnsOf(relation), ...changes];
+  const values = columns.map((_, index) => `value ->> ${index}`);
+  return {
+    sql: `
+      INSERT INTO ${relation.table} (${columns.join(', ')})
+      SELECT ${values.join(', ')} FROM json_each(?1)`,
+    parameter: JSON.stringify(rows),
+  };
+}
+
+/** Counts the rows of each relation. */
+export async function countsOf({ read }: Source): Promise<Counts> {
+  const counts = RELATIONS.map(({ table }) => `(SELECT count(*) FROM ${table}) AS ${table}`);
+  const [row] = await read({ sql: `SELECT ${counts.join(', ')}` });
+  return Object.fromEntries(
+    Object.entries(row ?? {}).map(([table, count]) => [table, Number(count)]),
+  );
+}
+
+/** Returns the number of rows in all tables. */
+export function totalOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Resolves with the last ids, by table in alphabetical order. */
+export async function lastIdsOf({ read }: Source): Promise<LastIds> {
+  const found = await read({
+    sql: 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name',
+  });
+  return Object.fromEntries(found.map(({ name, seq }) => [String(name), Number(seq)]));
+}
