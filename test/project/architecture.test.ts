@@ -1,7 +1,9 @@
-// The rules of the architecture, checked on the graph of imports and on the lines of src/.
+// The rules of the architecture, checked on the graph of imports and on the lines of src/, and how
+// large its parts may be.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -62,6 +64,45 @@ function modulesWith(pattern: RegExp): string[] {
 function severalWith(pattern: RegExp): string[] {
   const modules = modulesWith(pattern);
   return modules.length > 1 ? modules : [];
+}
+
+/** The most parts of each kind. */
+const MAX = { filesInFolder: 16, linesOfFile: 300, linesOfFunction: 60, columns: 100 };
+
+/** The line in which the body of a function, a method or a loop begins. */
+const BODY_START = /(?:\)(?:: .+)?|=>) \{$/;
+
+/** The functions with more than `most` lines, found by the indentation of their braces. */
+function functionsOver(most: number): string[] {
+  return sources.flatMap(({ path, lines }) =>
+    lines.flatMap((line, start) => {
+      if (!BODY_START.test(codeOf(line))) return [];
+      const brace = `${/^ */.exec(line)?.[0]}}`;
+      const length = 2 + lines.slice(start + 1).findIndex((each) => each.startsWith(brace));
+      return length > most ? [`src/${path}:${start + 1}: ${length} lines: ${line.trim()}`] : [];
+    }),
+  );
+}
+
+/** The lines with more than `most` characters in these files, as `folder/path:line: length`. */
+function linesOver(most: number, folder: string, files: readonly Lines[]): string[] {
+  return files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, index) =>
+      [...line].length > most ? [`${folder}/${path}:${index + 1}: ${[...line].length}`] : [],
+    ),
+  );
+}
+
+type Lines = Pick<(typeof sources)[number], 'path' | 'lines'>;
+
+/** The modules of test/. */
+function testFiles(): Lines[] {
+  const paths = readdirSync(new URL('test/', root), { recursive: true, encoding: 'utf8' });
+  const own = paths.filter((path) => path.endsWith('.ts') && !path.includes('node_modules'));
+  return own.map((path) => {
+    const text = readFileSync(new URL(`test/${path}`, root), 'utf8');
+    return { path, lines: text.split('\n') };
+  });
 }
 
 /** Each rule with a function that returns where it is broken. */
@@ -137,8 +178,31 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
   'nothing is written to the console': () =>
     modulesWith(/\bconsole\./).filter((path) => path !== 'src/docs/samples.ts'),
 
+  'no folder has more than 16 files': () => {
+    const folders = sources.map(({ path }) => posix.dirname(path));
+    const countIn = (folder: string) => folders.filter((each) => each === folder).length;
+    const large = [...new Set(folders)].filter((each) => countIn(each) > MAX.filesInFolder);
+    return large.map((folder) => `src/${folder} has ${countIn(folder)} files`);
+  },
+
+  'no file has more than 300 lines': () =>
+    sources
+      .filter(({ lines }) => lines.length > MAX.linesOfFile)
+      .map(({ path, lines }) => `src/${path} has ${lines.length} lines`),
+
+  'no function has more than 60 lines': () => functionsOver(MAX.linesOfFunction),
+
+  'no line has more than 100 columns, in test/ too': () => [
+    ...linesOver(MAX.columns, 'src', sources),
+    ...linesOver(MAX.columns, 'test', testFiles()),
+  ],
+
   'no code is made from strings': () => modulesWith(/\bnew Function\b|\beval\(|\bnode:vm\b/),
 };
+
+test('architecture: the measure of functions sees those of the service', () => {
+  assert.ok(functionsOver(30).length > 0);
+});
 
 for (const [rule, findBroken] of Object.entries(RULES)) {
   test(`architecture: ${rule}`, () => {

@@ -1,19 +1,8 @@
-// How the files of src/ are written, and how long the lines of test/ are, as far as a machine can
-// tell.
+// How the files of src/ are written, as far as a machine can tell.
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { test } from 'node:test';
-import { codeOf, root, sources } from '../support/sources.ts';
-import { textOf } from './documents.ts';
-
-const MAX_FUNCTION_LINES = 60;
-
-/** More than 100 characters. */
-const TOO_LONG = /.{101}/u;
-
-/** The line in which the body of a function or a loop begins. */
-const FUNCTION_START = /^ *[^ .].*(?:\)(?:: .+)?|=>) \{$/;
+import { codeOf, sources } from '../support/sources.ts';
 
 /** The lines, numbered from 1, for which `breaks` is true, as `src/path:line: text`. */
 function linesWhere(
@@ -24,25 +13,6 @@ function linesWhere(
       breaks(line, index + 1, lines) ? [`src/${path}:${index + 1}: ${line.trim()}`] : [],
     ),
   );
-}
-
-/** The functions with more lines than `most`, found by the indentation of their braces. */
-function functionsOver(most: number): string[] {
-  return linesWhere((line, number, lines) => {
-    if (!FUNCTION_START.test(codeOf(line))) return false;
-    const end = `${/^ */.exec(line)?.[0]}}`;
-    return !lines.slice(number, number + most - 1).some((each) => each.startsWith(end));
-  });
-}
-
-/** The lines of the modules of test/ that match, as `test/path: text`. */
-function testLinesWith(pattern: RegExp): string[] {
-  const paths = readdirSync(new URL('test/', root), { recursive: true, encoding: 'utf8' });
-  const own = paths.filter((path) => path.endsWith('.ts') && !path.includes('node_modules'));
-  return own.flatMap((path) => {
-    const lines = textOf(`test/${path}`).split('\n');
-    return lines.filter((line) => pattern.test(line)).map((line) => `test/${path}: ${line.trim()}`);
-  });
 }
 
 const codeWith = (pattern: RegExp) => linesWhere((line) => pattern.test(codeOf(line)));
@@ -67,13 +37,6 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
   'no directives that silence the type checker or the linter': () =>
     textWith(/@ts-(?:ignore|expect-error|nocheck)|biome-ignore/),
 
-  'functions fit on a screen': () => functionsOver(MAX_FUNCTION_LINES),
-
-  'lines have at most 100 characters, in test/ too': () => [
-    ...textWith(TOO_LONG),
-    ...testLinesWith(TOO_LONG),
-  ],
-
   'nothing is left to do': () => textWith(/\b(?:TODO|FIXME|XXX|HACK)\b/),
 
   'files and folders are named in full words, in kebab case': () => {
@@ -94,5 +57,4 @@ for (const [rule, findBroken] of Object.entries(RULES)) {
 test('style: the rules see the files of the service', () => {
   assert.ok(sources.length > 30);
   assert.ok(textWith(/^export /).length > 50);
-  assert.ok(functionsOver(30).length > 0);
 });
