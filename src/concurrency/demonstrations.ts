@@ -8,38 +8,41 @@ const TASKS = new URL('tasks.js', import.meta.url);
 /** The demonstrations and their threads. */
 export class Demonstrations {
   readonly #maxThreads: number;
-  #pool: Promise<ThreadPool> | undefined;
+  #loaded: Promise<{ pool: ThreadPool; tasks: typeof import('./tasks.ts') }> | undefined;
 
   /** Starts no thread yet. At most `maxThreads` will be alive at one time. */
   constructor(maxThreads: number) {
     this.#maxThreads = maxThreads;
   }
 
-  /** Runs a demonstration; resolves with the answer as JSON text, rejects as ThreadPool.run does. */
+  /** Runs a demonstration; resolves with its answer as JSON text, rejects as a pool does. */
   async run(path: DemonstrationPath, request: unknown, signal: AbortSignal): Promise<string> {
-    this.#pool ??= this.#load();
-    const [pool, { DEMONSTRATIONS }] = await Promise.all([this.#pool, import('./tasks.ts')]);
-    const { inputs, answer } = DEMONSTRATIONS[path].prepare(request);
+    this.#loaded ??= this.#load();
+    const { pool, tasks } = await this.#loaded;
+    const { inputs, answer } = tasks.DEMONSTRATIONS[path].prepare(request);
     return answer(await pool.run(path, inputs, signal));
   }
 
   /** Rejects waiting and new requests with NoThreads, if there is a pool; others continue. */
   async shutDown(): Promise<void> {
-    (await this.#pool)?.shutDown();
+    (await this.#loaded)?.pool.shutDown();
   }
 
   /** Resolves with the current number of threads. */
   async threads(): Promise<ThreadCounts> {
-    return (await this.#pool)?.counts() ?? { alive: 0, idle: 0, waiting: 0 };
+    return (await this.#loaded)?.pool.counts() ?? { alive: 0, idle: 0, waiting: 0 };
   }
 
   /** Aborts running requests. Resolves when all threads have ended. */
   async close(): Promise<void> {
-    await (await this.#pool)?.close();
+    await (await this.#loaded)?.pool.close();
   }
 
-  async #load(): Promise<ThreadPool> {
-    const { ThreadPool } = await import('./thread-pool.ts');
-    return new ThreadPool(TASKS, this.#maxThreads);
+  async #load() {
+    const [{ ThreadPool }, tasks] = await Promise.all([
+      import('./thread-pool.ts'),
+      import('./tasks.ts'),
+    ]);
+    return { pool: new ThreadPool(TASKS, this.#maxThreads), tasks };
   }
 }

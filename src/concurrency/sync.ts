@@ -127,7 +127,7 @@ export class Event {
 
   /** Returns once the event is set. */
   wait(): void {
-    // If the event is set after the check, the cell is no longer UNSET, and the wait returns at once.
+    // If the event is set after the check, the cell is not UNSET, and the wait returns at once.
     while (!this.isSet()) Atomics.wait(this.#cells, STATE, UNSET);
   }
 }

@@ -165,7 +165,8 @@ export const ORDER_CHECKS: readonly Check[] = [
     mutants: [
       [
         'a generation that is read after arriving',
-        'const generation = Atomics.load(cells, GENERATION);\n        if (Atomics.add(cells, ARRIVED, 1)',
+        'const generation = Atomics.load(cells, GENERATION);\n' +
+          '        if (Atomics.add(cells, ARRIVED, 1)',
         'const arrived = Atomics.add(cells, ARRIVED, 1);' +
           'const generation = Atomics.load(cells, GENERATION); if (arrived',
       ],

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { sharedCells } from '../../src/concurrency/sync.ts';
 import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
-import { CANNOT_LOOK, threadsOf } from '../support/threads.ts';
 import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import type { Identity } from './pool-tasks.ts';
@@ -124,24 +123,6 @@ describe('threads: a large request waits for both threads', () => {
     await closed;
     assert.equal(pool.started.length, 3);
   });
-});
-
-test('threads: a burst never exceeds the bound of threads', async (t) => {
-  const pool = startPool(t, { maxThreads: 2, idle: 1, starting: 4, refillMs: 1 });
-  const base = CANNOT_LOOK ? 0 : threadsOf(process.pid);
-  let answered = false;
-  const all = Promise.all([1, 2, 1, 2].map((size) => assertServes(pool, size))).finally(() => {
-    answered = true;
-  });
-  await until(() => {
-    assert.ok(pool.counts().alive <= 2);
-    return answered;
-  });
-  await all;
-  assert.equal(pool.most(), 2);
-  await until(() => pool.counts().idle === 1 && pool.counts().alive === 1);
-  // The system takes a moment longer to forget a thread that has ended.
-  if (!CANNOT_LOOK) await until(() => threadsOf(process.pid) <= base + 1);
 });
 
 test('threads: a full queue refuses, until there is room again', async (t) => {

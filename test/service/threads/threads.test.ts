@@ -3,20 +3,52 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { counter } from '../../../src/concurrency/counter.ts';
+import { Mutex } from '../../../src/concurrency/sync.ts';
 import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
+import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import { type Answer, request } from '../../support/http.ts';
 import { openSocket, requestText } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { CANNOT_LOOK, limited, threadsOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
-import { holdCounters, threadCounts } from './counters.ts';
 
 const WIDE = { workers: 2, count: 1_000 };
 const RIGHT = { expected: 2_000, actual: 2_000, consistent: true };
 const WIDE_TEXT = requestText('POST /counter/increment', [], JSON.stringify(WIDE));
+
+/** Makes all counters of this process wait until the returned function is called. */
+function holdCounters(t: TestContext): () => void {
+  const held: Mutex[] = [];
+  const { prepare } = counter;
+  t.mock.method(counter, 'prepare', (request: Parameters<typeof prepare>[0]) => {
+    const run = prepare(request);
+    const [{ lock } = assert.fail()] = run.inputs;
+    const mutex = new Mutex(lock);
+    mutex.lock();
+    held.push(mutex);
+    return run;
+  });
+  return () => {
+    for (const mutex of held.splice(0)) mutex.unlock();
+  };
+}
+
+/** Resolves with the numbers of threads and of waiting demonstrations that the service reports. */
+async function threadCounts(
+  service: Service,
+): Promise<{ alive: number; idle: number; waiting: number }> {
+  const { text } = await service.request('GET', '/metrics');
+  const families = parseExposition(text);
+  return {
+    alive: sampleOf(families, 'notes_threads_live'),
+    idle: sampleOf(families, 'notes_threads_standby'),
+    waiting: sampleOf(families, 'notes_demonstrations_waiting'),
+  };
+}
 
 type Counts = Awaited<ReturnType<typeof threadCounts>>;
 
