@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { importInto } from '../../src/commands/records.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { newFile, openDatabase } from '../support/databases.ts';
-import { exported, perform } from '../support/perform.ts';
+import { exported, runInProcess } from '../support/in-process-command.ts';
 
 const text = fc
   .string({
@@ -50,7 +50,7 @@ export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<
         for (let start = 0; start < bytes.length; start += piece)
           yield bytes.subarray(start, start + piece);
       }
-      await perform(['import', '--db', to], { input: pieces() });
+      await runInProcess(['import', '--db', to], { input: pieces() });
       assert.equal(await exported(to), whole);
     }),
     { numRuns },

@@ -10,7 +10,7 @@ import { assertRefused, type Command, runCommand, startCommand } from '../suppor
 import { FILES_IN_USE, newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import { filledFile, notesIn } from '../support/filled.ts';
-import { exported, perform } from '../support/perform.ts';
+import { exported, runInProcess } from '../support/in-process-command.ts';
 import { startStandIn } from '../support/rqlite-stand-in.ts';
 import { startService } from '../support/service.ts';
 import { assertSound } from '../support/stored-data.ts';
@@ -119,7 +119,7 @@ test('restore: the data of a service started meanwhile stays', async (t) => {
 
 test('import: the last run finishes it after three kills', async (t) => {
   const [from, file, db] = [await filledFile(t, NOTES), newFile(t), newFile(t)];
-  await perform(['export', file, '--db', from]);
+  await runInProcess(['export', file, '--db', from]);
   const args = ['import', file, '--db', db];
   for (const tenth of ['1', '3', '5']) {
     const run = startCommand(t, args);
@@ -128,7 +128,7 @@ test('import: the last run finishes it after three kills', async (t) => {
     const half = /it holds an unfinished import: run the import again/;
     await assertHalf(t, db, half);
     await assert.rejects(exported(db), half);
-    await assert.rejects(perform(['copy', '--from', from, '--to', db]), half);
+    await assert.rejects(runInProcess(['copy', '--from', from, '--to', db]), half);
   }
   await assertSucceeds(t, args);
   assert.equal(await exported(db), readFileSync(file, 'utf8'));

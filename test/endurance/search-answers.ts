@@ -21,7 +21,7 @@ export function linesOfNotes(): string {
 }
 
 /** How many connections send the queries of a batch. */
-const LANES = 10;
+const CONNECTIONS = 10;
 
 /** What only SQLite writes. */
 const ERRORS = /fts5|sqlite|syntax error|malformed match/i;
@@ -57,14 +57,16 @@ export async function checkAnswers(
   service: { port: number },
   { numRuns }: { numRuns: number },
 ): Promise<number> {
-  const lanes = await Promise.all(Array.from({ length: LANES }, () => converse(service)));
+  const connections = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => converse(service)),
+  );
   let successful = 0;
   await fc.assert(
     fc.asyncProperty(queries, async (texts) => {
-      const asked = lanes.map((lane, index) =>
+      const asked = connections.map((connection, index) =>
         ask(
-          lane,
-          texts.filter((_, each) => each % LANES === index),
+          connection,
+          texts.filter((_, each) => each % CONNECTIONS === index),
         ),
       );
       // After a failure, fast-check sends more over the same connections.
@@ -73,6 +75,6 @@ export async function checkAnswers(
     }),
     { numRuns: numRuns / 100 },
   );
-  for (const { socket } of lanes) socket.destroy();
+  for (const { socket } of connections) socket.destroy();
   return successful;
 }

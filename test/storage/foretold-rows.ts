@@ -75,7 +75,7 @@ function writesOf(name: 'tasks' | 'steps', values: fc.Arbitrary<Values>) {
 const write = fc.oneof(writesOf('tasks', taskValues), writesOf('steps', stepValues));
 type RandomWrite = typeof write extends fc.Arbitrary<infer T> ? T : never;
 
-function perform(table: Table, each: RandomWrite, tag: string): Promise<unknown> {
+function runInProcess(table: Table, each: RandomWrite, tag: string): Promise<unknown> {
   const { owner } = each;
   if (each.kind === 'create') return table.create(each.records, owner);
   if (each.kind === 'once') {
@@ -127,7 +127,7 @@ export async function foretellWrites(t: TestContext, numRuns: number): Promise<v
         const tags = await tagsIn(database);
         const done = batch.map((each) => {
           const tag = 'id' in each ? tags.get(`${each.name} ${each.id}`) : undefined;
-          return perform(tables[each.name], each, tag ?? '00000000-0');
+          return runInProcess(tables[each.name], each, tag ?? '00000000-0');
         });
         await Promise.all(done);
         await assertNumbered(database);

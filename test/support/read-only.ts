@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { assertRefused, runCommand } from './command.ts';
 import { temporaryFolder } from './engine.ts';
 import { filledFile } from './filled.ts';
-import { exported } from './perform.ts';
+import { exported } from './in-process-command.ts';
 import { skipLoudly } from './skip.ts';
 import { unprivileged } from './unprivileged.ts';
 

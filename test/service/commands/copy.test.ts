@@ -8,7 +8,12 @@ import { runCommand } from '../../support/command.ts';
 import { NO_RECORDS, newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
+import {
+  breakAt,
+  exported,
+  type InProcessParts,
+  runInProcess,
+} from '../../support/in-process-command.ts';
 import { startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -18,8 +23,8 @@ const FILLED = formatCounts({ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1,
 
 const NOTE = { title: 'a', body: 'b' };
 
-const copy = (from: string, to: string, parts?: PerformParts) =>
-  perform(['copy', '--from', from, '--to', to], parts);
+const copy = (from: string, to: string, parts?: InProcessParts) =>
+  runInProcess(['copy', '--from', from, '--to', to], parts);
 
 test('copy: from a file to a cluster and back to a file', async (t) => {
   const file = await filledFile(t, 1_100);
@@ -59,7 +64,7 @@ for (const engine of ['file', 'cluster']) {
     await assert.rejects(startService(t, { db: to }), half);
     await assert.rejects(copy(to, newFile(t)), half);
     await assert.rejects(exported(to), half);
-    await assert.rejects(perform(['import', '--db', to], { input: EXPORT }), half);
+    await assert.rejects(runInProcess(['import', '--db', to], { input: EXPORT }), half);
     assert.match(String((await copy(from, to)).line), /have the same content: 1,106 notes, /);
     assert.match(String((await copy(from, to)).line), /have the same content: 1,106 notes, /);
     const { request } = await startService(t, { db: to });

@@ -19,7 +19,12 @@ import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { NO_RECORDS, newFile, openDatabase, openPath } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
+import {
+  breakAt,
+  exported,
+  type InProcessParts,
+  runInProcess,
+} from '../../support/in-process-command.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -61,8 +66,8 @@ function linesOf(ids: readonly number[], lastIds = {}): string {
 /** Returns the lines without the last one, so that an import of them is not finished. */
 const withoutEnd = (lines: string): string => lines.replace(/.*\n$/, '');
 
-const imported = (db: string, input: NonNullable<PerformParts['input']>) =>
-  perform(['import', '--db', db], { input });
+const imported = (db: string, input: NonNullable<InProcessParts['input']>) =>
+  runInProcess(['import', '--db', db], { input });
 
 /** Returns the path of a database without records. */
 async function emptyFile(t: TestContext): Promise<string> {
@@ -279,21 +284,21 @@ test('import: adds page by page, not all at the end', async (t) => {
   const onProgress = (line: string) => {
     added = (Number(/ (\d+) %/.exec(line)?.[1] ?? 0) / 100) * bytes.length;
   };
-  await perform(['import', '--db', db], { input: input(), onProgress });
+  await runInProcess(['import', '--db', db], { input: input(), onProgress });
   // A page, a chunk and the rounding of the progress.
   assert.ok(most < 1_500_000, `${most} bytes were read ahead`);
 });
 
 test('import: once interrupted, no service starts until another run finishes it', async (t) => {
   const [from, file, db] = [await filledFile(t, 2_000), newFile(t), await emptyFile(t)];
-  await perform(['export', file, '--db', from]);
-  const broken = perform(['import', file, '--db', db], { onProgress: breakAt('imported') });
+  await runInProcess(['export', file, '--db', from]);
+  const broken = runInProcess(['import', file, '--db', db], { onProgress: breakAt('imported') });
   await assert.rejects(broken, /cannot import \S+: broken off$/);
   const half = /it holds an unfinished import: run the import again$/;
   await assert.rejects(startService(t, { db }), half);
   await assert.rejects(exported(db), half);
-  await assert.rejects(perform(['copy', '--from', from, '--to', db]), half);
-  await perform(['import', file, '--db', db]);
+  await assert.rejects(runInProcess(['copy', '--from', from, '--to', db]), half);
+  await runInProcess(['import', file, '--db', db]);
   assert.equal(await exported(db), readFileSync(file, 'utf8'));
   await assertSound(db);
 });
@@ -410,12 +415,12 @@ test('import: a file with a wrong line adds nothing to existing data', async (t)
     [withoutEnd(linesOf([1, 2])), /the last line is missing/],
     [withoutEnd(linesOf([1, 2])) + TAGS, /line 5: name must not be blank/],
   ] as const) {
-    await assert.rejects(perform(['import', fileWith(t, lines), '--db', db]), reason);
+    await assert.rejects(runInProcess(['import', fileWith(t, lines), '--db', db]), reason);
     const { request, close } = await startService(t, { db });
     assert.equal((await request('GET', '/notes')).json.total, 1);
     await close();
   }
-  const { line } = await perform(['import', fileWith(t, linesOf([1, 2])), '--db', db]);
+  const { line } = await runInProcess(['import', fileWith(t, linesOf([1, 2])), '--db', db]);
   assert.match(String(line), /^imported 2 records from /);
 });
 
@@ -423,7 +428,7 @@ test('import: a pipe is read only once', async (t) => {
   const [db, pipe] = [newFile(t), join(temporaryFolder(t), 'pipe')];
   await imported(db, linesOf([7]));
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
-  const run = perform(['import', pipe, '--db', db]);
+  const run = runInProcess(['import', pipe, '--db', db]);
   const writer = spawn('sh', ['-c', 'cat > "$0"', pipe], { stdio: ['pipe', 'ignore', 'inherit'] });
   const closed = once(writer, 'close');
   writer.stdin.end(linesOf([1, 2]));
@@ -456,7 +461,7 @@ test('import: ids up to 2 ** 52', async (t) => {
 
 test('import: no database is made without an export', async (t) => {
   const db = newFile(t);
-  const missing = perform(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
+  const missing = runInProcess(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
   await assert.rejects(missing, /cannot import \S+: there is no such file$/);
   await assert.rejects(imported(db, ''), /it is empty$/);
   await assert.rejects(imported(db, '{"type":"note"}\n'), /it is not an export of notes-server$/);
@@ -476,7 +481,7 @@ test('import: a failed one removes only the file that it has created', async (t)
   const empty = await emptyFile(t);
   await assert.rejects(imported(empty, wrong), /name must not be blank/);
   assert.deepEqual(readdirSync(dirname(empty)), ['notes.db']);
-  await assert.rejects(perform(['import', dirname(db), '--db', db]), /: it is a folder$/);
+  await assert.rejects(runInProcess(['import', dirname(db), '--db', db]), /: it is a folder$/);
 });
 
 test('import: no file is left if the tables cannot be created', async (t) => {

@@ -14,7 +14,7 @@ import {
   writeForeignFile,
 } from '../../support/databases.ts';
 import { notesIn } from '../../support/filled.ts';
-import { exported, perform } from '../../support/perform.ts';
+import { exported, runInProcess } from '../../support/in-process-command.ts';
 
 /** The lines of {@link olderFile} as version 1 exported them. */
 const LINES = [
@@ -55,7 +55,7 @@ async function olderFile(t: TestContext): Promise<string> {
 }
 
 const copy = async (from: string, to: string) =>
-  (await perform(['copy', '--from', from, '--to', to])).line;
+  (await runInProcess(['copy', '--from', from, '--to', to])).line;
 
 /** Asserts that the current database at `path` is sound, and that its records have numbers. */
 async function assertNumbered(path: string, last: number): Promise<void> {
@@ -88,8 +88,8 @@ test('older versions: half of a resource is a fault', async (t) => {
 
 test('older versions: a backup is restored as it is; the first start migrates it', async (t) => {
   const [file, kept, restored] = [await olderFile(t), newFile(t), newFile(t)];
-  await perform(['backup', kept, '--db', file]);
-  await perform(['restore', kept, '--db', restored]);
+  await runInProcess(['backup', kept, '--db', file]);
+  await runInProcess(['restore', kept, '--db', restored]);
   assert.equal(await exported(restored), await exported(file));
   await (await openDatabase(t, restored)).close();
   await assertNumbered(restored, 4);
@@ -99,13 +99,13 @@ test('older versions: an export of the database has neither numbers nor times', 
   const [file, db] = [await olderFile(t), newFile(t)];
   const output = await exported(file);
   assert.equal(output, EXPORT.replace('"version":1', '"version":2'));
-  await perform(['import', '--db', db], { input: output });
+  await runInProcess(['import', '--db', db], { input: output });
   await assertNumbered(db, 4);
 });
 
 test('older versions: an export of format 1 is imported, and imported again', async (t) => {
   const db = newFile(t);
-  const run = () => perform(['import', '--db', db], { input: EXPORT });
+  const run = () => runInProcess(['import', '--db', db], { input: EXPORT });
   assert.match(String((await run()).line), /^imported 4 records .*, 0 already present$/);
   await assertNumbered(db, 4);
   assert.match(String((await run()).line), /^imported 0 records .*, 4 already present$/);
@@ -115,7 +115,7 @@ test('older versions: an export of format 1 is imported, and imported again', as
 test('older versions: members that format 1 did not know are ignored', async (t) => {
   const db = newFile(t);
   const input = EXPORT.replaceAll('"id":1,', '"id":1,"number":-1,"created_at":true,');
-  await perform(['import', '--db', db], { input });
+  await runInProcess(['import', '--db', db], { input });
   await assertNumbered(db, 4);
 });
 
@@ -123,7 +123,10 @@ test('older versions: an import that an older program began is finished', async 
   const [half, file] = [newFile(t), await olderFile(t)];
   await (await openDatabase(t, half)).close();
   const input = EXPORT.replace('"note_id":3', '"note_id":0');
-  await assert.rejects(perform(['import', '--db', half], { input }), /line 5: note_id must be/);
+  await assert.rejects(
+    runInProcess(['import', '--db', half], { input }),
+    /line 5: note_id must be/,
+  );
   const marks = await openDatabase(t, half);
   const [mark] = await rows(marks, 'SELECT begun FROM notes_server_import');
   await marks.close();
@@ -133,7 +136,7 @@ test('older versions: an import that an older program began is finished', async 
      CREATE TABLE notes_server_import (begun INTEGER) STRICT;
      INSERT INTO notes_server_import VALUES (${mark?.begun})`,
   );
-  const { line } = await perform(['import', '--db', file], { input: EXPORT });
+  const { line } = await runInProcess(['import', '--db', file], { input: EXPORT });
   assert.match(String(line), /^imported 2 records .*, 2 already present$/);
   assert.deepEqual(await checkFile(file), []);
   assert.equal(await notesIn(file), 2);

@@ -8,7 +8,7 @@ import { importLines } from '../../src/commands/import.ts';
 import { restore } from '../../src/commands/restore.ts';
 
 /** What a command gets beside its arguments. */
-export interface PerformParts {
+export interface InProcessParts {
   readonly env?: Readonly<Record<string, string>>;
   /** Its standard input, empty by default. */
   readonly input?: string | Buffer | AsyncIterable<Buffer>;
@@ -17,7 +17,7 @@ export interface PerformParts {
 }
 
 /** What a command wrote. */
-export interface Performed {
+export interface CommandOutput {
   /** The line at its end, without a line feed; `export` to standard output has none. */
   readonly line: string | undefined;
   /** The data on standard output. */
@@ -26,10 +26,10 @@ export interface Performed {
 }
 
 /** Runs `args`, such as `['backup', 'target', '--db', 'file']`; rejects as the command does. */
-export async function perform(
+export async function runInProcess(
   args: readonly string[],
-  parts: PerformParts = {},
-): Promise<Performed> {
+  parts: InProcessParts = {},
+): Promise<CommandOutput> {
   const { env = {}, input = '', onProgress = () => {} } = parts;
   const command = parseCommand(args, env);
   let output = '';
@@ -69,7 +69,7 @@ export async function perform(
 
 /** Returns the export of the database at `db`. */
 export async function exported(db: string): Promise<string> {
-  return (await perform(['export', '--db', db])).output;
+  return (await runInProcess(['export', '--db', db])).output;
 }
 
 /** Throws an error at `line` of the progress; the command breaks off there. */
