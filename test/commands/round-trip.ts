@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import fc from 'fast-check';
 import { endLine, headLine } from '../../src/commands/export-format.ts';
 import { NO_RECORDS, newFile } from '../support/databases.ts';
-import { exported, perform } from '../support/perform.ts';
+import { exported, runInProcess } from '../support/in-process-command.ts';
 
 const text = fc
   .string({
@@ -48,7 +48,7 @@ export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<
           yield bytes.subarray(start, start + piece);
       }
       const db = newFile(t);
-      await perform(['import', '--db', db], { input: pieces() });
+      await runInProcess(['import', '--db', db], { input: pieces() });
       assert.equal(await exported(db), whole);
     }),
     { numRuns },

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { change, newFile, openDatabase, openPath, withNumbers } from '../support/databases.ts';
-import { exported, perform } from '../support/perform.ts';
+import { exported, runInProcess } from '../support/in-process-command.ts';
 import { assertIndexed, bringUpToDate } from '../support/search-index.ts';
 
 /** Makes changes, some of them in the index and some not. */
@@ -46,8 +46,8 @@ for (const isIndexed of [true, false]) {
     const { path, database } = await openFilled(t);
     const [saved, restored] = [newFile(t), newFile(t)];
     if (isIndexed) await bringUpToDate(database);
-    await perform(['backup', saved, '--db', path]);
-    await perform(['restore', saved, '--db', restored]);
+    await runInProcess(['backup', saved, '--db', path]);
+    await runInProcess(['restore', saved, '--db', restored]);
     await assertRight(t, restored);
     // The backup itself is a database as well.
     await assertRight(t, saved);
@@ -55,8 +55,8 @@ for (const isIndexed of [true, false]) {
     await change(database, `UPDATE notes SET body = 'lost' WHERE id < 9`);
     await bringUpToDate(database);
     await database.close();
-    await perform(['backup', newFile(t), '--db', path]);
-    await perform(['restore', restored, '--db', path, '--force']);
+    await runInProcess(['backup', newFile(t), '--db', path]);
+    await runInProcess(['restore', restored, '--db', path, '--force']);
     await assertRight(t, path);
   });
 
@@ -65,7 +65,7 @@ for (const isIndexed of [true, false]) {
     if (isIndexed) await bringUpToDate(database);
     await database.close();
     const imported = newFile(t);
-    await perform(['import', '--db', imported], { input: await exported(path) });
+    await runInProcess(['import', '--db', imported], { input: await exported(path) });
     await assertRight(t, imported);
   });
 }

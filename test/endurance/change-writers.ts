@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../support/http.ts';
 import { between, oneIn } from '../support/ledger.ts';
-import type { MortalService } from '../support/mortal-service.ts';
+import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 
 /** Beyond this many notes or tags, writers delete more than they create. */
@@ -26,7 +26,7 @@ const titleOf = (body: string) => body.slice(0, 20);
 
 /** Writers that share the records. */
 export class ChangeWriters {
-  readonly #service: Pick<MortalService, 'insist'>;
+  readonly #service: Pick<RestartableService, 'insist'>;
   /** The paths of the records that may be there. */
   readonly #notes: string[] = [];
   readonly #tags: string[] = [];
@@ -34,7 +34,7 @@ export class ChangeWriters {
   #done = 0;
   #haveEnded = false;
 
-  constructor(service: Pick<MortalService, 'insist'>) {
+  constructor(service: Pick<RestartableService, 'insist'>) {
     this.#service = service;
   }
 

@@ -10,8 +10,8 @@ import { describe, test } from 'node:test';
 import {
   CLIENTS,
   type Client,
+  clientFolder,
   create,
-  placeFor,
   START,
   seenBy,
   untilSeen,
@@ -46,7 +46,7 @@ describe('clients of changes', { concurrency: true }, () => {
 
     test(`changes: ${script} misses nothing while it or the service is away`, async (t) => {
       if (missing.length > 0) return skipLoudly(t, reason);
-      const place = placeFor(t, client);
+      const place = clientFolder(t, client);
       const port = await lastingPort();
       let service = await startService(t, { port });
       const { file: db } = service;
@@ -81,7 +81,7 @@ describe('clients of changes', { concurrency: true }, () => {
 
     test(`changes: ${script} starts again if its cursor has expired`, async (t) => {
       if (missing.length > 0) return skipLoudly(t, reason);
-      const place = placeFor(t, client);
+      const place = clientFolder(t, client);
       const service = await startService(t);
       await create(service, 2);
       writeFileSync(join(place.folder, 'notes-cursor'), '00000000-1');
@@ -104,7 +104,7 @@ describe('clients of changes', { concurrency: true }, () => {
       await once(refusing.listen(port, '127.0.0.1'), 'listening');
       t.after(() => void refusing.close());
       const url = `http://127.0.0.1:${port}`;
-      const running = placeFor(t, client).start({ url });
+      const running = clientFolder(t, client).start({ url });
       await until(() => statuses.length === 0);
       refusing.close();
       await once(refusing, 'close');

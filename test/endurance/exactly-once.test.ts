@@ -10,7 +10,11 @@ import { newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import type { RequestParts } from '../support/http.ts';
 import { between } from '../support/ledger.ts';
-import { type MortalService, startMortal, withKills } from '../support/mortal-service.ts';
+import {
+  type RestartableService,
+  startRestartable,
+  withKills,
+} from '../support/restartable-service.ts';
 import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
@@ -69,9 +73,9 @@ async function createOnce(
   t: TestContext,
   db: string,
   keys: number,
-  killsOf: (service: MortalService, hang: () => Promise<void>) => (() => Promise<void>)[],
+  killsOf: (service: RestartableService, hang: () => Promise<void>) => (() => Promise<void>)[],
 ): Promise<void> {
-  const service = await startMortal(t, db);
+  const service = await startRestartable(t, db);
   await service.insist('POST', '/notes', { json: { title: 'a', body: 'the note of comments' } });
   const texts = new Map<string, string[]>([
     ['/notes', ['the note of comments']],

@@ -10,7 +10,7 @@ import { assertRefused, type Command, runCommand, startCommand } from '../suppor
 import { FILES_IN_USE, newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import { filledFile, notesIn } from '../support/filled.ts';
-import { exported, perform } from '../support/perform.ts';
+import { exported, runInProcess } from '../support/in-process-command.ts';
 import { startStandIn } from '../support/rqlite-stand-in.ts';
 import { startService } from '../support/service.ts';
 import { assertSound } from '../support/stored-data.ts';
@@ -121,7 +121,7 @@ for (const engine of ['file', 'cluster'] as const) {
   test(`import: into a ${engine}, the last run finishes it after two kills`, async (t) => {
     const [from, file] = [await filledFile(t, NOTES), newFile(t)];
     const db = engine === 'file' ? newFile(t) : clusterAddress((await startStandIn(t)).nodes);
-    await perform(['export', file, '--db', from]);
+    await runInProcess(['export', file, '--db', from]);
     const args = ['import', file, '--db', db];
     for (const tenth of ['1', '5']) {
       const run = startCommand(t, args);

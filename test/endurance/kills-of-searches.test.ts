@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newFile } from '../support/databases.ts';
 import { between } from '../support/ledger.ts';
-import { type MortalService, startMortal } from '../support/mortal-service.ts';
+import { type RestartableService, startRestartable } from '../support/restartable-service.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 
@@ -30,7 +30,7 @@ async function inTurn(count: number, work: (number: number) => Promise<void>): P
 }
 
 /** Returns the ids in a list. */
-async function idsIn(service: MortalService, list: string): Promise<number[]> {
+async function idsIn(service: RestartableService, list: string): Promise<number[]> {
   const ids: number[] = [];
   for (;;) {
     const path = `${list}&order=id&limit=100&after=${ids.at(-1) ?? 0}`;
@@ -43,7 +43,7 @@ async function idsIn(service: MortalService, list: string): Promise<number[]> {
 
 test(`search: finds all acknowledged notes and tags after each of ${KILLS} kills`, async (t) => {
   const path = newFile(t);
-  const service = await startMortal(t, path);
+  const service = await startRestartable(t, path);
   await service.insist('POST', '/tags', { json: { name: 'a' } });
   const created = new Map<string, number>();
   const tagged = new Set<number>();

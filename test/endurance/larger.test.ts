@@ -7,13 +7,13 @@ import { foretellLinks, foretellWrites } from '../storage/foretold-rows.ts';
 import { testLinkGames } from '../storage/link-suite.ts';
 import { COLLECTIONS, maxLengthOf } from '../support/collections.ts';
 import * as clients from '../support/concurrent-clients.ts';
+import { OTHERS, USUAL } from '../support/deployments.ts';
 import { ENGINES, MEMORY } from '../support/engines.ts';
 import { playLedger } from '../support/freshness-ledger.ts';
 import * as json from '../support/json-properties.ts';
 import { killRepeatedly } from '../support/kills.ts';
 import { playRounds } from '../support/model-games.ts';
 import { overfillWithBodies } from '../support/overload.ts';
-import { OTHERS, USUAL } from '../support/places.ts';
 import { assertLimiterBounded, assertQuota } from '../support/rate-limiter.ts';
 import { checkFinds } from '../support/search-checks.ts';
 import { startService } from '../support/service.ts';
@@ -68,8 +68,8 @@ for (const processes of [1, 2])
   test(`stop: five times under load, processes: ${processes}`, (t) =>
     stopUnderLoad(t, { stops: 5, clients: 64, answers: 1_000, processes }));
 
-for (const [place, start] of Object.entries({ ...USUAL, ...OTHERS }))
-  test(`lists: all pages in all orders (${place})`, async (t) =>
+for (const [deployment, start] of Object.entries({ ...USUAL, ...OTHERS }))
+  test(`lists: all pages in all orders (${deployment})`, async (t) =>
     walkAllLists(await start(t), ORDERS.length));
 
 for (const list of LISTS) {

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import { between } from '../support/ledger.ts';
-import { startMortal, withKills } from '../support/mortal-service.ts';
+import { startRestartable, withKills } from '../support/restartable-service.ts';
 import { needsRqlited, startNodes } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
 
@@ -14,7 +14,7 @@ const RECORDS = 20;
 
 /** Has `rounds` changes made while processes are killed, and looks for each of them. */
 async function changeRecords(t: TestContext, db: string, rounds: number): Promise<void> {
-  const service = await startMortal(t, db);
+  const service = await startRestartable(t, db);
   for (let id = 1; id <= RECORDS; id += 1) {
     const { status } = await service.insist('POST', '/notes', { json: { title: 'a', body: '|' } });
     assert.equal(status, 201);

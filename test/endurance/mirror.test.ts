@@ -9,7 +9,11 @@ import { LINKS, RESOURCES } from '../../src/resources/resources.ts';
 import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { newFile, openPath } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
-import { type MortalService, startMortal, withKills } from '../support/mortal-service.ts';
+import {
+  type RestartableService,
+  startRestartable,
+  withKills,
+} from '../support/restartable-service.ts';
 import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
@@ -33,7 +37,7 @@ const MISSED = 2_000;
 
 /** Whom faults concern. */
 interface Parties {
-  readonly service: MortalService;
+  readonly service: RestartableService;
   readonly writers: ChangeWriters;
   readonly mirror: Mirror;
 }
@@ -50,7 +54,7 @@ interface Run {
 
 /** Makes `changes` while the mirror follows and faults happen. Resolves when it is exact. */
 async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run): Promise<Mirror> {
-  const service = await startMortal(t, db, processes);
+  const service = await startRestartable(t, db, processes);
   const proxy = await startCuttingProxy(t, service.url);
   const writers = new ChangeWriters(service);
   const mirror = new Mirror(proxy.url);

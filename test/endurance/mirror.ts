@@ -8,7 +8,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { openPath, rows } from '../support/databases.ts';
 import { type Answer, send } from '../support/http.ts';
 import { between, brokenConnection, oneIn, Refused } from '../support/ledger.ts';
-import type { MortalService } from '../support/mortal-service.ts';
+import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 
 /** The pause after a failure. */
@@ -76,7 +76,7 @@ export class Mirror {
   }
 
   /** Resolves when the mirror has all changes. Nobody may write any more. */
-  untilCaughtUp(service: MortalService): Promise<void> {
+  untilCaughtUp(service: RestartableService): Promise<void> {
     return until(async () => {
       const path = `/changes?since=${this.#cursor ?? ''}&limit=1`;
       const { status, json } = await service.insist('GET', path);
@@ -88,7 +88,7 @@ export class Mirror {
    * Asserts that it has the records of the service and has applied every change in the log of `db`
    * since it began. Resolves with the number of these changes.
    */
-  async assertExact(service: MortalService, db: string): Promise<number> {
+  async assertExact(service: RestartableService, db: string): Promise<number> {
     const logged = await loggedAfter(db, this.#start);
     assertSameLines(this.#applied, logged, 'changes');
     const lines = (records: Records) => Array.from(records, ([name, text]) => `${name} ${text}`);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { type Command, startCommand, stop } from '../support/command.ts';
 import { sendMutations } from '../support/fuzz.ts';
 import { request } from '../support/http.ts';
-import { createTally, type Tally } from '../support/lane.ts';
+import { createTally, type Tally } from '../support/probed-connection.ts';
 import { samplesOfContract } from '../support/samples.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
@@ -43,7 +43,7 @@ test(`mutations: ${REQUESTS} requests leave nothing behind`, async (t) => {
   await request(url, 'POST', '/tags', { json: { name: 'd' } });
 
   const tally = createTally();
-  const fuzz = { samples: samplesOfContract(), seed: SEED, lanes: 32 };
+  const fuzz = { samples: samplesOfContract(), seed: SEED, connections: 32 };
   const threads = threadsOf(pid);
   const threadsEnded = () => until(() => threadsOf(pid) === threads);
   await sendMutations(port, { ...fuzz, first: 0, last: WARMING_UP }, tally);

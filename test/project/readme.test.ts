@@ -16,7 +16,7 @@ import { MAX_PAGE_BYTES } from '../../src/storage/lists/request.ts';
 import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
-import { exported, perform } from '../support/perform.ts';
+import { exported, runInProcess } from '../support/in-process-command.ts';
 import { expected } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
@@ -286,7 +286,7 @@ function headingsOf(text: string): string[] {
 test('backups: the export is imported and exported unchanged', async (t) => {
   const [shown = ''] = /^\{"type":"notes-server"[\s\S]*?\n(?=```)/m.exec(guide('backups')) ?? [];
   const db = newFile(t);
-  await perform(['import', '--db', db], { input: shown });
+  await runInProcess(['import', '--db', db], { input: shown });
   const text = await exported(db);
   // A resource without records need not be in the guide.
   const unlisted = (member: string, count: string) => (shown.includes(count) ? member : '');

@@ -42,7 +42,7 @@ export interface Place {
 }
 
 /** Returns a new place for clients, which are killed at the end of the test. */
-export function placeFor(t: TestContext, { command, script }: (typeof CLIENTS)[number]): Place {
+export function clientFolder(t: TestContext, { command, script }: (typeof CLIENTS)[number]): Place {
   const path = fileURLToPath(new URL(`test/service/clients/${script}`, root));
   const clients: Client[] = [];
   // This hook must come before the one that removes the folder.

@@ -1,17 +1,18 @@
 // Sends mutated requests over several concurrent connections.
-import { openLane, type Tally } from './lane.ts';
+
 import { createRandom, mutated } from './mutations.ts';
+import { openProbedConnection, type Tally } from './probed-connection.ts';
 import type { Samples } from './samples.ts';
 
 /**
- * What is sent: the mutations numbered `first` to `last` - 1 of `seed`, over `lanes` connections.
+ * What is sent: the mutations numbered `first` to `last` - 1 of `seed`, over so many `connections`.
  */
 export interface Fuzz {
   readonly samples: Samples;
   readonly seed: number;
   readonly first: number;
   readonly last: number;
-  readonly lanes: number;
+  readonly connections: number;
 }
 
 /**
@@ -20,18 +21,18 @@ export interface Fuzz {
  */
 export async function sendMutations(
   port: number,
-  { samples, seed, first, last, lanes }: Fuzz,
+  { samples, seed, first, last, connections }: Fuzz,
   tally: Tally,
 ): Promise<void> {
   let next = first;
-  const sending = Array.from({ length: lanes }, async () => {
-    const lane = openLane(port, tally);
+  const sending = Array.from({ length: connections }, async () => {
+    const connection = openProbedConnection(port, tally);
     while (next < last) {
       const number = next;
       next += 1;
       const bytes = mutated(createRandom(Math.imul(seed, 1_000_003) + number), samples);
       try {
-        await lane.exchange(bytes, `probe-${number}`);
+        await connection.exchange(bytes, `probe-${number}`);
       } catch (error) {
         const text = JSON.stringify(bytes.toString('latin1'));
         throw new Error(`seed ${seed}, request ${number}: ${text.slice(0, 3_000)}`, {
@@ -39,7 +40,7 @@ export async function sendMutations(
         });
       }
     }
-    await lane.close();
+    await connection.close();
   });
   await Promise.all(sending);
 }

@@ -91,8 +91,8 @@ class Model {
     return links.flatMap(([, tag], position) => (this.tags.has(tag) ? [] : [position]));
   }
 
-  /** Carries out a write; returns its outcome, in the form of {@link perform}. */
-  perform(write: AnyWrite): unknown {
+  /** Carries out a write; returns its outcome, in the form of {@link runInProcess}. */
+  runInProcess(write: AnyWrite): unknown {
     switch (write.kind) {
       case 'link':
       case 'unlink': {
@@ -158,7 +158,7 @@ function linksOf(sets: readonly (readonly number[])[]): NewLink[] {
 }
 
 /** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
-async function perform(
+async function runInProcess(
   tables: ReturnType<typeof linkedTablesOf>,
   write: AnyWrite,
   tagOf: (note: number) => string,
@@ -215,11 +215,11 @@ export async function playLinkGame(
     model.changed.clear();
     const before = await Promise.all([1, 2, 3, 4, 5, 6].map((note) => tables.notes.read(note)));
     const outcomes = await Promise.all(
-      batch.map((each) => perform(tables, each, (note) => before[note - 1]?.tag ?? 'none')),
+      batch.map((each) => runInProcess(tables, each, (note) => before[note - 1]?.tag ?? 'none')),
     );
     assert.deepEqual(
       outcomes,
-      batch.map((each) => model.perform(each)),
+      batch.map((each) => model.runInProcess(each)),
     );
     assert.deepEqual(await storedLinks(database), model.links());
     await assertLogged(database, model.links());

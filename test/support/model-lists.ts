@@ -2,7 +2,7 @@
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
-import type { Listed } from './right-pages.ts';
+import type { Listed } from './page-checks.ts';
 import { queryFor, scan, type Term } from './search.ts';
 
 /** The parameters of a list as texts of the URL; a list has some of them. */

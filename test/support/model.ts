@@ -25,8 +25,8 @@ import {
   WRITES_ONE,
 } from './model-moves.ts';
 import { type TagCondition, TagHistory } from './model-tags.ts';
+import { expectedPage, type Listed } from './page-checks.ts';
 import { defaultsOf } from './records.ts';
-import { type Listed, rightPage } from './right-pages.ts';
 import type { Service } from './service.ts';
 
 /** The records that the service should have. */
@@ -284,7 +284,7 @@ export function createModel(): Model {
 
     switch (move.operation) {
       case 'list':
-        return { status: 200, ...rightPage(listed(move), `${service.url}${sent.path}`), tags };
+        return { status: 200, ...expectedPage(listed(move), `${service.url}${sent.path}`), tags };
       case 'link':
       case 'unlink':
         return expectedOfLink(move);

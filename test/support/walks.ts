@@ -1,9 +1,9 @@
 // Notes with tags and comments, created, changed and deleted in an order of their own, and walks
 // through all lists of them: all pages, their totals and links, by offset and by key.
 import assert from 'node:assert/strict';
+import type { Target } from './deployments.ts';
 import type { Answer, RequestParts } from './http.ts';
-import type { Target } from './places.ts';
-import { assertPage, assertWalk, type Listed } from './right-pages.ts';
+import { assertPage, assertWalk, type Listed } from './page-checks.ts';
 
 /** A list: its path with the filters, and its records. */
 interface ListUnderTest {

@@ -3,7 +3,7 @@ import { runCommand, startCommand, stop } from '../../support/command.ts';
 import { change, newFile, openDatabase } from '../../support/databases.ts';
 import type { Ends } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { exported } from '../../support/perform.ts';
+import { exported } from '../../support/in-process-command.ts';
 
 /** How many notes there are: more than an import adds in one transaction. */
 const NOTES = 5_000;

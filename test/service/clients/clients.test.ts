@@ -32,7 +32,7 @@ for (const client of following.CLIENTS) {
   const { script, missing } = client;
   test(`changes: ${script} sends its key, and fails with a wrong one`, async (t) => {
     if (missing.length > 0) return skipLoudly(t, `there is no ${missing} here`);
-    const place = following.placeFor(t, client);
+    const place = following.clientFolder(t, client);
     const service = await startService(t, { apiKeys: [KEY] });
     const refused = place.start(service, 'another');
     const [status] = await once(refused.process, 'exit');

@@ -18,14 +18,14 @@ import { assertRefused, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { breakAt, exported, perform } from '../../support/perform.ts';
+import { breakAt, exported, runInProcess } from '../../support/in-process-command.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
 const backup = (target: string, db: string, onProgress?: (line: string) => void) =>
-  perform(['backup', target, '--db', db], onProgress && { onProgress });
+  runInProcess(['backup', target, '--db', db], onProgress && { onProgress });
 
 test('backup: complete while four clients write', { skip: needsFile }, (t) =>
   testBackupsUnderWriters(t, { notes: 300, writers: 4, backups: 1 }),
@@ -110,7 +110,7 @@ test('backup: the names of the logs of the database are refused', async (t) => {
     for (const target of [`${file}${end}`, relative('.', `${file}${end}`)]) {
       for (const command of ['backup', 'export']) {
         await assert.rejects(
-          perform([command, target, '--db', file]),
+          runInProcess([command, target, '--db', file]),
           /already exists|cannot write \S+: SQLite reserves this name for \S+$/,
         );
       }

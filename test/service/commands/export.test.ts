@@ -11,7 +11,12 @@ import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { locationOf, NO_RECORDS, newFile } from '../../support/databases.ts';
 import { clusterAddress } from '../../support/engine.ts';
 import { filledFile, ODD_TEXTS } from '../../support/filled.ts';
-import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
+import {
+  breakAt,
+  exported,
+  type InProcessParts,
+  runInProcess,
+} from '../../support/in-process-command.ts';
 import { expected } from '../../support/records.ts';
 import { startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
@@ -25,8 +30,8 @@ const FILLED = formatCounts({ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1,
 const NOTE = { title: 'a', body: 'b' };
 const QUIET = { isTerminal: false, write() {} };
 
-const exportTo = (file: string, db: string, parts?: PerformParts) =>
-  perform(['export', file, '--db', db], parts);
+const exportTo = (file: string, db: string, parts?: InProcessParts) =>
+  runInProcess(['export', file, '--db', db], parts);
 const storageAt = (db: string) => ({
   db: locationOf(db),
   dbPassword: undefined,
@@ -97,7 +102,7 @@ test('export: page by page, not all at once', async (t) => {
 test('export: from a cluster, after an import into it', async (t) => {
   const [from, db] = [await filledFile(t, 100), await emptyCluster(t)];
   const text = await exported(from);
-  await perform(['import', '--db', db], { input: text });
+  await runInProcess(['import', '--db', db], { input: text });
   assert.equal(await exported(db), text);
   await assertSound(db);
 });
@@ -177,7 +182,7 @@ test('export: nothing is left on a full disk', async (t) => {
 
 test('export: - is standard output, and a missing database is refused', async (t) => {
   const from = await filledFile(t, 1);
-  assert.equal((await perform(['export', '-', '--db', from])).output, await exported(from));
+  assert.equal((await runInProcess(['export', '-', '--db', from])).output, await exported(from));
   await assert.rejects(exportTo('-', newFile(t)), /there is no such file$/);
   const text = join(dirname(from), 'text');
   writeFileSync(text, 'a shopping list\n'.repeat(100));

@@ -11,7 +11,12 @@ import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { NO_RECORDS, newFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
-import { breakAt, exported, type PerformParts, perform } from '../../support/perform.ts';
+import {
+  breakAt,
+  exported,
+  type InProcessParts,
+  runInProcess,
+} from '../../support/in-process-command.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -49,8 +54,8 @@ function linesOf(ids: readonly number[], lastIds = {}): string {
 /** Returns the lines without the last one, so that an import of them is not finished. */
 const withoutEnd = (lines: string): string => lines.replace(/.*\n$/, '');
 
-const imported = (db: string, input: NonNullable<PerformParts['input']>) =>
-  perform(['import', '--db', db], { input });
+const imported = (db: string, input: NonNullable<InProcessParts['input']>) =>
+  runInProcess(['import', '--db', db], { input });
 
 function fileWith(t: TestContext, text: string): string {
   const file = join(temporaryFolder(t), 'notes.jsonl');
@@ -225,20 +230,20 @@ test('import: adds page by page, not all at the end', async (t) => {
   const onProgress = (line: string) => {
     added = (Number(/ (\d+) %/.exec(line)?.[1] ?? 0) / 100) * bytes.length;
   };
-  await perform(['import', '--db', db], { input: input(), onProgress });
+  await runInProcess(['import', '--db', db], { input: input(), onProgress });
   // A page, a chunk and the rounding of the progress.
   assert.ok(most < 1_500_000, `${most} bytes were read ahead`);
 });
 
 test('import: once interrupted, no service starts until another run finishes it', async (t) => {
   const [from, file, db] = [await filledFile(t, 2_000), newFile(t), newFile(t)];
-  await perform(['export', file, '--db', from]);
-  const broken = perform(['import', file, '--db', db], { onProgress: breakAt('imported') });
+  await runInProcess(['export', file, '--db', from]);
+  const broken = runInProcess(['import', file, '--db', db], { onProgress: breakAt('imported') });
   await assert.rejects(broken, /cannot import \S+: broken off$/);
   const half = /it holds an unfinished import: run the import again$/;
   await assert.rejects(startService(t, { db }), half);
   await assert.rejects(exported(db), half);
-  await perform(['import', file, '--db', db]);
+  await runInProcess(['import', file, '--db', db]);
   assert.equal(await exported(db), readFileSync(file, 'utf8'));
   await assertSound(db);
 });
@@ -290,11 +295,11 @@ test('import: ids up to 2 ** 52', async (t) => {
 
 test('import: no database is made without an export', async (t) => {
   const db = newFile(t);
-  const missing = perform(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
+  const missing = runInProcess(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
   await assert.rejects(missing, /cannot import \S+: there is no such file$/);
   await assert.rejects(imported(db, ''), /it is empty$/);
   await assert.rejects(imported(db, '{"type":"note"}\n'), /it is not an export of notes-server$/);
-  await assert.rejects(perform(['import', dirname(db), '--db', db]), /: it is a folder$/);
+  await assert.rejects(runInProcess(['import', dirname(db), '--db', db]), /: it is a folder$/);
   assert.deepEqual(readdirSync(dirname(db)), []);
 });
 

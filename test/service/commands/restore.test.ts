@@ -22,7 +22,7 @@ import { assertRefused, runCommand, startCommand } from '../../support/command.t
 import { contentsOf, FILES_IN_USE, newFile, writeForeignFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile, notesIn } from '../../support/filled.ts';
-import { breakAt, type PerformParts, perform } from '../../support/perform.ts';
+import { breakAt, type InProcessParts, runInProcess } from '../../support/in-process-command.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
@@ -37,12 +37,12 @@ const WAL_MODE = [2, 2];
 /** Returns the path of a backup of a database that {@link filledFile} makes. */
 async function backupOf(t: TestContext, count: number): Promise<string> {
   const target = newFile(t);
-  await perform(['backup', target, '--db', await filledFile(t, count)]);
+  await runInProcess(['backup', target, '--db', await filledFile(t, count)]);
   return target;
 }
 
-const restore = (backup: string, db: string, parts?: PerformParts) =>
-  perform(['restore', backup, '--db', db, '--force'], parts);
+const restore = (backup: string, db: string, parts?: InProcessParts) =>
+  runInProcess(['restore', backup, '--db', db, '--force'], parts);
 
 test('restore: creates a missing database, and no id is assigned twice', async (t) => {
   const [backup, db] = [await backupOf(t, 300), newFile(t)];
@@ -65,7 +65,7 @@ test('restore: entity tags of before do not match afterwards', async (t) => {
   const [db, backup] = [newFile(t), newFile(t)];
   const service = await startService(t, { db });
   const created = await service.request('POST', '/notes', { json: NOTE });
-  await perform(['backup', backup, '--db', db]);
+  await runInProcess(['backup', backup, '--db', db]);
   await service.close();
   await restore(backup, db);
   const { request, close } = await startService(t, { db });
@@ -89,7 +89,7 @@ test('restore: replaces only with --force, and keeps the old log', async (t) => 
 
   const before = contentsOf(dirname(db));
   await assert.rejects(
-    perform(['restore', backup, '--db', db]),
+    runInProcess(['restore', backup, '--db', db]),
     /already exists: --force replaces it and keeps the old file$/,
   );
   assert.deepEqual(contentsOf(dirname(db)), before);
@@ -228,7 +228,7 @@ test('restore: a full disk changes nothing', async (t) => {
   const folder = smallDisk(t);
   if (!folder) return skipLoudly(t, NO_MOUNT);
   const db = join(folder, 'notes.db');
-  await perform(['restore', await backupOf(t, 1), '--db', db]);
+  await runInProcess(['restore', await backupOf(t, 1), '--db', db]);
   await assert.rejects(restore(await backupOf(t, 3_000), db), /cannot write \S+: [^\n]*full$/);
   assert.deepEqual(readdirSync(folder), ['notes.db']);
   assert.equal(await notesIn(db), 7);

@@ -1,7 +1,7 @@
 // The header `link` of lists, and walks along it while others write.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { linkTo } from '../../support/right-pages.ts';
+import { linkTo } from '../../support/page-checks.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 async function createNotes(service: Service, count: number): Promise<void> {

@@ -1,7 +1,7 @@
 // Additional members of records, the entity tags of answers with them, and answers without them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PLACES } from '../../support/places.ts';
+import { DEPLOYMENTS } from '../../support/deployments.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
@@ -9,8 +9,8 @@ const NOTE = { title: 'a', body: 'b' };
 const LIST_TAG = /^"[0-9a-f]{8}(\.\d+)+"$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-for (const [place, start] of Object.entries(PLACES)) {
-  test(`members: in records and in lists (${place})`, async (t) => {
+for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
+  test(`members: in records and in lists (${deployment})`, async (t) => {
     const service = await start(t);
     const get = async (path: string) => {
       const answer = await service.request('GET', path);

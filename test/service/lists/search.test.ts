@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INDEX_TIMES } from '../../../src/storage/index/search-index.ts';
 import { at } from '../../support/contract.ts';
-import { PLACES, type Target } from '../../support/places.ts';
+import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { expected } from '../../support/records.ts';
 import { setIndexTimes } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
@@ -69,14 +69,14 @@ async function idsFor(service: Target, query: string): Promise<number[]> {
   return ids;
 }
 
-for (const [place, start] of Object.entries(PLACES)) {
-  test(`search: finds what the words say (${place})`, async (t) => {
+for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
+  test(`search: finds what the words say (${deployment})`, async (t) => {
     const service = await start(t);
     await fill(service);
     for (const [query, ids] of FOUND) assert.deepEqual(await idsFor(service, query), ids, query);
   });
 
-  test(`search: finds at once what was written before it (${place})`, async (t) => {
+  test(`search: finds at once what was written before it (${deployment})`, async (t) => {
     const service = await start(t);
     await fill(service);
     await service.request('PUT', '/notes/3', { json: { title: 'Oats', body: 'None' } });
@@ -88,7 +88,7 @@ for (const [place, start] of Object.entries(PLACES)) {
     assert.deepEqual(await idsFor(service, 'スカイ'), []);
   });
 
-  test(`search: combines with filters, orders, keys and members (${place})`, async (t) => {
+  test(`search: combines with filters, orders, keys and members (${deployment})`, async (t) => {
     const service = await start(t);
     await fill(service);
     await service.request('POST', '/tags', { json: { name: 'a' } });

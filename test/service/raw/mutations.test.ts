@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sendMutations } from '../../support/fuzz.ts';
-import { createTally } from '../../support/lane.ts';
+import { createTally } from '../../support/probed-connection.ts';
 import { samplesOfContract } from '../../support/samples.ts';
 import { assertNoErrors, startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -32,7 +32,7 @@ test(`mutations: ${REQUESTS} requests get complete answers`, async (t) => {
   const cheap = { ...samples, demonstrations: samples.bare };
   await sendMutations(
     service.port,
-    { samples: cheap, seed: 1, first: 0, last: REQUESTS, lanes: 8 },
+    { samples: cheap, seed: 1, first: 0, last: REQUESTS, connections: 8 },
     tally,
   );
   t.diagnostic(JSON.stringify({ ...tally, statuses: Object.fromEntries(tally.statuses) }));

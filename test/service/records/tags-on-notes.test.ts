@@ -1,8 +1,8 @@
 // Tags on notes: put and removed one by one, and set together with a note.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import type { Answer, RequestParts } from '../../support/http.ts';
-import { PLACES, type Target } from '../../support/places.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
@@ -241,14 +241,14 @@ async function checkChanges(service: Target): Promise<void> {
   );
 }
 
-for (const [place, start] of Object.entries(PLACES)) {
+for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
   for (const [name, check] of Object.entries({
     'one by one': checkSingleTags,
     'with new notes': checkCreations,
     'with new notes and a key': checkKeys,
     'with changed notes': checkChanges,
   }))
-    test(`tags on notes: ${name}, ${place}`, async (t) => check(await start(t)));
+    test(`tags on notes: ${name}, ${deployment}`, async (t) => check(await start(t)));
 }
 
 test('tags on notes: bounds', async (t) => {

@@ -31,7 +31,7 @@ import {
 import { temporaryFolder } from '../../support/engine.ts';
 import { shortenLockWaits } from '../../support/failing-driver.ts';
 import { request } from '../../support/http.ts';
-import { perform } from '../../support/perform.ts';
+import { runInProcess } from '../../support/in-process-command.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
@@ -222,8 +222,8 @@ test('start: marks the file with an application id, which copies keep', async (t
   await writeGoodFile(path, t);
   assert.equal(idOf(path), 'ntsv');
   const [copy, restored] = [`${path}.copy`, `${path}.restored`];
-  await perform(['backup', copy, '--db', path]);
-  await perform(['restore', copy, '--db', restored]);
+  await runInProcess(['backup', copy, '--db', path]);
+  await runInProcess(['restore', copy, '--db', restored]);
   assert.deepEqual([idOf(copy), idOf(restored)], ['ntsv', 'ntsv']);
   // A file of an earlier program has none; an id that a user has set stays.
   for (const [id, expected] of [

@@ -10,14 +10,14 @@ export type Target = Pick<Service, 'request' | 'url'>;
 
 type Start = (test: Ends) => Promise<Target>;
 
-/** The places of every test run. */
+/** The deployments of every test run. */
 export const USUAL: Readonly<Record<string, Start>> = {
   'the database of the tests': (test) => startService(test),
   'the stand-in of a cluster': async (test) =>
     startService(test, { db: clusterAddress((await startStandIn(test)).nodes) }),
 };
 
-/** The places of the endurance tests alone. */
+/** The deployments of the endurance tests alone. */
 export const OTHERS: Readonly<Record<string, Start>> = {
   memory: (test) => startService(test, { db: ':memory:' }),
   async 'two processes'(test) {
@@ -27,7 +27,7 @@ export const OTHERS: Readonly<Record<string, Start>> = {
 };
 
 /**
- * Functions that start a service, by the name of the place where it keeps its data. The endurance
- * tests set the variable, in places.test.ts.
+ * Functions that start a service, by the names of the deployments. The endurance
+ * tests set the variable, in deployments.test.ts.
  */
-export const PLACES = process.env.NOTES_TEST_PLACES === 'others' ? OTHERS : USUAL;
+export const DEPLOYMENTS = process.env.NOTES_TEST_DEPLOYMENTS === 'others' ? OTHERS : USUAL;

@@ -15,7 +15,7 @@ const CLOSED_WITHIN_MS = 30_000;
 
 const ALLOWED_FAULTS = [501, 503, 505];
 
-/** Counts what happened on all lanes. */
+/** Counts what happened on all connections. */
 export interface Tally {
   /** The number of answers of each status, except those to probes. */
   readonly statuses: Map<number, number>;
@@ -32,7 +32,7 @@ export function createTally(): Tally {
 }
 
 /** A connection that is reopened after it has ended. */
-export interface Lane {
+export interface ProbedConnection {
   /**
    * Sends `bytes` and a probe, which is a valid request. Resolves when the probe was answered,
    * which shows that both sides agree on where `bytes` end, or when the connection was closed.
@@ -42,8 +42,8 @@ export interface Lane {
   close(): Promise<void>;
 }
 
-/** Returns a lane that opens with the first exchange. */
-export function openLane(port: number, tally: Tally): Lane {
+/** Returns a connection that opens with the first exchange. */
+export function openProbedConnection(port: number, tally: Tally): ProbedConnection {
   let current: Socket | undefined;
 
   return {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { parseCommand } from '../../src/cli/command-line.ts';
 
 /** What a command gets beside its arguments. */
-export interface PerformParts {
+export interface InProcessParts {
   readonly env?: Readonly<Record<string, string>>;
   /** Its standard input, empty by default. */
   readonly input?: string | Buffer | AsyncIterable<Buffer>;
@@ -12,7 +12,7 @@ export interface PerformParts {
 }
 
 /** What a command wrote. */
-export interface Performed {
+export interface CommandOutput {
   /** The line at its end, without a line feed; `export` to standard output has none. */
   readonly line: string | undefined;
   /** The data on standard output. */
@@ -21,10 +21,11 @@ export interface Performed {
 }
 
 /** Runs `args`, such as `['backup', 'target', '--db', 'file']`; rejects as the command does. */
-export async function perform(
+export async function runInProcess(
   args: readonly string[],
-  { env = {}, input = '', onProgress = () => {} }: PerformParts = {},
-): Promise<Performed> {
+  parts: InProcessParts = {},
+): Promise<CommandOutput> {
+  const { env = {}, input = '', onProgress = () => {} } = parts;
   const command = parseCommand(args, env);
   assert.ok(command.kind === 'run', `${args} cannot run inside the test`);
   let output = '';
@@ -48,7 +49,7 @@ export async function perform(
 
 /** Returns the export of the database at `db`. */
 export async function exported(db: string): Promise<string> {
-  return (await perform(['export', '--db', db])).output;
+  return (await runInProcess(['export', '--db', db])).output;
 }
 
 /** Throws an error at `line` of the progress; the command breaks off there. */

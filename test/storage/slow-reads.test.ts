@@ -7,7 +7,7 @@ import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
 
 /** A lane in which the test ends the running read. */
-function heldLane() {
+function holdReads() {
   const lane = new SlowReads();
   const started: string[] = [];
   let end = () => {};
@@ -29,8 +29,8 @@ function heldLane() {
   return { run, started, endAfter };
 }
 
-test('slow lane: one at a time, in turn for each client', async () => {
-  const { run, started, endAfter } = heldLane();
+test('slow reads: one at a time, in turn for each client', async () => {
+  const { run, started, endAfter } = holdReads();
   const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => run(name, name.slice(0, 1)));
   for (let count = 1; count <= 6; count += 1) {
     await endAfter(count);
@@ -40,7 +40,7 @@ test('slow lane: one at a time, in turn for each client', async () => {
   assert.deepEqual(started, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
 });
 
-test('slow lane: a failed read does not stop the others', async () => {
+test('slow reads: a failed read does not stop the others', async () => {
   const lane = new SlowReads();
   const failed = lane.run(() => Promise.reject(new Error('a')));
   const next = lane.run(async () => 'b');
@@ -48,9 +48,9 @@ test('slow lane: a failed read does not stop the others', async () => {
   assert.equal(await next, 'b');
 });
 
-test('slow lane: the places are bounded, and a client may hold half of them', async (t) => {
+test('slow reads: the places are bounded, and a client may hold half of them', async (t) => {
   setLimits(t, SLOW_READ_LIMITS, { waiting: 4 });
-  const { run, endAfter } = heldLane();
+  const { run, endAfter } = holdReads();
   const admitted = ['a', 'a', 'a'].map((client) => run(client, client));
   await assert.rejects(run('a', 'a'), QueueFull);
   admitted.push(run('b', 'b'), run('c', 'c'));
@@ -59,8 +59,8 @@ test('slow lane: the places are bounded, and a client may hold half of them', as
   await Promise.all(admitted);
 });
 
-test('slow lane: a read that waits too long is refused', async () => {
-  const { run, started, endAfter } = heldLane();
+test('slow reads: a read that waits too long is refused', async () => {
+  const { run, started, endAfter } = holdReads();
   const first = run('a', 'a');
   await assert.rejects(run('b', 'b', undefined, performance.now()), WaitedTooLong);
   await endAfter(1);
@@ -72,9 +72,9 @@ test('slow lane: a read that waits too long is refused', async () => {
   assert.deepEqual(started, ['a', 'c']);
 });
 
-test('slow lane: a client that leaves gives up its place', async (t) => {
+test('slow reads: a client that leaves gives up its place', async (t) => {
   setLimits(t, SLOW_READ_LIMITS, { waiting: 2 });
-  const { run, started, endAfter } = heldLane();
+  const { run, started, endAfter } = holdReads();
   const first = run('a1', 'a');
   const leaving = new AbortController();
   const left = run('a2', 'a', leaving.signal);

@@ -1,6 +1,6 @@
 // The right pages of lists, computed from all records of the list in memory.
 import assert from 'node:assert/strict';
-import type { Target } from './places.ts';
+import type { Target } from './deployments.ts';
 
 /** A record with the number of its last change. */
 export interface Listed {
@@ -9,7 +9,7 @@ export interface Listed {
 }
 
 /** The envelope of a page, and the value of its header `link`. */
-export interface RightPage {
+export interface ExpectedPage {
   readonly body: Readonly<Record<string, unknown>>;
   readonly link: string;
 }
@@ -23,7 +23,7 @@ const POSITIONS = ['offset', 'after', 'before'];
  * Returns the page at `url` of the list of `all` records, which the filters of the query have
  * selected. The links keep all parameters but the position.
  */
-export function rightPage(all: readonly Listed[], url: string): RightPage {
+export function expectedPage(all: readonly Listed[], url: string): ExpectedPage {
   const [path = '', text = ''] = url.split('?');
   const query = new URLSearchParams(text);
   const numberOf = (name: string) => (query.has(name) ? Number(query.get(name)) : undefined);
@@ -97,7 +97,7 @@ export async function assertPage(
 ): Promise<AssertedPage> {
   const { status, json, headers } = await service.request('GET', path);
   assert.equal(status, 200, path);
-  const right = rightPage(all, `${service.url}${path}`);
+  const right = expectedPage(all, `${service.url}${path}`);
   assert.deepEqual(json as unknown, right.body, path);
   assert.equal(headers.link, right.link, path);
   return { link: right.link, items: json.items as Listed['item'][] };

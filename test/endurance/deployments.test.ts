@@ -1,5 +1,5 @@
-// The tests that must pass in every place, in memory and with two processes.
-process.env.NOTES_TEST_PLACES = 'others';
+// The tests that must pass in every deployment, in memory and with two processes.
+process.env.NOTES_TEST_DEPLOYMENTS = 'others';
 
 await import('../service/lists/members.test.ts');
 await import('../service/lists/search.test.ts');

@@ -11,7 +11,7 @@ import { startProcesses } from './processes.ts';
 import { until } from './until.ts';
 
 /** A service that can be killed. */
-export interface MortalService {
+export interface RestartableService {
   /** Resolves with the URL, which is another one after `killAll`, once the service is ready. */
   url(): Promise<string>;
   /** Sends a request; resolves with undefined if it gets no answer, or 503. */
@@ -37,7 +37,11 @@ interface Running extends Command {
 }
 
 /** Starts a service of `processes` on the database `db`, as `--db` takes it. */
-export async function startMortal(test: Ends, db: string, processes = 2): Promise<MortalService> {
+export async function startRestartable(
+  test: Ends,
+  db: string,
+  processes = 2,
+): Promise<RestartableService> {
   const agent = new Agent({ keepAlive: true });
   test.after(() => agent.destroy());
   const args = ['--db', db, '--log-level', 'silent'];
