@@ -1,6 +1,6 @@
 // Serves files from memory, so that no request reaches the file system.
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { extname } from 'node:path';
 import { matchesWeakly, parseEntityTags } from '../http/body/entity-tags.ts';
@@ -10,8 +10,8 @@ import type { Reply } from '../http/reply.ts';
 /** The bytes of a file by content coding; of compressed ones, clients prefer the first. */
 export interface Asset {
   readonly identity: Buffer;
-  readonly br?: Buffer;
-  readonly gzip?: Buffer;
+  readonly br?: Buffer | undefined;
+  readonly gzip?: Buffer | undefined;
 }
 
 /** Serves one asset: returns the reply to a request, given the headers of the request. */
@@ -35,14 +35,10 @@ export function createAssetServer(asset: Asset, headers: readonly string[]): Ass
   const shared = [...headers, 'vary', 'accept-encoding'];
   const plain = { tag: hash, body: identity, headers: [...shared, 'etag', `"${hash}"`] };
   // Each coding is a representation with its own entity tag (RFC 9110, section 8.8.3.3).
-  const others = Object.entries(compressed).map(([coding, body]) => {
+  const others = Object.entries(compressed).flatMap(([coding, body]) => {
     const tag = `${hash}-${coding}`;
-    return {
-      coding,
-      tag,
-      body,
-      headers: [...shared, 'etag', `"${tag}"`, 'content-encoding', coding],
-    };
+    const own = [...shared, 'etag', `"${tag}"`, 'content-encoding', coding];
+    return body ? [{ coding, tag, body, headers: own }] : [];
   });
 
   return (request) => {
@@ -57,23 +53,20 @@ export function createAssetServer(asset: Asset, headers: readonly string[]): Ass
   };
 }
 
-/** Resolves with the servers of the files in a folder by name, which add `headers`. */
+/** Resolves with the servers of files by name, which add `headers`. Rejects if one is missing. */
 export async function readAssets(
   folder: URL,
+  names: readonly string[],
   headers: readonly string[],
 ): Promise<ReadonlyMap<string, AssetServer>> {
-  const names = await readdir(folder);
   const read = (name: string) => readFile(new URL(name, folder));
-  const readAsset = async (name: string): Promise<Asset> => ({
-    identity: await read(name),
-    ...(names.includes(`${name}.br`) && { br: await read(`${name}.br`) }),
-    ...(names.includes(`${name}.gz`) && { gzip: await read(`${name}.gz`) }),
-  });
   const servers = names.map(async (name) => {
-    const type = TYPES[extname(name)];
-    if (type === undefined) return [];
-    const server = createAssetServer(await readAsset(name), ['content-type', type, ...headers]);
-    return [[name, server] as const];
+    const compressed = ['br', 'gz'].map((ending) =>
+      read(`${name}.${ending}`).catch(() => undefined),
+    );
+    const [identity, br, gzip] = await Promise.all([read(name), ...compressed]);
+    const all = ['content-type', TYPES[extname(name)] ?? '', ...headers];
+    return [name, createAssetServer({ identity, br, gzip }, all)] as const;
   });
-  return new Map((await Promise.all(servers)).flat());
+  return new Map(await Promise.all(servers));
 }

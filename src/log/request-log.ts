@@ -1,12 +1,12 @@
-// Writes the log lines of requests, with the trace that they belong to (W3C Trace Context, level 1).
+// Writes the log lines of requests, with the trace that each belongs to (W3C Trace Context).
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Problem } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
 
 /**
- * Version, trace id, parent id and flags. Ids of zeros and version `ff` are invalid; versions after
- * `00` may append more fields.
+ * Version, trace id, parent id and flags of level 1. Ids of zeros and version `ff` are invalid;
+ * versions after `00` may append more fields.
  */
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
