@@ -74,6 +74,7 @@ export interface ProblemType {
   readonly example: Readonly<Record<string, unknown>>;
 }
 
+/** In the order of the contract. */
 export const operations: readonly Operation[];
 
 /** In the order of their status. */
