@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { notes as notesResource } from '../../src/resources/notes.ts';
 import {
   type Cursor,
   cursorText,
@@ -16,7 +17,7 @@ import type { Database } from '../../src/storage/database.ts';
 import { change, overhear } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
-import { tablesOf } from '../support/tables.ts';
+import { tablesOf, textOf } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 const NEVER = new AbortController().signal;
@@ -110,7 +111,8 @@ export function testChanges(engine: Engine): void {
       const changes = await read(database, after, 1_000, true);
       return changes?.items.map(({ text }) => JSON.parse(text).record);
     };
-    const first = { id: 1, title: 'spaces and\n"lines"', body: 'b' };
+    const members = { id: 1, title: 'spaces and\n"lines"', body: 'b' };
+    const first = JSON.parse(textOf(notesResource, members));
     assert.deepEqual(await records(start), [first, null, null, { id: 1, name: 't' }]);
     const long = 'x'.repeat(MAX_RECORD_BYTES / 4);
     await notes.create(Array.from({ length: 10 }, () => ['long', long]));

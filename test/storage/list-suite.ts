@@ -7,11 +7,11 @@ import { tags } from '../../src/resources/tags.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import { PAGE_BATCH_LIMITS } from '../../src/storage/lists/pages.ts';
 import type { PageRequest } from '../../src/storage/lists/request.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { overhear, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
 import { type PlanRow, planOf } from '../support/plans.ts';
+import { TestTable } from '../support/tables.ts';
 
 /** Tag 1 is on most notes, tag 2 on every 40th, tag 3 on the first note only, tag 4 on none. */
 const NOTES = 4_000;
@@ -36,7 +36,7 @@ async function startLists(test: Ends, engine: Engine) {
     { sql: 'DELETE FROM notes WHERE id BETWEEN 1000 AND 2100 OR id % 211 = 0' },
   ]);
   const [notesTable, tagsTable] = [notes, tags].map(
-    (each) => new Table(each, heard.database, write),
+    (each) => new TestTable(each, heard.database, write),
   );
   assert.ok(notesTable && tagsTable);
   const idsOf = async (request: PageRequest) => {

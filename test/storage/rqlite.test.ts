@@ -67,7 +67,7 @@ test('rqlite: texts are kept, even those it would take for a BLOB', async (t) =>
   for (const [place, id] of ids.entries()) {
     const text = texts[place];
     const record = JSON.parse((await notes.read(id ?? 0)) ?? '');
-    assert.deepEqual(record, { id, title: text, body: text });
+    assert.deepEqual([record.title, record.body], [text, text]);
   }
   for (const parameter of standIn.parameters)
     assert.ok(!/^\s*x'/i.test(String(parameter)), String(parameter));

@@ -7,7 +7,6 @@ import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
 import { INDEX_TIMES, IndexBehind } from '../../src/storage/index/search-index.ts';
 import { STEP_LIMITS } from '../../src/storage/index/steps.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import {
@@ -19,6 +18,7 @@ import {
   setIndexTimes,
   startIndex,
 } from '../support/search-index.ts';
+import { TestTable } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 /** Returns the ids of the notes with this word. */
@@ -79,7 +79,7 @@ export function testSearchIndex(engine: Engine): void {
         return database.read(statement);
       },
     };
-    const table = new Table(resource, overtaken, async () => assert.fail(), { index });
+    const table = new TestTable(resource, overtaken, async () => assert.fail(), { index });
     const page = await table.page({ limit: 10, order: 'id', match: '"milk"' });
     assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
   });

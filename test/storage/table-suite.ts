@@ -13,7 +13,7 @@ import { DEEP_OFFSET } from '../../src/storage/lists/request.ts';
 import { change, overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { planOf } from '../support/plans.ts';
-import { type PlainTable, plainTable } from '../support/tables.ts';
+import { type PlainTable, plainTable, textOf } from '../support/tables.ts';
 
 async function startTables(test: TestContext, engine: Engine) {
   const database = await engine.open(test);
@@ -34,6 +34,10 @@ async function parsed(record: Promise<string | undefined>): Promise<unknown> {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
+/** Returns a note with these members. */
+const noteOf = (members: Readonly<Record<string, unknown>>): unknown =>
+  JSON.parse(textOf(notes, members));
+
 async function parsedPage(table: PlainTable, limit: number, offset: number, owner?: number) {
   const page = await table.page(limit, offset, owner);
   return page && { items: JSON.parse(page.items), total: page.total };
@@ -46,7 +50,7 @@ export function testTables(engine: Engine): void {
     await Promise.all(['a', 'b', 'c'].map((name) => notes.create([name, 'line\nfeed\u0000'])));
     const wanted = [3, 99, 1, 3, 0, -1, Number.MAX_SAFE_INTEGER, 2];
     const records = await Promise.all(wanted.map((id) => parsed(notes.read(id))));
-    const record = (id: number, title: string) => ({ id, title, body: 'line\nfeed\u0000' });
+    const record = (id: number, title: string) => noteOf({ id, title, body: 'line\nfeed\u0000' });
     assert.deepEqual(records, [
       ...[record(3, 'c'), undefined, record(1, 'a'), record(3, 'c'), undefined, undefined],
       ...[undefined, record(2, 'b')],
@@ -98,7 +102,7 @@ export function testTables(engine: Engine): void {
       assert.deepEqual(await parsedPage(comments, 20, offset, 1), { items: [], total: 0 });
       assert.equal(await comments.page(20, offset, 2), undefined);
       assert.deepEqual(await parsedPage(notes, 20, offset), {
-        items: offset ? [] : [{ id: 1, title: 'a', body: 'a' }],
+        items: offset ? [] : [noteOf({ id: 1, title: 'a', body: 'a' })],
         total: 1,
       });
     }
@@ -288,10 +292,10 @@ export function testTables(engine: Engine): void {
     const table = plainTable(notes, turned);
     const texts = await Promise.all([1, 2, 4, 3].map((id) => table.read(id)));
     assert.deepEqual(texts, [
-      '{"id":1,"title":"a","body":"a"}',
-      '{"id":2,"title":"b","body":"b"}',
+      textOf(notes, { id: 1, title: 'a', body: 'a' }),
+      textOf(notes, { id: 2, title: 'b', body: 'b' }),
       undefined,
-      '{"id":3,"title":"c","body":"c"}',
+      textOf(notes, { id: 3, title: 'c', body: 'c' }),
     ]);
     assert.equal(trips, 1 + 4);
 

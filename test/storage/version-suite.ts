@@ -1,6 +1,7 @@
 // The tests of entity tags and of conditional writes and reads, for any engine.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { notes as notesResource } from '../../src/resources/notes.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { isNoneOf, isOneOf, NEVER } from '../../src/storage/records/condition.ts';
@@ -8,7 +9,7 @@ import { Table } from '../../src/storage/records/table.ts';
 import type { Created } from '../../src/storage/records/writes.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
-import { tablesOf } from '../support/tables.ts';
+import { tablesOf, textOf } from '../support/tables.ts';
 import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
 
 const OTHER_TAG = '00000000-1';
@@ -51,7 +52,7 @@ export function testVersions(engine: Engine): void {
     const patched = await notes.change(1, [null, 'e']);
     assert.deepEqual(patched, {
       ...patched,
-      text: '{"id":1,"title":"c","body":"e"}',
+      text: textOf(notesResource, { id: 1, title: 'c', body: 'e' }),
       tag: `${generation?.generation}-5`,
     });
     assert.deepEqual(await notes.read(1), { tag: patched?.tag, text: patched?.text });
@@ -217,7 +218,7 @@ export function testVersions(engine: Engine): void {
     );
     const [first, second] = await Promise.all(both);
     assert.equal(second, undefined);
-    assert.equal(first?.text, '{"id":6,"title":"first","body":"b"}');
+    assert.equal(first?.text, textOf(notesResource, { id: 6, title: 'first', body: 'b' }));
     assert.deepEqual(await notes.read(6), first);
 
     const removed = [2, 3].map((id) => notes.remove(id, 0, isOneOf([tagOf(2)])));
@@ -294,7 +295,8 @@ export function testVersions(engine: Engine): void {
       ]);
       assert.deepEqual([changed?.tag, changed?.total], [tag?.replace('-', '.'), 1]);
       assert.deepEqual(last, { tag: changed?.tag, items: undefined, total: 0 });
-      assert.equal(changed?.items, offset ? '' : '{"id":1,"title":"a","body":"b"}');
+      const text = textOf(notesResource, { id: 1, title: 'a', body: 'b' });
+      assert.equal(changed?.items, offset ? '' : text);
     });
   }
 }

@@ -6,9 +6,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { notes } from '../../src/resources/notes.ts';
 import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { collectGarbage } from './heap.ts';
 import { randomText } from './random-texts.ts';
+import { TestTable } from './tables.ts';
 
 const MIB = 1_048_576;
 const READS = 1_000_000;
@@ -42,7 +42,7 @@ const ENGINE: Database = {
 /** Reads `count` records into a memory of `maxBytes`, which it resolves with. */
 async function fill(count: number, maxBytes: number): Promise<FreshMemory> {
   const memory = new FreshMemory(ENGINE.freshness, maxBytes);
-  const table = new Table(notes, ENGINE, () => assert.fail(), { memory });
+  const table = new TestTable(notes, ENGINE, () => assert.fail(), { memory });
   for (let id = 1; id <= count; id += BATCH)
     await Promise.all(Array.from({ length: BATCH }, (_, index) => table.read(id + index)));
   return memory;

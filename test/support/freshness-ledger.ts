@@ -6,10 +6,11 @@ import { notes as resource } from '../../src/resources/notes.ts';
 import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { Table } from '../../src/storage/records/table.ts';
+import type { Table } from '../../src/storage/records/table.ts';
 import { newFile, openDatabase, openOther } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { between } from './ledger.ts';
+import { TestTable } from './tables.ts';
 
 const NOTES_PER_WRITER = 4;
 const OTHER_WRITERS = 2;
@@ -61,7 +62,7 @@ export async function playLedger(
       return database.read(statement);
     },
   };
-  const table = new Table(resource, counting, createWriter(counting, { memory }), { memory });
+  const table = new TestTable(resource, counting, createWriter(counting, { memory }), { memory });
   /** The last acknowledged version of each note; 0 is the first. */
   const ledger = new Map<number, number>();
   const writers = 1 + OTHER_WRITERS;

@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { notes as resource } from '../../src/resources/notes.ts';
 import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { INDEX_TIMES, IndexBehind, SearchIndexes } from '../../src/storage/index/search-index.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { openPath } from './databases.ts';
+import { TestTable } from './tables.ts';
 
 Object.assign(INDEX_TIMES, { delayMs: 1, pauseFactor: 0, retryMs: 10 });
 
 const database = await openPath(process.argv[2] ?? '');
 const indexes = new SearchIndexes(database);
-const notes = new Table(resource, database, indexes.write);
+const notes = new TestTable(resource, database, indexes.write);
 await database
   .transact(randomUUID(), [{ sql: `INSERT OR IGNORE INTO tags (id, name) VALUES (1, 'tag')` }])
   .catch(() => {});

@@ -9,15 +9,15 @@ import { createWriter, type NewLink } from '../../src/storage/batches/writer.ts'
 import type { Database } from '../../src/storage/database.ts';
 import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
 import { Links } from '../../src/storage/records/links.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { rows } from './databases.ts';
+import { TestTable } from './tables.ts';
 
 /** Returns the tables of notes and tags, and the links between them; their writes share batches. */
 export function linkedTablesOf(database: Database) {
   const write = createWriter(database);
   return {
-    notes: new Table(notes, database, write),
-    tags: new Table(tags, database, write),
+    notes: new TestTable(notes, database, write),
+    tags: new TestTable(tags, database, write),
     links: new Links(noteTags, database, write),
   };
 }

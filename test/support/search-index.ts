@@ -4,10 +4,10 @@ import { notes as resource } from '../../src/resources/notes.ts';
 import { indexedText } from '../../src/search/words.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { INDEX_TIMES, SearchIndexes } from '../../src/storage/index/search-index.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { change, overhear, rows, withNumbers } from './databases.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
+import { TestTable } from './tables.ts';
 
 /** Changes the times of all indexes until the end of the test. */
 export function setIndexTimes(test: Ends, times: Partial<typeof INDEX_TIMES>): void {
@@ -22,7 +22,7 @@ export function startIndex(t: Ends, database: Database) {
   t.after(() => indexes.close());
   const index = indexes.of(resource);
   assert.ok(index);
-  const notes = new Table(resource, database, indexes.write);
+  const notes = new TestTable(resource, database, indexes.write);
   return { index, notes, close: () => indexes.close() };
 }
 

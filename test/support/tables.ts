@@ -1,4 +1,5 @@
-// The tables of a database under test, with and without entity tags.
+// The tables of a database under test, with and without entity tags. Optional fields get their
+// defaults, so that a new one concerns only the tests that speak of it.
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
@@ -8,10 +9,57 @@ import type { Database } from '../../src/storage/database.ts';
 import type { Once } from '../../src/storage/records/compound-writes.ts';
 import { Table } from '../../src/storage/records/table.ts';
 
+/** Returns the values of a record, with the defaults of the optional fields that follow. */
+function complete({ fields }: Resource, values: Values): Values {
+  const others = Object.values(fields).slice(values.length);
+  return [...values, ...others.map((field) => field.default ?? null)];
+}
+
+/** Returns the JSON text of a record with these members, and the defaults of the others. */
+export function textOf({ fields }: Resource, members: Readonly<Record<string, unknown>>): string {
+  const defaults = Object.entries(fields).map(([name, field]) => [name, field.default]);
+  return JSON.stringify({ ...members, ...Object.fromEntries(defaults), ...members });
+}
+
+/** A table whose values may end before the optional fields. */
+export class TestTable extends Table {
+  readonly #complete: (values: Values) => Values;
+
+  constructor(resource: Resource, ...others: Tail<ConstructorParameters<typeof Table>>) {
+    super(resource, ...others);
+    this.#complete = (values) => complete(resource, values);
+  }
+
+  override create(records: readonly Values[], ...others: Tail<Parameters<Table['create']>>) {
+    return super.create(records.map(this.#complete), ...others);
+  }
+
+  override createLinked(
+    records: readonly Values[],
+    ...others: Tail<Parameters<Table['createLinked']>>
+  ) {
+    return super.createLinked(records.map(this.#complete), ...others);
+  }
+
+  override change(id: number, values: Values, ...others: Tail<Tail<Parameters<Table['change']>>>) {
+    return super.change(id, this.#complete(values), ...others);
+  }
+
+  override changeLinked(
+    id: number,
+    values: Values,
+    ...others: Tail<Tail<Parameters<Table['changeLinked']>>>
+  ) {
+    return super.changeLinked(id, this.#complete(values), ...others);
+  }
+}
+
+type Tail<All extends readonly unknown[]> = All extends [unknown, ...infer Others] ? Others : never;
+
 /** Returns the tables of the service; their writes share batches. */
 export function tablesOf(database: Database) {
   const write = createWriter(database);
-  const tableOf = (resource: Resource) => new Table(resource, database, write);
+  const tableOf = (resource: Resource) => new TestTable(resource, database, write);
   return { notes: tableOf(notes), tags: tableOf(tags), comments: tableOf(comments) };
 }
 
@@ -21,7 +69,7 @@ export function plainTable(
   database: Database,
   write: Write = createWriter(database),
 ) {
-  const table = new Table(resource, database, write);
+  const table = new TestTable(resource, database, write);
   return {
     create: async (values: Values, owner?: number) => (await table.create([values], owner))?.id,
     read: async (id: number, owner?: number) => (await table.read(id, owner))?.text,

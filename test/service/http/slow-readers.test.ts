@@ -9,7 +9,6 @@ import { notes } from '../../../src/resources/notes.ts';
 import { recordRoutes } from '../../../src/routes/records.ts';
 import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../../src/storage/batches/writer.ts';
-import { Table } from '../../../src/storage/records/table.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';
@@ -21,6 +20,7 @@ import {
   readAll,
   requestText,
 } from '../../support/raw.ts';
+import { TestTable } from '../../support/tables.ts';
 import { until } from '../../support/until.ts';
 
 const REAL_BYTES = DISPATCH_LIMITS.repliesBytes;
@@ -131,7 +131,7 @@ test('idle connections: keep nothing of their last request', async (t) => {
 
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
-  const table = new Table(notes, database, createWriter(database));
+  const table = new TestTable(notes, database, createWriter(database));
   const bases = { baseUrl: 'http://a', problemBase: '' };
   const routes = recordRoutes(notes, table, undefined, bases, NO_MEMORY);
   const list =

@@ -9,11 +9,11 @@ import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../../src/storage/batches/writer.ts';
 import type { Database } from '../../../src/storage/database.ts';
 import { MAX_PAGE_BYTES } from '../../../src/storage/lists/request.ts';
-import { Table } from '../../../src/storage/records/table.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
+import { TestTable } from '../../support/tables.ts';
 
 /** Six bytes for each character in JSON. */
 const BODY = '\u0001'.repeat(100_000);
@@ -61,7 +61,7 @@ test('large pages: wait for room, and free it as soon as they are sent', {
   skip: needsFile,
 }, async (t) => {
   const database = await openDatabase(t);
-  const table = new Table(notes, database, createWriter(database));
+  const table = new TestTable(notes, database, createWriter(database));
   await table.create(Array.from({ length: COUNT }, () => ['title', BODY]));
   const routes = recordRoutes(
     notes,
@@ -98,7 +98,7 @@ test('large records: are read one by one if they are too large together', {
       return rows;
     },
   };
-  const table = new Table(notes, heard, createWriter(database));
+  const table = new TestTable(notes, heard, createWriter(database));
   const ids = Array.from({ length: COUNT }, (_, index) => index + 1);
   await table.create(ids.map((id) => [`${id}`, BODY]));
   const records = await Promise.all(ids.map((id) => table.read(id)));
