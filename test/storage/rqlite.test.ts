@@ -236,12 +236,12 @@ test('rqlite: a batch that may be done in part is not repeated', async (t) => {
   await assertTags(database, 1);
 });
 
-test('rqlite: no writes to newer tables or an unfinished copy', async (t) => {
+test('rqlite: no writes to newer tables or an unfinished import', async (t) => {
   const { database, notes } = await openTables(t);
   const versions = 'notes_server_schema';
   for (const [begin, end] of [
     [`INSERT INTO ${versions} VALUES (99)`, `DELETE FROM ${versions} WHERE version = 99`],
-    ['CREATE TABLE notes_server_copy (begun INTEGER)', 'DROP TABLE notes_server_copy'],
+    ['CREATE TABLE notes_server_import (begun INTEGER)', 'DROP TABLE notes_server_import'],
   ] as const) {
     await database.transact(begin, [{ sql: begin }]);
     await assert.rejects(notes.create(['a', 'b']), isNotDone);

@@ -26,7 +26,7 @@ export const FORBIDDEN_ERROR = 'NOT NULL constraint failed: notes_server_done.ro
 const beginSql = (rows: string) => `INSERT INTO notes_server_done (id, rows) VALUES (?1, ${rows})`;
 const BEGIN = beginSql(`'[]'`);
 
-/** Also fails if the schema is newer than this program, or an import or a copy is unfinished. */
+/** Also fails if the schema is newer than this program, or if an import is unfinished. */
 const BEGIN_TO_SERVE = beginSql(`
   iif(${VERSION} > ${SCHEMA_VERSION}
     OR (${UNFINISHED}), NULL, '[]')`);

@@ -126,9 +126,7 @@ function checked(results: readonly Result[]): readonly Result[] {
   const error = results.find((result) => result.error !== undefined)?.error;
   if (error === undefined) return results;
   if (error === FORBIDDEN_ERROR)
-    throw new DatabaseUnavailable(
-      'a newer version, an import or a copy has taken over the database',
-    );
+    throw new DatabaseUnavailable('a newer version or an import has taken over the database');
   throw /\b(?:full|locked|busy|timeout|I\/O)\b/.test(error)
     ? new DatabaseUnavailable(error)
     : new Error(error);
