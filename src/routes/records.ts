@@ -94,8 +94,8 @@ class Records {
   }
 
   /**
-   * Stores the records in the bodies, unless a request with the same key has been answered; resolves
-   * with them and with headers for the answer. Rejects with 404 or 422.
+   * Stores the records in the bodies, unless a request with the same key has been answered.
+   * Resolves with them and with headers for the answer; rejects with 404 or 422.
    */
   async #store({ parameters, headers, call }: Input<Ids, unknown>, bodies: readonly Members[]) {
     const records = bodies.map((members) => valuesOf(this.#resource, members));
