@@ -52,7 +52,7 @@ test('migrations: an empty database gets STRICT tables, a version and comments',
   assert.deepEqual(await rows(database, UNEXPLAINED), []);
 });
 
-test('migrations: triggers count by blocks and keep as many changes as the service expects', async (t) => {
+test('migrations: triggers and the service agree on blocks and kept changes', async (t) => {
   const triggers = await rows(
     await openDatabase(t),
     `SELECT sql FROM sqlite_schema WHERE type = 'trigger'`,
@@ -122,7 +122,7 @@ DROP TABLE one;
   assert.equal(transactions.length, 3);
 });
 
-test('migrations: a second step keeps the records and gives new columns their defaults', async (t) => {
+test('migrations: a second step keeps the records', async (t) => {
   const database = await openDatabase(t);
   await change(database, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
   await migrate(database, [

@@ -2,18 +2,17 @@
 // builds the JSON text of the records, which the service sends as it is.
 import type { Resource } from '../../resources/resource.ts';
 import { ownLinkOf } from '../../resources/resources.ts';
-import { Batcher, type BatchMeter } from '../batches/batcher.ts';
-import { detached, type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
+import type { BatchMeter } from '../batches/batcher.ts';
+import { type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
 import type { NewLink, Values, Write } from '../batches/writer.ts';
-import { tagSql } from '../changes/numbers.ts';
 import type { Database } from '../database.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { type Page, Pages } from '../lists/pages.ts';
-import { MAX_PAGE_BYTES, type PageRequest } from '../lists/request.ts';
+import type { PageRequest } from '../lists/request.ts';
 import { SLOW_READ_LIMITS, type SlowReads } from '../lists/slow-reads.ts';
 import { compoundCreation, linkedChange, type MissingEnds, type Once } from './compound-writes.ts';
 import type { Condition } from './condition.ts';
-import { recordSql } from './text.ts';
+import { createReads } from './reads.ts';
 import { type Created, recordKinds, type Stored } from './writes.ts';
 
 /** How often a search is read if others write meanwhile. */
@@ -135,7 +134,8 @@ export class Table {
    * Rejects with IndexBehind if a search would have to wait too long.
    */
   async page(request: PageRequest): Promise<Page | undefined> {
-    if (!this.#index || request.filters?.match === undefined) return this.#pages.read(request);
+    if (!this.#index || request.filters?.match === undefined)
+      return this.#pages.read(request);
     const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;
     for (let reads = 1; ; reads += 1) {
       await this.#index.catchUp();
@@ -159,70 +159,4 @@ function kindsOf(resource: Resource) {
 function rowsOf(records: readonly Values[], owner: number, once?: Partial<Once>): Values[] {
   const { key = null, fingerprint = null } = once ?? {};
   return records.map((values, index) => [owner, key, index === 0 ? fingerprint : null, ...values]);
-}
-
-interface RecordKey {
-  readonly id: number;
-  readonly owner: number;
-}
-
-/** Returns a function that reads single records, from memory or in batches. */
-function createReads(
-  resource: Resource,
-  database: Database,
-  memory: FreshMemory,
-  meter: BatchMeter | undefined,
-) {
-  const { table, owner: owned } = resource;
-  // SQLite unpacks bare ids faster than arrays.
-  const isRead = owned
-    ? `${table}.id = sent.value ->> 1 AND ${table}.${owned.column} = sent.value ->> 0`
-    : `${table}.id = sent.value`;
-  const line = `${tagSql(`${table}.number`)} || ' ' || ${recordSql(resource)}`;
-  const sql = `
-    SELECT group_concat(CASE WHEN ${table}.id IS NULL THEN '' ELSE ${line} END, char(10)) AS lines
-    FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${isRead}`;
-  const keyOf = ({ id, owner }: RecordKey) => (owned ? [owner, id] : id);
-  /** Returns the beginning of a record's text, as `recordSql` writes it. */
-  const beginningOf = ({ id, owner }: RecordKey) =>
-    owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
-  const batcher = new Batcher<RecordKey, Stored | undefined>({
-    meter,
-    async run(keys) {
-      const revision = memory.check();
-      const parameter = JSON.stringify(keys.map(keyOf));
-      // Records that are too large together are read one by one.
-      const [row] = await database.read({ sql, parameter, maxBytes: MAX_PAGE_BYTES });
-      if (typeof row?.lines !== 'string') throw new Error('the engine returned no records');
-      // JSON text contains no raw line feed.
-      const lines = row.lines.split('\n');
-      const records = keys.map((key, index) => recordIn(lines[index], beginningOf(key)));
-      if (revision !== undefined) {
-        const kept = keys.map(({ id }, index) => [id, detachedRecord(records[index])] as const);
-        memory.keep(revision, table, kept);
-      }
-      return records;
-    },
-  });
-  return (key: RecordKey): Stored | Promise<Stored | undefined> => {
-    const known = memory.find<Stored>(table, key.id);
-    const isFound = known && (!owned || known.text.startsWith(beginningOf(key)));
-    return isFound ? known : batcher.submit(key);
-  };
-}
-
-/**
- * Returns the record in a line, or undefined for an empty line. Throws if it is another record:
- * SQLite does not guarantee the order.
- */
-function recordIn(line: string | undefined, beginning: string): Stored | undefined {
-  if (line === '') return undefined;
-  const space = line?.indexOf(' ') ?? -1;
-  if (!line?.startsWith(beginning, space + 1))
-    throw new Error('the engine returned the records in another order');
-  return { tag: line.slice(0, space), text: line.slice(space + 1) };
-}
-
-function detachedRecord(record: Stored | undefined): Stored | undefined {
-  return record && { tag: detached(record.tag), text: detached(record.text) };
 }

@@ -30,14 +30,16 @@ export interface Created {
   readonly isReuse?: boolean;
 }
 
-/** The SQL of the rows of all writes, and of the position of the current one. */
+/** The SQL of the rows of all writes. */
 export const ROWS = `json_each(?1, '$[1]') AS sent`;
+
+/** The SQL of the position of the current row. */
 export const POSITION = 'sent.key';
 
 /** The SQL of a member of the current row. */
 export const member = (index: number) => `sent.value ->> ${index}`;
 
-// The members of a row before its fields; see `text.ts`.
+/** The SQL of the first member of a row; `text.ts` lists the others. */
 export const OWNER = member(0);
 const ID = member(1);
 const CONDITION = `(${member(2)})`;

@@ -158,7 +158,8 @@ CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN
     ON CONFLICT (note_id, block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id, other_id)
     VALUES (nullif(new.number, 0), 'comment.created', new.id, new.note_id);
-  UPDATE comments SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
+  UPDATE comments SET number = (SELECT max(number) FROM changes)
+    WHERE id = new.id AND new.number = 0;
 END;
 
 CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
