@@ -134,8 +134,7 @@ export class Table {
    * Rejects with IndexBehind if a search would have to wait too long.
    */
   async page(request: PageRequest): Promise<Page | undefined> {
-    if (!this.#index || request.filters?.match === undefined)
-      return this.#pages.read(request);
+    if (!this.#index || request.filters?.match === undefined) return this.#pages.read(request);
     const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;
     for (let reads = 1; ; reads += 1) {
       await this.#index.catchUp();
