@@ -44,7 +44,7 @@ export async function measureSnippets(
   };
 }
 
-/** Requests a page and leaves at once; resolves with the CPU time of the main thread in the next 2 s. */
+/** Requests a page and leaves at once; resolves with the main thread's CPU time in the next 2 s. */
 async function abandon(url: string, pid: number | undefined): Promise<number> {
   const leaving = new AbortController();
   const asked = fetch(`${url}${PAGE}&offset=4`, { signal: leaving.signal });

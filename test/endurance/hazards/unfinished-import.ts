@@ -1,6 +1,6 @@
 // Hazard W6: a database with an unfinished import, on which no service starts.
 import { runCommand, startCommand, stop } from '../../support/command.ts';
-import { change, newFile, openDatabase } from '../../support/databases.ts';
+import { newFile } from '../../support/databases.ts';
 import type { Ends } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
 import { exported } from '../../support/in-process-command.ts';
@@ -33,11 +33,6 @@ export async function runUnfinishedImport(
 ): Promise<UnfinishedImportFigures> {
   const whole = await exported(await filledFile(test, NOTES));
   const db = newFile(test);
-  const database = await openDatabase(test, db);
-  // Otherwise the import would remove the file in the end.
-  await change(database, `INSERT INTO tags (name) VALUES ('a')`);
-  await database.close();
-
   const statusOf = async (args: string[], input = '') =>
     (await runCommand(test, args, { input })).status ?? -1;
   const serve = ['--port', '0', '--log-level', 'silent', '--db', db];
