@@ -90,9 +90,10 @@ export class Share {
     this.#change(bytes);
   }
 
-  /** Holds `bytes` as soon as they fit. Rejects as {@link ByteBudget.wait}. */
-  reserve(bytes: number): Promise<void> {
-    return this.#budget.wait(bytes, this.#response, () => this.hold(bytes));
+  /** Holds at least `bytes` as soon as they fit. Rejects as {@link ByteBudget.wait}. */
+  async reserve(bytes: number): Promise<void> {
+    // A page that is read again would wait for itself.
+    if (this.bytes < bytes) await this.#budget.wait(bytes, this.#response, () => this.hold(bytes));
   }
 
   #change(bytes: number): void {

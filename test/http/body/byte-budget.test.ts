@@ -37,6 +37,17 @@ test('byte budget: who waits gets room in the order of arrival', async () => {
   assert.throws(() => budget.ensureRoom(), isRefusal);
 });
 
+test('byte budget: who holds enough does not wait for more', async () => {
+  const budget = new ByteBudget(100, 'full');
+  const { share, close } = openShare(budget);
+  await share.reserve(80);
+  await share.reserve(80);
+  assert.equal(share.bytes, 80);
+  close();
+  await nextTurn();
+  budget.ensureRoom(100);
+});
+
 test('byte budget: a wait has a limit, and so has the number of those who wait', async (t) => {
   setLimits(t, DISPATCH_LIMITS, { replyWaitMs: 20, waitingReplies: 2 });
   const budget = new ByteBudget(100, 'full');
