@@ -5,14 +5,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Answer, RequestParts } from './http.ts';
-import { selected, withMembers } from './model-lists.ts';
 import {
   type Body,
   bodiesOf,
   COLLECTION_MOVES,
   FIRST_END,
   fieldsIn,
-  hasListTag,
   LINK,
   LINK_MOVES,
   MAX_ERRORS,
@@ -22,10 +20,9 @@ import {
   partsOf,
   pathOf,
   SECOND_END,
-  WRITES_ONE,
 } from './model-moves.ts';
 import { type TagCondition, TagHistory } from './model-tags.ts';
-import { expectedPage, type Listed } from './page-checks.ts';
+import { expectedPage } from './page-checks.ts';
 import { defaultsOf } from './records.ts';
 import type { Service } from './service.ts';
 
@@ -33,10 +30,8 @@ import type { Service } from './service.ts';
 export interface Model {
   /** Returns all ids that the service has given to records of a resource, in order. */
   given(resource: Resource): readonly number[];
-  /** Returns the number of the last change that an answer has shown. */
-  lastNumber(): number;
-  /** Returns all links between records as pairs of ids, the latest last. */
-  links(): (readonly [first: number, second: number])[];
+  /** Returns the ids of the records to which one is linked. */
+  linkedTo(id: number): number[];
   /** Returns the records of a list in order of their ids; `ownerId` is undefined without owner. */
   list(resource: Resource, ownerId: number | undefined): Item[];
   /**
@@ -76,8 +71,6 @@ interface Keyed extends Sent {
   readonly answer: Answer;
 }
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
 /** Returns an empty model. */
 export function createModel(): Model {
   const stateByResource = new Map(
@@ -87,8 +80,6 @@ export function createModel(): Model {
         given: [] as number[],
         records: new Map<number, Item>(),
         tags: new Map<number, TagHistory>(),
-        numbers: new Map<number, number>(),
-        times: new Map<string, string>(),
       },
     ]),
   );
@@ -96,7 +87,6 @@ export function createModel(): Model {
   const keyed: Keyed[] = [];
   /** The links as `FIRST/SECOND`. */
   const links = new Set<string>();
-  let lastNumber = 0;
 
   function stateOf(resource: Resource) {
     return stateByResource.get(resource) ?? assert.fail(resource.label);
@@ -107,6 +97,16 @@ export function createModel(): Model {
     return [...stateOf(resource).records.values()]
       .filter((item) => !owner || item[owner.column] === ownerId)
       .sort((one, other) => one.id - other.id);
+  }
+
+  function linkedTo(id: number): number[] {
+    const pairs = [...links].map((pair) => pair.split('/').map(Number));
+    return pairs.flatMap(([first, second = 0]) => (first === id ? [second] : []));
+  }
+
+  function pageOf({ resource, ownerId }: Move, url: string) {
+    const all = list(resource, Number(ownerId)).map((item) => ({ item, number: item.id }));
+    return expectedPage(all, url);
   }
 
   function lacksOwner(move: Move): boolean {
@@ -148,7 +148,7 @@ export function createModel(): Model {
 
   /** Returns the tags of what a move names. */
   function tagsOf(move: Move): TagHistory {
-    if (hasListTag(move)) return listTags;
+    if (COLLECTION_MOVES.has(move.operation)) return listTags;
     return stateOf(move.resource).tags.get(foundBy(move)?.id ?? 0) ?? new TagHistory();
   }
 
@@ -203,68 +203,6 @@ export function createModel(): Model {
     );
   }
 
-  /** Returns the records of the list that a move asks for, with the members that it includes. */
-  function listed(move: Move): Listed[] {
-    const { resource, isLinked, ownerId, parameters } = move;
-    const { numbers } = stateOf(resource);
-    const isIn = (id: number) =>
-      !isLinked ||
-      ownerOf(move) === undefined ||
-      resource.owner !== undefined ||
-      links.has(resource === FIRST_END ? `${id}/${Number(ownerId)}` : `${Number(ownerId)}/${id}`);
-    const all = list(resource, Number(ownerId))
-      .filter(({ id }) => isIn(id))
-      .map((item) => ({
-        item,
-        number: numbers.get(item.id) ?? assert.fail(`no number of ${item.id}`),
-      }));
-    return selected(resource, parameters, all, links).map(({ item, number }) => ({
-      item: withMembers(item, parameters.include, links),
-      number,
-    }));
-  }
-
-  /** Asserts that times are well-formed and change with the number only, and removes them. */
-  function takeTimes({ resource, parameters }: Move, items: readonly Record<string, unknown>[]) {
-    if (!parameters.include.includes('times')) return;
-    const { times, numbers, records } = stateOf(resource);
-    for (const item of items) {
-      const { created_at: created, updated_at: updated, id } = item;
-      assert.match(String(created), TIME);
-      assert.match(String(updated), TIME);
-      assert.ok(String(created) <= String(updated));
-      delete item.created_at;
-      delete item.updated_at;
-      if (!records.has(Number(id))) continue;
-      for (const [name, time] of [
-        [`${id}`, created],
-        [`${id} ${numbers.get(Number(id))}`, updated],
-      ] as const) {
-        assert.equal(times.get(name) ?? time, time, `a time of ${name}`);
-        times.set(name, String(time));
-      }
-    }
-  }
-
-  /** Remembers the numbers in the tags of answers with records. */
-  async function learnNumbers(service: Service, move: Move, sent: Sent, answer: Answer) {
-    const { resource, operation } = move;
-    const { numbers, tags } = stateOf(resource);
-    const learn = (id: number, etag: string | undefined) => {
-      const number = Number(/-(\d+)"$/.exec(String(etag))?.[1]);
-      assert.ok(number > 0, etag);
-      numbers.set(id, number);
-      lastNumber = Math.max(lastNumber, number);
-    };
-    if (WRITES_ONE.has(operation)) learn(answer.json.id, answer.headers.etag);
-    if (operation !== 'createAll') return;
-    for (const { id } of answer.json) {
-      const { headers } = await service.request('GET', `${sent.path}/${id}`);
-      tags.get(id)?.observe(headers.etag);
-      learn(id, headers.etag);
-    }
-  }
-
   /**
    * Makes a valid move on the model and returns the right answer. `answer` has the ids of new
    * records.
@@ -284,7 +222,7 @@ export function createModel(): Model {
 
     switch (move.operation) {
       case 'list':
-        return { status: 200, ...expectedPage(listed(move), `${service.url}${sent.path}`), tags };
+        return { status: 200, ...pageOf(move, `${service.url}${sent.path}`), tags };
       case 'link':
       case 'unlink':
         return expectedOfLink(move);
@@ -298,10 +236,8 @@ export function createModel(): Model {
         const location = `${sent.path}/${item.id}`;
         return { status: 201, body: item, location, ...(own && { tags: own }) };
       }
-      case 'read': {
-        const body = found && withMembers(found, move.parameters.include, links);
-        return { status: 200, ...(body && { body }), tags };
-      }
+      case 'read':
+        return { status: 200, ...(found && { body: found }), tags };
       case 'replace':
       case 'patch': {
         const [body = {}] = bodiesOf(move);
@@ -386,12 +322,7 @@ export function createModel(): Model {
 
   return {
     given: (resource) => stateOf(resource).given,
-    lastNumber: () => lastNumber,
-    links: () =>
-      [...links].map((pair) => {
-        const [first = 0, second = 0] = pair.split('/').map(Number);
-        return [first, second];
-      }),
+    linkedTo,
     list,
     async play(service, move) {
       const { resource, operation, which } = move;
@@ -400,8 +331,6 @@ export function createModel(): Model {
       const { method, path, parts, key } = sent;
       const answer = await service.request(method, path, parts);
       const { status, json } = answer;
-      if (status === 200 && operation === 'list') takeTimes(move, json.items);
-      if (status === 200 && operation === 'read') takeTimes(move, [json]);
       const label = `${method} ${path} ${JSON.stringify(parts)}`;
       const used = keyed.find((each) => each.key === key);
       if (used && isSameBody(used.parts, parts)) {
@@ -410,7 +339,6 @@ export function createModel(): Model {
         assert.deepEqual([status, json.type], [422, `${service.url}/problems/${REUSED}`], label);
       } else {
         assertRight(service, answer, expected(service, move, sent, answer), label);
-        if (status < 300) await learnNumbers(service, move, sent, answer);
         if (key && status === 201) keyed.push({ ...sent, key, resource, answer });
       }
       return status;
