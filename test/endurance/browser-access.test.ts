@@ -20,7 +20,6 @@ const DESKTOP = { width: 1280, height: 900 };
 
 const KEY = 'correct-horse-battery-staple';
 
-/** What Chromium writes to the console. */
 const FAILED_404 = 'Failed to load resource: the server responded with a status of 404 (Not Found)';
 
 /** More than there are places to stop at before the first operation. */
@@ -68,12 +67,10 @@ async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<
   );
 }
 
-/** The width that the page would need. */
 function widthOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth');
 }
 
-/** Unfolds the rules, an operation with its answer, schema and problems, and another operation. */
 async function unfoldAll(page: Page): Promise<void> {
   await page.locator('.rules summary').click();
   const create = await unfold(page, 'Notes', 'createNote');
@@ -312,7 +309,6 @@ test('docs page: the form for keys keeps the focus and returns it', { skip }, as
   assert.deepEqual(faults, []);
 });
 
-/** Presses Tab until `target` has the focus. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   const isFocused = () => target.evaluate((element) => element.matches(':focus-visible'));
   for (let stop = 0; stop < MAX_STOPS && !(await isFocused()); stop += 1) {

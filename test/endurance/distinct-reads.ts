@@ -17,16 +17,13 @@ const COLLECTIONS = 20;
 
 /** What this program prints. */
 export interface DistinctReads {
-  /** What is in use on the heap after a collection. */
   readonly heap: number;
   /** By how much the resident memory has grown, before and after the collections. */
   readonly during: number;
   readonly resident: number;
-  /** What the memory takes by its own account. */
   readonly kept: number;
 }
 
-/** An engine that finds a record with a random text for each id. */
 const ENGINE: Database = {
   freshness: { revision: () => '1', isNext: () => false },
   async read({ parameter = '' }) {
@@ -39,7 +36,6 @@ const ENGINE: Database = {
   close: async () => {},
 };
 
-/** Reads `count` records into a memory of `maxBytes`, which it resolves with. */
 async function fill(count: number, maxBytes: number): Promise<FreshMemory> {
   const memory = new FreshMemory(ENGINE.freshness, maxBytes);
   const table = new Table(notes, ENGINE, () => assert.fail(), { memory });

@@ -9,7 +9,6 @@ import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 
 const KILLS = 6;
-/** How many notes are created around each kill. */
 const NOTES = 150;
 const CLIENTS = 8;
 
@@ -29,7 +28,6 @@ async function inTurn(count: number, work: (number: number) => Promise<void>): P
   for (const each of ended) if (each.status === 'rejected') throw each.reason;
 }
 
-/** Returns the ids in a list. */
 async function idsIn(service: RestartableService, list: string): Promise<number[]> {
   const ids: number[] = [];
   for (;;) {

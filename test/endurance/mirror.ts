@@ -11,17 +11,13 @@ import { between, brokenConnection, oneIn, Refused } from '../support/ledger.ts'
 import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 
-/** The pause after a failure. */
 const RETRY_MS = 10;
 
-/** The most changes of one stream, and the most pages, before the other way is tried. */
 const MAX_EVENTS = 3_000;
 const MAX_PAGES = 10;
 
-/** How many notes have their comments read at the same time. */
 const AT_ONCE = 8;
 
-/** How many lines of a difference are shown, and how much of each. */
 const SHOWN = 5;
 const SHOWN_CHARACTERS = 200;
 
@@ -68,7 +64,6 @@ export class Mirror {
     return this.ended;
   }
 
-  /** Follows nothing while `work` runs. */
   async pause(work: () => Promise<void>): Promise<void> {
     this.#isPaused = true;
     await work();

@@ -9,14 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { type Ends, temporaryFolder } from '../support/engine.ts';
 import { root } from '../support/sources.ts';
 
-/** A package of the registry. */
 interface Package {
   readonly manifest: Readonly<Record<string, unknown>> & {
     readonly name: string;
     readonly version: string;
     readonly dependencies?: Readonly<Record<string, string>>;
   };
-  /** The path of the packed files. */
   readonly tarball: string;
 }
 
@@ -52,7 +50,6 @@ export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
   return { ...environment, npm_config_registry: `http://127.0.0.1:${port}/` };
 }
 
-/** The registry's description of a package that has one version. */
 function describe({ manifest }: Package, tarball: string): object {
   const { name, version, scripts } = manifest;
   const hasInstallScript = /"install"/.test(JSON.stringify(scripts ?? {}));
@@ -103,7 +100,6 @@ function manifestIn(folder: string): Package['manifest'] {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** The environment of the tests without the settings of npm and its user. */
 function npmEnvironment(folder: string): NodeJS.ProcessEnv {
   const home = join(folder, 'home');
   mkdirSync(home);

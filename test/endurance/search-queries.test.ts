@@ -19,7 +19,6 @@ import { until } from '../support/until.ts';
 
 const QUERIES = 50_000;
 
-/** Returns the JSON of 500 random notes, a line for each. */
 function linesOfNotes(): string {
   const notes = fc.sample(note, { numRuns: 500, seed: 1 });
   return notes
@@ -27,7 +26,6 @@ function linesOfNotes(): string {
     .join('\n');
 }
 
-/** How many connections send the queries of a batch. */
 const LANES = 10;
 
 /** What only SQLite writes. */
@@ -44,7 +42,6 @@ function findsNotes(text: string, answer: RawAnswer): boolean {
   return JSON.parse(answer.body).total > 0;
 }
 
-/** Sends queries at once; resolves with each of them and its answer. */
 async function ask(
   { socket, answer }: Conversation,
   texts: readonly string[],

@@ -70,7 +70,6 @@ function assertRightOrLater(answer: string): boolean {
   return false;
 }
 
-/** Sends all requests at once; returns the sorted durations of /health meanwhile. */
 async function load({ pid, port }: Watched, t: TestContext): Promise<number[]> {
   let answered = 0;
   let most = 0;

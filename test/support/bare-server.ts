@@ -12,9 +12,7 @@ const BODY_LIMIT_BYTES = 1_000;
 /** A listening server with the routes of a test. */
 export interface BareServer {
   readonly port: number;
-  /** The outcomes of all requests so far. */
   readonly outcomes: readonly Outcome[];
-  /** The answers to malformed requests so far. */
   readonly refusals: readonly Problem[];
   close(): Promise<void>;
 }

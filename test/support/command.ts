@@ -13,14 +13,12 @@ export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', impor
 /** What a command gets beside its arguments. */
 export interface CommandParts {
   readonly env?: Readonly<Record<string, string>>;
-  /** Flags of Node itself. */
   readonly node?: readonly string[];
   /** The folder it starts in; a fresh one by default, because the default of `--db` is relative. */
   readonly folder?: string;
   readonly launcher?: string;
   /** Whether the process reports its coverage, which takes it a while. */
   readonly coverage?: boolean;
-  /** Its standard input, empty by default. */
   readonly input?: string | Buffer;
 }
 
@@ -145,7 +143,6 @@ export function stop(
   return ended;
 }
 
-/** Returns the environment of the test without the variables that set options. */
 function bareEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(
     ([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name),

@@ -142,7 +142,6 @@ export interface Overheard {
   readonly database: Database;
   readonly reads: Statement[];
   readonly transactions: { readonly batchId: string; readonly statements: readonly Statement[] }[];
-  /** Runs before each transaction; if it rejects, so does the transaction. */
   beforeTransaction: () => Promise<void>;
 }
 

@@ -24,7 +24,6 @@ export interface Fault {
 export interface FailingDriver {
   /** Arms `fault`, or no fault. */
   arm(fault: Fault | undefined): void;
-  /** Whether the armed fault has made a call fail. */
   hasFailed(): boolean;
 }
 

@@ -13,7 +13,6 @@ import { startService } from './service.ts';
 import { skipLoudly } from './skip.ts';
 import { NOTE } from './storage-faults.ts';
 
-/** Limits the size of the files that the process writes; returns whether that was possible. */
 function limitFileSize({ process }: Command, bytes: number | 'unlimited'): boolean {
   return (
     spawnSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]).status === 0

@@ -68,7 +68,6 @@ const stringText = fc
   )
   .map((parts) => `"${parts.join('')}"`);
 
-/** JSON texts with many floats, escapes and spaces. */
 const { jsonText } = fc.letrec<{ jsonText: string }>((tie) => {
   const scalar = fc.oneof(
     numberText,
@@ -201,7 +200,6 @@ export function checkSpeed(length: number, withinMs: number): void {
   }
 }
 
-/** The time that parsing or refusing a text takes. */
 function millisecondsFor(text: string): number {
   const bytes = Buffer.from(text);
   const started = performance.now();

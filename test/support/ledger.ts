@@ -23,16 +23,12 @@ export class Refused extends Error {
  * leaves its record in doubt.
  */
 export interface Ledger {
-  /** Creates a record in the list at the path `list`; resolves with its path. */
   create(url: string, list: string, input: Input): Promise<string>;
   replace(url: string, path: string, input: Input): Promise<void>;
-  /** Deletes a record and its children. */
   remove(url: string, path: string): Promise<void>;
   /** Asserts the content of the lists: of those written to since the last call, or of all. */
   verify(url: string, which: 'touched' | 'all'): Promise<void>;
-  /** Returns the number of acknowledged writes. */
   acknowledged(): number;
-  /** Prints what `kills` kills have left. */
   report(test: Pick<TestContext, 'diagnostic'>, kills: number): void;
 }
 
@@ -198,7 +194,6 @@ function partsOf(path: string): [list: string, id: number] {
   return [path.slice(0, end), Number(path.slice(end + 1))];
 }
 
-/** Returns the texts of all records of a list by their ids; none if its note does not exist. */
 async function allTexts(url: string, list: string): Promise<Map<number, string>> {
   const texts = new Map<number, string>();
   for (;;) {

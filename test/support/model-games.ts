@@ -11,7 +11,6 @@ import { LINK_MOVES, type Move } from './model-moves.ts';
 import { type Service, startService } from './service.ts';
 import { assertSound } from './stored-data.ts';
 
-/** A random move. It names a record by how many ids were given after that of the record. */
 type Drawn = Omit<Move, 'id' | 'ownerId' | 'match' | 'noneMatch' | 'linkIds'> & {
   readonly conditions: Pick<Move, 'match' | 'noneMatch'>;
   readonly otherBack: number;
@@ -85,7 +84,6 @@ const moves: fc.Arbitrary<Drawn> = fc.record({
   linkBacks: fc.option(fc.array(nearIds, { maxLength: 3 }), { nil: undefined, freq: 1 }),
 });
 
-/** Draws `count` games of `length` moves. */
 function draw(seed: number, count: number, length: number): Drawn[][] {
   const game = fc.array(moves, { minLength: length, maxLength: length });
   return fc.sample(game, { seed, numRuns: count });

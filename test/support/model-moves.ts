@@ -18,7 +18,6 @@ export interface Move {
   readonly ownerId: string;
   readonly id: string;
   readonly texts: Texts;
-  /** The texts of the other lines of a bulk creation. */
   readonly moreTexts: readonly Texts[];
   readonly match: Wanted | undefined;
   readonly noneMatch: Wanted | undefined;
@@ -26,7 +25,6 @@ export interface Move {
   readonly key: 'new' | 'used' | undefined;
   /** Selects an earlier creation; each bit leaves a field out of a patch. */
   readonly which: number;
-  /** The ids of links that a body sets. */
   readonly linkIds: readonly number[] | undefined;
 }
 

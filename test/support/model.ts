@@ -28,16 +28,9 @@ import type { Service } from './service.ts';
 
 /** The records that the service should have. */
 export interface Model {
-  /** Returns all ids that the service has given to records of a resource, in order. */
   given(resource: Resource): readonly number[];
-  /** Returns the ids of the records to which one is linked. */
   linkedTo(id: number): number[];
-  /** Returns the records of a list in order of their ids; `ownerId` is undefined without owner. */
   list(resource: Resource, ownerId: number | undefined): Item[];
-  /**
-   * Plays a move against `service`, asserts that the answer is the right one, and resolves with its
-   * status.
-   */
   play(service: Service, move: Move): Promise<number>;
 }
 
@@ -54,7 +47,6 @@ interface Expected {
   readonly tags?: TagHistory;
 }
 
-/** A request, and the conditions that it contains. */
 interface Sent {
   readonly method: string;
   readonly path: string;
@@ -64,7 +56,6 @@ interface Sent {
   readonly noneMatch: TagCondition | undefined;
 }
 
-/** A creation with a key, and its answer. */
 interface Keyed extends Sent {
   readonly key: string;
   readonly resource: Resource;
@@ -139,20 +130,17 @@ export function createModel(): Model {
     }
   }
 
-  /** Returns the record that a move names, if it exists. */
   function foundBy({ resource, ownerId, id }: Move): Item | undefined {
     const { owner } = resource;
     const known = stateOf(resource).records.get(Number(id));
     return !owner || known?.[owner.column] === Number(ownerId) ? known : undefined;
   }
 
-  /** Returns the tags of what a move names. */
   function tagsOf(move: Move): TagHistory {
     if (COLLECTION_MOVES.has(move.operation)) return listTags;
     return stateOf(move.resource).tags.get(foundBy(move)?.id ?? 0) ?? new TagHistory();
   }
 
-  /** Stores a new or changed record. */
   function store(resource: Resource, item: Item): void {
     const { records, tags } = stateOf(resource);
     const history = tags.get(item.id) ?? new TagHistory();
@@ -161,7 +149,6 @@ export function createModel(): Model {
     records.set(item.id, item);
   }
 
-  /** Returns what the service adds to a record. */
   function addedTo({ resource, ownerId }: Move): Body {
     const { owner } = resource;
     return { ...(owner && { [owner.column]: Number(ownerId) }), ...defaultsOf(resource) };
@@ -181,7 +168,6 @@ export function createModel(): Model {
     });
   }
 
-  /** Replaces the links of a record, if its body says so. */
   function setLinks(id: number, body: Body): void {
     const ids = body[LINK.member] as readonly number[] | undefined;
     if (ids === undefined) return;
@@ -192,7 +178,6 @@ export function createModel(): Model {
     for (const pair of after) links.add(pair);
   }
 
-  /** Returns the fields of bodies whose ids name no record. */
   function unknownLinks(move: Move): string[] {
     return bodiesOf(move).flatMap((body, line) =>
       ((body[LINK.member] ?? []) as readonly number[]).flatMap((id, index) => {
@@ -269,7 +254,6 @@ export function createModel(): Model {
     return { status: 204 };
   }
 
-  /** Returns the request of a move. */
   function requestOf(move: Move): Sent {
     const { operation, match: wantedMatch, noneMatch: wantedNoneMatch } = move;
     const path = pathOf(move);
@@ -297,7 +281,6 @@ export function createModel(): Model {
     };
   }
 
-  /** Asserts that `answer` is the right one. */
   function assertRight(service: Service, answer: Answer, right: Expected, label: string): void {
     const { status, headers } = answer;
     const { body, tags, location, unknown } = right;
@@ -346,12 +329,10 @@ export function createModel(): Model {
   };
 }
 
-/** Whether two requests have the same bytes in the same format. */
 function isSameBody(one: RequestParts, other: RequestParts): boolean {
   return one.body === other.body && isDeepStrictEqual(one.json, other.json);
 }
 
-/** Asserts that an answer repeats the first one, whatever has happened since. */
 function assertReplay(answer: Answer, first: Answer, label: string): void {
   const { 'content-type': type, location, etag, 'idempotent-replayed': replayed } = answer.headers;
   const { status, text } = answer;
@@ -371,7 +352,6 @@ function assertReplay(answer: Answer, first: Answer, label: string): void {
 
 const REUSED = 'idempotency-key-reused';
 
-/** Returns the refusal of a move on an existing record or list whose conditions do not hold. */
 function refusalOf({ method, match, noneMatch }: Sent): Expected | undefined {
   if (method === 'POST') return undefined;
   const isMatch = match?.matchesStrongly ?? true;

@@ -14,7 +14,6 @@ export interface ExpectedPage {
   readonly link: string;
 }
 
-/** The largest key that `after` and `before` take. */
 const LARGEST_KEY = Number.MAX_SAFE_INTEGER - 1;
 
 const POSITIONS = ['offset', 'after', 'before'];

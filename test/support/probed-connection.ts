@@ -67,7 +67,6 @@ export function openProbedConnection(port: number, tally: Tally): ProbedConnecti
   };
 }
 
-/** Resolves with whether the connection is still open. */
 function sendWithProbe(
   socket: Socket,
   bytes: Buffer,

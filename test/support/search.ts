@@ -78,7 +78,6 @@ export function partsOf(text: string): string[] {
   return same.normalize('NFC').match(PARTS) ?? [];
 }
 
-/** Tells whether a term occurs in a text. */
 function occurs({ text, isPrefix }: Term, parts: readonly string[]): boolean {
   const wanted = partsOf(text);
   const last = wanted.length - 1;

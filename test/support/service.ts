@@ -27,7 +27,6 @@ export interface Service {
    * Sends a request and resolves with the answer, which has been validated against the contract.
    */
   request(method: string, path: string, parts?: RequestParts): Promise<Answer>;
-  /** Stops the service; this also happens at the end of the test. */
   close(): Promise<void>;
 }
 

@@ -24,7 +24,6 @@ export function codePoints(length: number, step: number): Map<string, string> {
   return texts;
 }
 
-/** Returns input with as much of `text` in each required text as it takes. */
 function inputWith(collection: CollectionUnderTest, text: string): Record<string, unknown> {
   const characters = [...text];
   const fit = (field: string) => characters.slice(0, maxLengthOf(collection, field)).join('');

@@ -8,14 +8,12 @@ import { startService } from '../../support/service.ts';
 
 const METHODS = 'GET HEAD POST PUT DELETE OPTIONS PATCH TRACE PROPFIND QUERY LINK'.split(' ');
 
-/** The values of the parameters that are no ids. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   asset: 'page.css',
   guide: 'options',
   slug: 'not-found',
 };
 
-/** The paths of the contract, filled in, with the methods that `allow` must list. */
 const places = Object.entries(contract.paths).map(([template, item]) => {
   const declared = METHODS.filter((method) => method.toLowerCase() in item);
   const methods = new Set([...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS']);

@@ -13,7 +13,6 @@ import { engineReads } from './engine-reads.ts';
 const RECORDS = ['/notes/1', '/notes/2', '/tags/1', '/notes/1/comments/1'];
 const LISTS = ['/notes', '/notes?order=-updated&limit=1', '/notes/1/comments', '/tags/1/notes'];
 
-/** The databases, and why their tests are skipped. */
 const DATABASES = [
   { name: 'a file', options: {}, skip: needsFile },
   { name: 'a database in memory', options: { db: ':memory:' }, skip: false },
@@ -21,7 +20,6 @@ const DATABASES = [
 
 const note = (text: string) => ({ json: { title: text, body: text } });
 
-/** Starts a service that has read all records and lists. */
 async function startRead(t: TestContext, overrides: Parameters<typeof startService>[1] = {}) {
   const service = await startService(t, overrides);
   await service.request('POST', '/notes', note('first'));
@@ -37,7 +35,6 @@ function readAll(service: Service) {
   return Promise.all([...RECORDS, ...LISTS].map((path) => service.request('GET', path)));
 }
 
-/** Resolves with what `work` resolves with, and how much was read from the engine meanwhile. */
 async function counting<Result>(service: { readonly url: string }, work: () => Promise<Result>) {
   const before = await engineReads(service);
   const result = await work();

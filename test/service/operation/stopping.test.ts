@@ -30,9 +30,6 @@ const SOON = { timeout: 30_000 };
 const LARGE = 8_000_000;
 const LENGTH = 'content-length: 2';
 
-/**
- * Starts a server with a quick, a reading and a large route, and a slow one that waits for `gate`.
- */
 async function startGated(
   test: Parameters<typeof startBareServer>[0],
   limits: Partial<typeof HTTP_LIMITS> = {},

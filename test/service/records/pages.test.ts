@@ -33,7 +33,6 @@ const UNKNOWN = [
   '__proto__=0',
 ];
 
-/** Each query with the fields that are wrong, the code and the detail. */
 const REFUSED: readonly (readonly [string, string[], code: string, detail: string])[] = [
   ['limit=0', ['limit'], 'minimum', 'must be at least 1'],
   ['limit=-1', ['limit'], 'minimum', 'must be at least 1'],

@@ -44,7 +44,6 @@ function overwrite(path: string, page: number, input: Buffer): void {
   assert.equal(spawnSync('dd', args, { input }).status, 0);
 }
 
-/** Overwrites the page of note 500; returns a function that restores it. */
 function damagePage(path: string, byte: number): () => void {
   const file = readFileSync(path);
   const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
@@ -52,7 +51,6 @@ function damagePage(path: string, byte: number): () => void {
   return () => overwrite(path, page, file.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));
 }
 
-/** Sends every request that needs the page of note 500. */
 function faulty(service: Service): Promise<Answer[]> {
   return Promise.all([
     service.request('GET', '/notes/500'),

@@ -7,7 +7,6 @@ import { newFile } from '../../support/databases.ts';
 import { type Cramped, runOutOfRoom } from '../../support/full-disk.ts';
 import { startService } from '../../support/service.ts';
 
-/** Starts a service whose file may have no more than a hundred pages. */
 async function withFewPages(test: TestContext): Promise<Cramped> {
   const connections = new Set<sqlite3.Database>();
   const original = sqlite3.Database.prototype.exec;

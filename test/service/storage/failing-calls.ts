@@ -31,7 +31,6 @@ const holds = (text: string) => (stored: string) => stored.includes(`"${text}"`)
 const lacks = (text: string) => (stored: string) => !stored.includes(`"${text}"`);
 const note = (title: string) => ({ title, body: 'b' });
 
-/** The groups of requests; those of one group are sent together. */
 const SCENARIO: readonly (readonly Step[])[] = [
   [{ method: 'POST', path: '/notes', json: note('one'), status: 201, isDone: holds('one') }],
   [
@@ -80,7 +79,6 @@ function assertDefined(step: Step, answer: Answer): void {
   else assertUnavailable(answer);
 }
 
-/** Returns all stored texts, as another connection sees them. */
 function storedTexts(file: string): Promise<string> {
   return beside(file, async (connection) => {
     const tables = ['notes', 'tags', 'comments'].map((table) =>
@@ -90,7 +88,6 @@ function storedTexts(file: string): Promise<string> {
   });
 }
 
-/** Asserts that no connection of the service holds the write lock or a snapshot. */
 async function assertNothingOpen(file: string): Promise<void> {
   await beside(file, async (connection) => {
     await connection.execute('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK');
@@ -199,7 +196,6 @@ export async function failStarts(t: TestContext, step: number): Promise<void> {
   assert.ok(call > 50);
 }
 
-/** Makes a call of a start fail; resolves with whether there was such a call. */
 async function failStart(t: TestContext, driver: FailingDriver, call: number): Promise<boolean> {
   const db = newFile(t);
   driver.arm({ call, code: 'IOERR', manner: 'once' });

@@ -8,7 +8,6 @@ import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 
-/** The demonstrations that take a list, with its member. */
 const LISTS = [
   ['/semaphore/run', 'task_ids'],
   ['/pool/run', 'items'],

@@ -20,7 +20,6 @@ const WIDE = { workers: 2, count: 1_000 };
 const RIGHT = { expected: 2_000, actual: 2_000, consistent: true };
 const WIDE_TEXT = requestText('POST /counter/increment', [], JSON.stringify(WIDE));
 
-/** Makes all counters of this process wait until the returned function is called. */
 function holdCounters(t: TestContext): () => void {
   const held: Mutex[] = [];
   const { prepare } = counter;
@@ -37,7 +36,6 @@ function holdCounters(t: TestContext): () => void {
   };
 }
 
-/** Resolves with the numbers of threads and of waiting demonstrations that the service reports. */
 async function threadCounts(
   service: Service,
 ): Promise<{ alive: number; idle: number; waiting: number }> {
@@ -52,7 +50,6 @@ async function threadCounts(
 
 type Counts = Awaited<ReturnType<typeof threadCounts>>;
 
-/** Sets limits of the thread pool for one test. */
 function limit(t: TestContext, limits: Partial<typeof POOL_LIMITS>): void {
   const before = { ...POOL_LIMITS };
   Object.assign(POOL_LIMITS, limits);
@@ -66,7 +63,6 @@ function startSmall(t: TestContext, limits: Partial<typeof POOL_LIMITS> = {}): P
   return startService(t, { maxThreads: 2 });
 }
 
-/** Requests a counter over a connection of its own. */
 function count({ url }: Service): Promise<Answer> {
   return request(url, 'POST', '/counter/increment', { json: WIDE });
 }
