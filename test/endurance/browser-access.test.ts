@@ -25,10 +25,7 @@ const FAILED_404 = 'Failed to load resource: the server responded with a status 
 /** More than there are places to stop at before the first operation. */
 const MAX_STOPS = 40;
 
-/**
- * Asserts that axe finds nothing on the page as it is now, of any weight, in each of its
- * appearances.
- */
+/** Asserts that axe finds nothing on the page as it is, in each of its appearances. */
 async function assertAccessible(page: Page, state: string): Promise<void> {
   await page.evaluate(AXE);
   for (const viewport of [PHONE, DESKTOP]) {
@@ -52,10 +49,7 @@ async function findings(page: Page): Promise<string[]> {
 
 const IS_DARK = 'Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)) < 128';
 
-/**
- * Changes the colour scheme, and waits until the colours, the script of the docs page and all
- * transitions have followed.
- */
+/** Changes the colour scheme, and waits until all colours and transitions have followed. */
 async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme });
   const hasScript = (await page.locator('#swagger-ui').count()) > 0;

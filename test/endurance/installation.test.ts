@@ -22,10 +22,6 @@ const [LOCAL, GLOBAL] = ['node_modules/.bin/notes-server', 'a prefix/bin/notes-s
 
 type Test = Parameters<typeof startCommand>[0];
 
-/**
- * Returns a function that runs shell commands in `folder`, where npm installs from the registry of
- * these tests.
- */
 function shellIn(folder: string) {
   const environment = { ...registry, npm_config_prefix: join(folder, 'a prefix') };
   return async (command: string, more: NodeJS.ProcessEnv = {}) =>

@@ -12,10 +12,7 @@ const KILLS = 6;
 const NOTES = 150;
 const CLIENTS = 8;
 
-/**
- * Calls `work` for the numbers from 0 to `count` - 1, `CLIENTS` at a time. Rejects when no call is
- * left, which could wait for ever once the test has ended.
- */
+/** Rejects when no call of `work` is left, which could wait for ever once the test has ended. */
 async function inTurn(count: number, work: (number: number) => Promise<void>): Promise<void> {
   let next = 0;
   const client = async () => {

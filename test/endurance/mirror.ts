@@ -79,10 +79,7 @@ export class Mirror {
     });
   }
 
-  /**
-   * Asserts that it has the records of the service and has applied every change in the log of `db`
-   * since it began. Resolves with the number of these changes.
-   */
+  /** Resolves with the number of changes in the log of `db` since it began. */
   async assertExact(service: RestartableService, db: string): Promise<number> {
     const logged = await loggedAfter(db, this.#start);
     assertSameLines(this.#applied, logged, 'changes');

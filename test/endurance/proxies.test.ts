@@ -84,10 +84,7 @@ const PROXIES: Readonly<
   },
 };
 
-/**
- * Starts the service and the proxy; returns undefined if the proxy is not installed. nginx gets its
- * configuration without the text `omitted`.
- */
+/** Returns undefined without the proxy; nginx gets its configuration without the text `omitted`. */
 async function startBoth(t: TestContext, name: string, omitted = ''): Promise<Both | undefined> {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'keys'), 'key\n');

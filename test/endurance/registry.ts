@@ -20,10 +20,7 @@ interface Package {
 
 const project = fileURLToPath(root);
 
-/**
- * Packs the service and starts a registry that has it. Returns an environment in which npm knows no
- * other registry, no settings of a user and no cached packages.
- */
+/** Starts a registry with the packed service; returns an environment in which npm uses it alone. */
 export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
   const folder = temporaryFolder(test);
   const environment = npmEnvironment(folder);
@@ -81,10 +78,7 @@ function packInstalled(folder: string, name: string): Package {
   return { manifest, tarball };
 }
 
-/**
- * The manifest of sqlite3 with a script that copies the binding of this tree instead of downloading
- * or compiling it, and without the dependencies of the original script.
- */
+/** Its script copies the binding of this tree instead of downloading or compiling it. */
 function withCopiedBinding(manifest: Package['manifest']): Package['manifest'] {
   const build = join(project, 'node_modules/sqlite3/build').replaceAll("'", "\\'");
   return {

@@ -53,10 +53,7 @@ async function ask(
   return asked;
 }
 
-/**
- * Sends random queries and checks the answers. Resolves with the number of queries that find
- * notes.
- */
+/** Resolves with the number of queries that find notes. */
 async function checkAnswers(
   service: { port: number },
   { numRuns }: { numRuns: number },

@@ -55,9 +55,7 @@ function textOf(path: string, json: object): string {
   return requestText(`POST ${path}`, ['connection: close'], JSON.stringify(json));
 }
 
-/**
- * Asserts that an answer is right, or refuses and tells when to retry; returns whether it is right.
- */
+/** Returns whether the answer is right; otherwise it tells when to retry. */
 function assertRightOrLater(answer: string): boolean {
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   if (head.startsWith('HTTP/1.1 200 ')) {

@@ -17,9 +17,7 @@ export interface BareServer {
   close(): Promise<void>;
 }
 
-/**
- * The call of a request without parameters, query, body and headers, whose client stays connected.
- */
+/** The call of an empty request, whose client stays connected. */
 export const EMPTY_CALL: Call = {
   pathValues: [],
   query: '',
@@ -35,10 +33,7 @@ export const EMPTY_CALL: Call = {
   signal: () => new AbortController().signal,
 };
 
-/**
- * Starts a server for `routes`, with `limits` in place of the real ones. It is closed at the end of
- * the test.
- */
+/** Starts a server for `routes`, with `limits` in place of the real ones, until the test ends. */
 export async function startBareServer(
   test: Pick<TestContext, 'after'>,
   routes: readonly Route[],

@@ -111,10 +111,7 @@ export function runCommand(test: Ends, args: string[], parts: CommandParts = {})
   return command.ended;
 }
 
-/**
- * Asserts that a command ended with `status` and printed nothing but one line that matches
- * `reason`.
- */
+/** Asserts that a command ended with `status` and one line, which matches `reason`. */
 export function assertRefused(ending: Ending, status: number, reason: RegExp): void {
   const { stdout, stderr } = ending;
   assert.match(stderr, /^notes-server: [^\n]+\n$/);

@@ -11,10 +11,7 @@ export interface Cramped {
   readonly makeRoom: () => unknown;
 }
 
-/**
- * Asserts that without room writes are 503 and reads go on, and that writes work when there is room
- * again.
- */
+/** Asserts that without room writes are 503 and reads go on, and that all works afterwards. */
 export async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
   const kept: Answer[] = [];
   const post = () =>

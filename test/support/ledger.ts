@@ -7,10 +7,7 @@ import { request } from './http.ts';
 /** The texts a client sends. */
 export type Input = Readonly<Record<string, string>>;
 
-/**
- * The possible states of a record, as the JSON of its texts (undefined: it does not exist). A write
- * in doubt adds one.
- */
+/** The texts that a record may have, as JSON; undefined: none. A write in doubt adds one. */
 type States = readonly (string | undefined)[];
 
 /** A write was answered 503. */
@@ -18,10 +15,7 @@ export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-/**
- * What a service must have kept. A write that rejects, as `request` does or with {@link Refused},
- * leaves its record in doubt.
- */
+/** What a service must have kept. A write that rejects leaves its record in doubt. */
 export interface Ledger {
   create(url: string, list: string, input: Input): Promise<string>;
   replace(url: string, path: string, input: Input): Promise<void>;
@@ -164,10 +158,7 @@ export const between = (least: number, most: number) =>
 /** Returns true once in `turns` on average. */
 export const oneIn = (turns: number) => between(1, turns) === 1;
 
-/**
- * Creates, replaces and removes records of every kind, as a client does in its turn number `turn`.
- * All texts differ.
- */
+/** Writes records of every kind, as a client does in its turn number `turn`. */
 export async function writeOnce(url: string, ledger: Ledger, name: string, turn: number) {
   const label = `${name}, turn ${turn}`;
   // Some texts are longer than a page of the file, so that a write could be torn.

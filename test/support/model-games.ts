@@ -29,9 +29,7 @@ const nearIds = fc.oneof(
   { weight: 1, arbitrary: ids(12) },
 );
 
-/**
- * Any code point that is not a surrogate. The unit of fast-check itself takes a second to build.
- */
+/** No surrogate. The unit of fast-check itself takes a second to build. */
 const character = fc
   .integer({ min: 0, max: 0x10f7ff })
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
@@ -143,10 +141,7 @@ function assertLively(statuses: readonly number[]): void {
   }
 }
 
-/**
- * Plays a game of so many operations, with restarts on the same file between its rounds. The same
- * seed gives the same game.
- */
+/** Plays the game of a seed, with restarts on the same file between its rounds. */
 export async function playRounds(
   t: TestContext,
   { seed, operations, rounds }: Readonly<Record<'seed' | 'operations' | 'rounds', number>>,

@@ -188,10 +188,7 @@ export function createModel(): Model {
     );
   }
 
-  /**
-   * Makes a valid move on the model and returns the right answer. `answer` has the ids of new
-   * records.
-   */
+  /** Makes a move on the model; `answer` has the ids of new records. */
   function expected(service: Service, move: Move, sent: Sent, answer: Answer): Expected {
     const { resource } = move;
     const tags = tagsOf(move);

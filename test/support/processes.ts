@@ -15,10 +15,7 @@ export interface Processes extends Command {
   readonly url: string;
   serving(): number[];
   readonly lines: readonly LogLine[];
-  /**
-   * Resolves with the next line, from this call on, that `matches`. Rejects when the command ends
-   * or half a minute passes without it.
-   */
+  /** Resolves with the next line that `matches`; rejects at the end or after half a minute. */
   nextLine(matches: (line: LogLine) => boolean): Promise<LogLine>;
 }
 

@@ -29,10 +29,7 @@ export type Fault =
 /** A cluster that runs until the end of the test. */
 export interface StandIn {
   readonly nodes: readonly string[];
-  /**
-   * The faults of the next requests, in order; `undefined` is none. With `of`, the fault waits for
-   * a request of that kind.
-   */
+  /** The faults of the next requests; with `of`, one waits for a request of that kind. */
   readonly faults: { readonly fault: Fault | undefined; readonly of?: 'execute' | 'query' }[];
   readonly requests: { execute: number; query: number };
   readonly levels: string[];
@@ -55,9 +52,7 @@ export function limitCluster(test: Ends, limits: Partial<typeof CLUSTER_LIMITS>)
   test.after(() => Object.assign(CLUSTER_LIMITS, before));
 }
 
-/**
- * Starts a cluster of `count` nodes. With `credentials` it requires them; with `tls` it speaks TLS.
- */
+/** Starts a cluster of `count` nodes, with `credentials` and `tls` if they are given. */
 export async function startStandIn(
   test: Ends,
   count = 1,

@@ -87,10 +87,7 @@ export const aTerm: fc.Arbitrary<Term> = fc
   })
   .map((each) => (each.isPhrase ? each : { ...each, text: each.text.replace(/[\s-]/g, '') }));
 
-/**
- * Compares what random queries find in random notes with what a plain scan finds; 50 queries in
- * each run.
- */
+/** Compares random queries with a plain scan, 50 in each run. */
 export async function checkFinds({ numRuns }: { numRuns: number }): Promise<void> {
   const terms = fc.array(aTerm, { minLength: 1, maxLength: 4 });
   await fc.assert(

@@ -39,10 +39,7 @@ export function limited(name: keyof typeof POOL_LIMITS, value: number): readonly
 /** Flags of Node that let the idle threads of a service end soon. */
 export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
 
-/**
- * Requests /health repeatedly over one connection; resolves with the duration of each request in
- * ms.
- */
+/** Requests /health repeatedly; resolves with the durations in ms. */
 export async function watchHealth(
   { port }: Pick<Service, 'port'>,
   whileTrue: () => boolean,

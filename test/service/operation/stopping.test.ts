@@ -50,10 +50,7 @@ async function startGated(
   return { server, gate, waiting: () => waiting };
 }
 
-/**
- * Sends a request for the large answer and `behind`; resolves with the socket, which is not read,
- * when `outcomes` requests have their answers.
- */
+/** Resolves with the unread socket when `outcomes` requests have their answers. */
 async function requestLarge(server: BareServer, behind = '', outcomes = 1) {
   const socket = await openSocket(server);
   socket.pause();

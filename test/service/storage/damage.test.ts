@@ -35,10 +35,7 @@ function copyNotes(test: TestContext): string {
   return path;
 }
 
-/**
- * Writes into the file as another program: if this process closed it, its service would lose its
- * locks.
- */
+/** As another program: if this process closed the file, its service would lose its locks. */
 function overwrite(path: string, page: number, input: Buffer): void {
   const args = [`of=${path}`, `bs=${PAGE_BYTES}`, `seek=${page}`, 'conv=notrunc,fsync'];
   assert.equal(spawnSync('dd', args, { input }).status, 0);

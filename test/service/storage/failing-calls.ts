@@ -15,10 +15,7 @@ import { startService } from '../../support/service.ts';
 import { assertUnavailable } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
 
-/**
- * A request with the status of its success and, for a write, a test for its effect on the stored
- * texts.
- */
+/** A request, the status of its success and, for a write, whether the stored texts show it. */
 interface Step {
   readonly method: string;
   readonly path: string;
@@ -96,11 +93,7 @@ async function assertNothingOpen(file: string): Promise<void> {
   });
 }
 
-/**
- * Plays the scenario on a copy of the database `empty` while `fault` is armed. Every answer must be
- * a defined one and true, the next request must work, and no transaction may stay open. Resolves
- * with whether the fault occurred.
- */
+/** Plays the scenario while `fault` is armed; resolves with whether the fault occurred. */
 async function playWithFault(
   test: TestContext,
   empty: string,
@@ -164,10 +157,7 @@ export const CASES: readonly Omit<Fault, 'call'>[] = [
   ...(['IOERR', 'CORRUPT'] as const).map((code) => ({ code, manner: 'lasting' }) as const),
 ];
 
-/**
- * Makes every `step`th call of the driver fail, one in each run, until a run has fewer calls;
- * `kindOf` gives each its fault.
- */
+/** Makes every `step`th call fail, one in each run; `kindOf` gives each its fault. */
 export async function failCalls(
   t: TestContext,
   kindOf: (call: number) => Omit<Fault, 'call'>,

@@ -15,10 +15,7 @@ const LISTS = [
   ['/thread-local/run', 'items'],
 ] as const;
 
-/**
- * A fault of a member: its JSON text (undefined: it is missing), and the code and the field of the
- * error.
- */
+/** The JSON text of a member (undefined: missing), and the code and field of the error. */
 type Fault = readonly [text: string | undefined, code: string, field?: string];
 
 const NO_NUMBERS = ['"4"', '4.0', '16.9', '1e400', 'null', 'true', '[1]', '{}'];

@@ -154,10 +154,7 @@ test('threads: a stop lets work finish and refuses waiting requests', async (t) 
   assert.ok(service.log.every(({ level }) => level !== 'error'));
 });
 
-/**
- * Flags of Node that allow all that the service needs, but no threads. A request would wait only
- * briefly for one.
- */
+/** All that the service needs but threads, for which a request waits only briefly. */
 const NO_THREADS: readonly string[] = [
   process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
