@@ -8,12 +8,22 @@ import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { Table } from '../../src/storage/records/table.ts';
 import { collectGarbage } from '../support/heap.ts';
-import { randomText } from '../support/random-texts.ts';
 
 const MIB = 1_048_576;
 const READS = 1_000_000;
 const BATCH = 64;
 const COLLECTIONS = 20;
+const MAX_LENGTH = 100_000;
+
+const TEXTS = ['The quick brown fox. ', '吾輩は猫である。名前はまだ無い。'].map((text) =>
+  text.repeat(MAX_LENGTH / text.length + 1),
+);
+
+/** Returns texts with one to `MAX_LENGTH` characters; a greater `skew` makes more of them short. */
+function randomText(skew: number): string {
+  const length = Math.floor(MAX_LENGTH ** (Math.random() ** skew));
+  return TEXTS[Math.floor(Math.random() * TEXTS.length)]?.slice(0, length) ?? '';
+}
 
 /** What this program prints. */
 export interface DistinctReads {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { openPath, rows } from '../support/databases.ts';
 import { type Answer, send } from '../support/http.ts';
-import { between, brokenConnection, oneIn, Refused } from '../support/ledger.ts';
+import { between, brokenConnection, oneIn } from '../support/ledger.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 
@@ -33,6 +33,8 @@ interface Change {
   readonly tag_id?: number;
   readonly comment_id?: number;
 }
+
+class Refused extends Error {}
 
 /** The service has no longer all changes since the cursor. */
 class Expired extends Error {}

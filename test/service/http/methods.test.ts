@@ -44,23 +44,10 @@ test('methods: an undeclared one is 405, and allow lists the others', async () =
   }
 });
 
-test('methods: a declared one is never 405', async () => {
-  for (const { path, methods } of places) {
-    for (const method of methods) {
-      const { status } = await service.request(
-        method,
-        path,
-        method === 'PUT' || method === 'POST' ? { json: {} } : {},
-      );
-      assert.notEqual(status, 405, `${method} ${path}`);
-    }
-  }
-});
-
 test('methods: OPTIONS is 204 with the methods of the path', async () => {
   for (const { path, methods } of places) {
     const { status, headers } = await service.request('OPTIONS', path);
-    assert.equal(status, 204, path);
+    assert.equal(status, 204, `no route for ${path}: is the resource in RESOURCES?`);
     assert.deepEqual(listed(headers.allow), [...methods].sort(), path);
     assert.equal(headers['content-length'], undefined);
   }
