@@ -1,12 +1,10 @@
 // A local npm registry, from which npm installs the packed service and its dependencies offline.
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Ends, temporaryFolder } from '../support/engine.ts';
+import { startListener } from '../support/ports.ts';
 import { root } from '../support/sources.ts';
 
 interface Package {
@@ -30,7 +28,7 @@ export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
     for (const name of Object.keys(manifest.dependencies ?? {}))
       packages.push(packInstalled(folder, name));
   }
-  const server = createServer(({ url = '', headers }, response) => {
+  const origin = await startListener(test, ({ url = '', headers }, response) => {
     const wanted = decodeURIComponent(url.slice(1));
     const file = packages.find(({ tarball }) => basename(tarball) === wanted);
     const found = packages.find(({ manifest }) => manifest.name === wanted);
@@ -41,10 +39,7 @@ export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
       );
     else response.writeHead(404).end();
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  test.after(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return { ...environment, npm_config_registry: `http://127.0.0.1:${port}/` };
+  return { ...environment, npm_config_registry: `${origin}/` };
 }
 
 function describe({ manifest }: Package, tarball: string): object {

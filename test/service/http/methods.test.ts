@@ -60,25 +60,14 @@ test('methods: OPTIONS is 204 with the methods of the path', async () => {
 test('methods: OPTIONS * lists those of the whole server', async () => {
   const { status, headers, body } = await exchangeLast(service, 'OPTIONS *');
   assert.deepEqual([status, body], [204, '']);
-  assert.deepEqual(listed(headers.allow), [
-    'DELETE',
-    'GET',
-    'HEAD',
-    'OPTIONS',
-    'PATCH',
-    'POST',
-    'PUT',
-  ]);
+  assert.deepEqual(listed(headers.allow), 'DELETE GET HEAD OPTIONS PATCH POST PUT'.split(' '));
 });
 
 test('methods: HEAD has the status and the headers of GET', async () => {
   const paths = [
     ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
-    ...[
-      ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7'],
-      '/docs/nothing',
-    ],
-    ...['/nothing'],
+    ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7'],
+    ...['/docs/nothing', '/nothing'],
   ];
   const etag = (await service.request('GET', '/openapi.json')).headers.etag;
   assert.equal(typeof etag, 'string');
