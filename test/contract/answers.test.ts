@@ -9,7 +9,6 @@ import type { Answer } from '../support/http.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Returns an answer with the headers that all answers have. */
 function answerWith(status: number, type: string, json: unknown, extra: Headers = {}): Answer {
   const bytes = Buffer.from(JSON.stringify(json));
   const headers = {
@@ -23,7 +22,6 @@ function answerWith(status: number, type: string, json: unknown, extra: Headers 
   return { status, headers, bytes, text: bytes.toString(), json };
 }
 
-/** Returns the answer for a problem; `changes` are made to its body. */
 function problem(slug: ProblemSlug, headers: Headers = {}, changes: object = {}): Answer {
   const status = PROBLEM_STATUS[slug];
   const type = `http://127.0.0.1:3000/problems/${slug}`;

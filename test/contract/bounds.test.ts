@@ -43,7 +43,6 @@ function includes(...members: string[]): Record<string, Schema> {
   return { include: { maxItems: members.length }, 'include/items': { enum: members } };
 }
 
-/** The rules for the input of each operation. */
 const DEMANDED: Record<string, Record<string, Schema>> = {
   createNote: NOTE,
   replaceNote: NOTE,
@@ -106,7 +105,6 @@ function rulesAt(pointer: string): Schema {
   return Object.fromEntries(Object.entries(all).filter(([name]) => RULES.includes(name)));
 }
 
-/** The rules for the query and the body members of an operation. */
 function inputOf({ method, template }: (typeof operations)[number]): Record<string, Schema> {
   const path = `/paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}`;
   const found: Record<string, Schema> = {};

@@ -174,7 +174,6 @@ interface DeclaredParameter {
   readonly schema: { readonly default?: number | string };
 }
 
-/** The pointers to an operation's parameters: those of its path first. */
 function parametersAt(path: string, method: string): string[] {
   return [`${path}/parameters`, `${path}/${method}/parameters`].flatMap((list) =>
     ((at(list) ?? []) as object[]).map((_, index) => resolve(`${list}/${index}`) ?? ''),

@@ -5,7 +5,6 @@ import { endpoint, type Input } from '../../src/contract/endpoint.ts';
 import { Problem } from '../../src/http/problem.ts';
 import { EMPTY_CALL } from '../support/bare-server.ts';
 
-/** Returns the input that the handler of an operation receives for a call. */
 async function inputFor(
   method: 'GET' | 'POST',
   template: string,

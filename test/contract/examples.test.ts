@@ -4,9 +4,7 @@ import { test } from 'node:test';
 import { at, contract, resolve, validatorAt } from '../support/contract.ts';
 
 interface Example {
-  /** The pointer to it. */
   readonly pointer: string;
-  /** The pointer to its schema. */
   readonly schema: string;
   readonly value: unknown;
 }

@@ -1,10 +1,9 @@
-// The contract and the service have the same operations, and their declarations are consistent.
+// The operations of the contract are compiled as declared, and their declarations are consistent.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
 import { LINKS } from '../../src/resources/resources.ts';
 import { at, contract, resolve } from '../support/contract.ts';
-import { startService } from '../support/service.ts';
 import { sources } from '../support/sources.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
@@ -23,21 +22,6 @@ const declared: Operation[] = Object.entries(contract.paths).flatMap(([template,
     return { method: method.toUpperCase(), template, pointer, operationId };
   }),
 );
-
-test('operations: the same in the contract and the service', async (t) => {
-  const service = await startService(t);
-  for (const template of Object.keys(contract.paths)) {
-    const methods = declared
-      .filter((each) => each.template === template)
-      .map(({ method }) => method);
-    const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
-    const path = template.replace(/\{\w+\}/g, '1');
-    const { status, headers } = await service.request('OPTIONS', path);
-    const advice = 'the service has no route for it: is the resource in RESOURCES?';
-    assert.equal(status, 204, `the contract has ${template}, ${advice}`);
-    assert.deepEqual(String(headers.allow).split(', ').sort(), expected.sort(), template);
-  }
-});
 
 test('operations: only endpoint.ts makes routes', () => {
   const makers = sources.filter(({ lines }) =>

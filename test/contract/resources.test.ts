@@ -12,7 +12,6 @@ interface Schema {
   readonly properties?: Readonly<Record<string, object>>;
 }
 
-/** The parameters that lists have besides their filters. */
 const COMMON = ['order', 'limit', 'offset', 'after', 'before', 'q', 'include'];
 
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };

@@ -42,7 +42,6 @@ async function receive(socket: Socket): Promise<string> {
   return String(answer);
 }
 
-/** Resolves when all notes are in the search index. */
 async function catchUp(socket: Socket): Promise<void> {
   for (;;) {
     socket.write(SEARCH);

@@ -20,16 +20,12 @@ const DESKTOP = { width: 1280, height: 900 };
 
 const KEY = 'correct-horse-battery-staple';
 
-/** What Chromium writes to the console. */
 const FAILED_404 = 'Failed to load resource: the server responded with a status of 404 (Not Found)';
 
 /** More than there are places to stop at before the first operation. */
 const MAX_STOPS = 40;
 
-/**
- * Asserts that axe finds nothing on the page as it is now, of any weight, in each of its
- * appearances.
- */
+/** Asserts that axe finds nothing on the page as it is, in each of its appearances. */
 async function assertAccessible(page: Page, state: string): Promise<void> {
   await page.evaluate(AXE);
   for (const viewport of [PHONE, DESKTOP]) {
@@ -53,10 +49,7 @@ async function findings(page: Page): Promise<string[]> {
 
 const IS_DARK = 'Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)) < 128';
 
-/**
- * Changes the colour scheme, and waits until the colours, the script of the docs page and all
- * transitions have followed.
- */
+/** Changes the colour scheme, and waits until all colours and transitions have followed. */
 async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme });
   const hasScript = (await page.locator('#swagger-ui').count()) > 0;
@@ -68,12 +61,10 @@ async function changeScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<
   );
 }
 
-/** The width that the page would need. */
 function widthOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth');
 }
 
-/** Unfolds the rules, an operation with its answer, schema and problems, and another operation. */
 async function unfoldAll(page: Page): Promise<void> {
   await page.locator('.rules summary').click();
   const create = await unfold(page, 'Notes', 'createNote');
@@ -312,7 +303,6 @@ test('docs page: the form for keys keeps the focus and returns it', { skip }, as
   assert.deepEqual(faults, []);
 });
 
-/** Presses Tab until `target` has the focus. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   const isFocused = () => target.evaluate((element) => element.matches(':focus-visible'));
   for (let stop = 0; stop < MAX_STOPS && !(await isFocused()); stop += 1) {

@@ -22,7 +22,6 @@ const withoutOperations = (page: Page) =>
     }),
   );
 
-/** Pastes what was copied into a new field of the page, and returns it. */
 async function pasted(page: Page): Promise<string> {
   await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
   const field = page.locator('main > textarea');

@@ -102,14 +102,12 @@ test('docs page: a link to an operation opens it', { skip }, async (t) => {
   assert.deepEqual(faults, []);
 });
 
-/** How each language runs a program from its standard input. */
 const INTERPRETERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   curl: ['sh'],
   JavaScript: [process.execPath, '--input-type=module'],
   Python: ['python3', '-'],
 };
 
-/** Runs the sample that is shown in a language; resolves with what it prints. */
 async function runSample(block: Locator, language: string): Promise<string> {
   const [command, ...args] = INTERPRETERS[language] ?? assert.fail(language);
   await block.getByRole('button', { name: language }).click();

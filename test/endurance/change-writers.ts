@@ -43,7 +43,6 @@ export class ChangeWriters {
     return this.#haveEnded ? Number.POSITIVE_INFINITY : this.#done;
   }
 
-  /** Has `writers` write at once until there are `changes`. */
   async write(writers: number, changes: number): Promise<void> {
     await Promise.all(
       Array.from({ length: writers }, async () => {
@@ -59,7 +58,6 @@ export class ChangeWriters {
     return until(() => this.done >= enough);
   }
 
-  /** Lets all writers end after their present requests. */
   stop(): void {
     this.#haveEnded = true;
   }
@@ -82,7 +80,6 @@ export class ChangeWriters {
     return this.#send(oneIn(2) ? 'PUT' : 'PATCH', note, 1, newNote(tag));
   }
 
-  /** Creates one record, or several at once. */
   async #create(list: string, paths: string[], maxLines: number, input: () => object) {
     const lines = oneIn(2) ? 1 : between(2, maxLines);
     const body = Array.from({ length: lines }, () => JSON.stringify(input())).join('\n');
@@ -95,7 +92,6 @@ export class ChangeWriters {
     this.#done += lines;
   }
 
-  /** Deletes a note and its comments. */
   async #removeNote(note: string): Promise<void> {
     const own = this.#comments.filter((path) => path.startsWith(`${note}/`));
     if (!(await this.#remove(note, this.#notes))) return;
@@ -119,7 +115,6 @@ export class ChangeWriters {
   }
 }
 
-/** Whether the record, or one that it refers to, has been deleted meanwhile. */
 function isRefused({ status, text }: Answer): boolean {
   return status === 404 || (status === 422 && text.includes('tag_ids'));
 }

@@ -21,7 +21,6 @@ import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { until } from '../support/until.ts';
 
-/** Asserts that each client has seen all notes in order after those that the last one has seen. */
 function assertNoGap(clients: readonly Client[], count: number): void {
   let last = 0;
   for (const client of clients) {

@@ -10,7 +10,6 @@ const EXPONENTS = [6, 20] as const;
 /** A proxy that runs until the end of the test. */
 export interface CuttingProxy {
   readonly url: string;
-  /** How many connections it has cut. */
   cuts(): number;
 }
 

@@ -8,25 +8,32 @@ import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { Table } from '../../src/storage/records/table.ts';
 import { collectGarbage } from '../support/heap.ts';
-import { randomText } from '../support/random-texts.ts';
 
 const MIB = 1_048_576;
 const READS = 1_000_000;
 const BATCH = 64;
 const COLLECTIONS = 20;
+const MAX_LENGTH = 100_000;
+
+const TEXTS = ['The quick brown fox. ', '吾輩は猫である。名前はまだ無い。'].map((text) =>
+  text.repeat(MAX_LENGTH / text.length + 1),
+);
+
+/** Returns texts with one to `MAX_LENGTH` characters; a greater `skew` makes more of them short. */
+function randomText(skew: number): string {
+  const length = Math.floor(MAX_LENGTH ** (Math.random() ** skew));
+  return TEXTS[Math.floor(Math.random() * TEXTS.length)]?.slice(0, length) ?? '';
+}
 
 /** What this program prints. */
 export interface DistinctReads {
-  /** What is in use on the heap after a collection. */
   readonly heap: number;
   /** By how much the resident memory has grown, before and after the collections. */
   readonly during: number;
   readonly resident: number;
-  /** What the memory takes by its own account. */
   readonly kept: number;
 }
 
-/** An engine that finds a record with a random text for each id. */
 const ENGINE: Database = {
   freshness: { revision: () => '1', isNext: () => false },
   async read({ parameter = '' }) {
@@ -39,7 +46,6 @@ const ENGINE: Database = {
   close: async () => {},
 };
 
-/** Reads `count` records into a memory of `maxBytes`, which it resolves with. */
 async function fill(count: number, maxBytes: number): Promise<FreshMemory> {
   const memory = new FreshMemory(ENGINE.freshness, maxBytes);
   const table = new Table(notes, ENGINE, () => assert.fail(), { memory });

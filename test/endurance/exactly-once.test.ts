@@ -22,7 +22,6 @@ import { until } from '../support/until.ts';
 const CLIENTS = 32;
 const LINES = 5;
 
-/** The longest pause between two broken connections. */
 const MAX_PAUSE_MS = 40;
 
 /** Breaks connections of `agent` until it is stopped, as clients do that give up waiting. */
@@ -68,7 +67,6 @@ function creation(number: number): { list: string; parts: RequestParts; texts: s
   }
 }
 
-/** Sends `keys` requests with a key each, and checks that each was carried out once. */
 async function createOnce(
   t: TestContext,
   db: string,

@@ -18,22 +18,16 @@ const registry = await startRegistry({ after });
 /** Withholds install scripts in every version of npm; npm 12 and later withhold them by default. */
 const WITHHELD = { npm_config_ignore_scripts: 'true' };
 
-/** The path of the launcher in a project, and of a global command. */
 const [LOCAL, GLOBAL] = ['node_modules/.bin/notes-server', 'a prefix/bin/notes-server'];
 
 type Test = Parameters<typeof startCommand>[0];
 
-/**
- * Returns a function that runs shell commands in `folder`, where npm installs from the registry of
- * these tests.
- */
 function shellIn(folder: string) {
   const environment = { ...registry, npm_config_prefix: join(folder, 'a prefix') };
   return async (command: string, more: NodeJS.ProcessEnv = {}) =>
     run('sh', ['-c', command], { cwd: folder, env: { ...environment, ...more } });
 }
 
-/** Returns the command that a refused start recommends in its one line. */
 function commandIn(stderr: string, reason: RegExp): string {
   assert.match(stderr, reason);
   const [, command] =
@@ -41,7 +35,6 @@ function commandIn(stderr: string, reason: RegExp): string {
   return command ?? assert.fail(stderr);
 }
 
-/** Starts a launcher that has to refuse, and returns the command that it recommends. */
 async function remedyOf(t: Test, launcher: string, reason: RegExp): Promise<string> {
   const ending = await runCommand(t, ['--port', '0'], { launcher });
   assertRefused(ending, 1, reason);
@@ -63,7 +56,6 @@ test('installation: a global command serves', async (t) => {
 const MANIFEST = 'npm init --yes && npm pkg set --json allowScripts.sqlite3=true';
 const GLOBAL_PACKAGES = 'a prefix/lib/node_modules/notes-server/node_modules';
 
-/** How the service is installed, and the packages that go missing; if none, the binding does. */
 const DAMAGED: readonly (readonly [launcher: string, install: string, ...packages: string[]])[] = [
   [LOCAL, 'npm init --yes && npm install notes-server'],
   [LOCAL, `${MANIFEST} && npm install notes-server`, 'node_modules/sqlite3'],

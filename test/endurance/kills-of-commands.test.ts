@@ -43,7 +43,6 @@ function partWritten(command: Command, target: string, leastBytes: number): Prom
   });
 }
 
-/** Returns the names in the folder of `target` without those of unfinished files. */
 function finishedBeside(target: string): string[] {
   return readdirSync(dirname(target)).filter((name) => !name.includes('.unfinished-'));
 }

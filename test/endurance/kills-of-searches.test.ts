@@ -9,14 +9,10 @@ import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 
 const KILLS = 6;
-/** How many notes are created around each kill. */
 const NOTES = 150;
 const CLIENTS = 8;
 
-/**
- * Calls `work` for the numbers from 0 to `count` - 1, `CLIENTS` at a time. Rejects when no call is
- * left, which could wait for ever once the test has ended.
- */
+/** Rejects when no call of `work` is left, which could wait for ever once the test has ended. */
 async function inTurn(count: number, work: (number: number) => Promise<void>): Promise<void> {
   let next = 0;
   const client = async () => {
@@ -29,7 +25,6 @@ async function inTurn(count: number, work: (number: number) => Promise<void>): P
   for (const each of ended) if (each.status === 'rejected') throw each.reason;
 }
 
-/** Returns the ids in a list. */
 async function idsIn(service: RestartableService, list: string): Promise<number[]> {
   const ids: number[] = [];
   for (;;) {

@@ -12,7 +12,6 @@ import { assertSound } from '../support/stored-data.ts';
 const CLIENTS = 16;
 const RECORDS = 20;
 
-/** Has `rounds` changes made while processes are killed, and looks for each of them. */
 async function changeRecords(t: TestContext, db: string, rounds: number): Promise<void> {
   const service = await startRestartable(t, db);
   for (let id = 1; id <= RECORDS; id += 1) {
@@ -24,7 +23,6 @@ async function changeRecords(t: TestContext, db: string, rounds: number): Promis
   const inDoubt = new Map<number, string>();
   let [lastChange, conflicts] = [0, 0];
 
-  /** Makes one change; resolves when it was answered, or lost its answer. */
   async function change(): Promise<void> {
     lastChange += 1;
     const number = lastChange;

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { DistinctReads } from './distinct-reads.ts';
 
-/** The default bound, in MiB. */
 const BOUND = 64;
 
 /** V8 keeps holes between texts of different lengths; its young generation takes the rest. */

@@ -24,7 +24,6 @@ import { Mirror } from './mirror.ts';
 
 const WRITERS = 8;
 
-/** The types of all changes. */
 const TYPES = [
   ...RESOURCES.flatMap((resource) =>
     ['created', 'updated', 'deleted'].map((event) => `${typeOf(resource)}.${event}`),
@@ -32,10 +31,8 @@ const TYPES = [
   ...LINKS.flatMap(({ events }) => events),
 ];
 
-/** How many changes a mirror misses while it pauses. */
 const MISSED = 2_000;
 
-/** Whom faults concern. */
 interface Parties {
   readonly service: RestartableService;
   readonly writers: ChangeWriters;

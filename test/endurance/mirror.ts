@@ -7,21 +7,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { openPath, rows } from '../support/databases.ts';
 import { type Answer, send } from '../support/http.ts';
-import { between, brokenConnection, oneIn, Refused } from '../support/ledger.ts';
+import { between, brokenConnection, oneIn } from '../support/ledger.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 
-/** The pause after a failure. */
 const RETRY_MS = 10;
 
-/** The most changes of one stream, and the most pages, before the other way is tried. */
 const MAX_EVENTS = 3_000;
 const MAX_PAGES = 10;
 
-/** How many notes have their comments read at the same time. */
 const AT_ONCE = 8;
 
-/** How many lines of a difference are shown, and how much of each. */
 const SHOWN = 5;
 const SHOWN_CHARACTERS = 200;
 
@@ -37,6 +33,8 @@ interface Change {
   readonly tag_id?: number;
   readonly comment_id?: number;
 }
+
+class Refused extends Error {}
 
 /** The service has no longer all changes since the cursor. */
 class Expired extends Error {}
@@ -68,7 +66,6 @@ export class Mirror {
     return this.ended;
   }
 
-  /** Follows nothing while `work` runs. */
   async pause(work: () => Promise<void>): Promise<void> {
     this.#isPaused = true;
     await work();
@@ -84,10 +81,7 @@ export class Mirror {
     });
   }
 
-  /**
-   * Asserts that it has the records of the service and has applied every change in the log of `db`
-   * since it began. Resolves with the number of these changes.
-   */
+  /** Resolves with the number of changes in the log of `db` since it began. */
   async assertExact(service: RestartableService, db: string): Promise<number> {
     const logged = await loggedAfter(db, this.#start);
     assertSameLines(this.#applied, logged, 'changes');

@@ -21,10 +21,7 @@ import { until } from '../support/until.ts';
 
 const SEED = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const REQUESTS = 10_000;
-/**
- * Sent before the first look at the memory: by then the code is compiled and the caches have their
- * size.
- */
+/** By then the code is compiled and the caches have their size. */
 const WARMING_UP = 3_000;
 const HEAP_MEGABYTES = 96;
 const GROWTH_MEGABYTES = 128;
@@ -68,10 +65,6 @@ test(`mutations: ${REQUESTS} requests leave nothing behind`, async (t) => {
   );
 });
 
-/**
- * Asserts that the service answers and stops as usual, has logged no error, and that its database
- * is sound.
- */
 async function assertHealthy(url: string, command: Command): Promise<void> {
   assert.equal((await request(url, 'GET', '/health')).status, 200);
   const created = await request(url, 'POST', '/notes', { json: { title: 'last', body: 'b' } });

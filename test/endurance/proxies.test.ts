@@ -23,7 +23,6 @@ const RATE = 20;
 
 const deployment = guide('deployment');
 
-/** Returns the block of code in this language in the guide, with the socket at `path`. */
 function configuration(language: string, path: string): string {
   const [, code = ''] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(deployment) ?? [];
   assert.ok(code.includes('/run/notes-server/notes.sock'));
@@ -42,13 +41,11 @@ function guideArguments(folder: string): string[] {
   return args.map((arg, index) => values[args[index - 1] ?? ''] ?? arg);
 }
 
-/** A proxy, and the service behind it. */
 interface Both {
   readonly url: string;
   readonly command: Command;
 }
 
-/** How to start each proxy at a port; its files go to `folder`. */
 const PROXIES: Readonly<
   Record<
     string,
@@ -87,10 +84,7 @@ const PROXIES: Readonly<
   },
 };
 
-/**
- * Starts the service and the proxy; returns undefined if the proxy is not installed. nginx gets its
- * configuration without the text `omitted`.
- */
+/** Returns undefined without the proxy; nginx gets its configuration without the text `omitted`. */
 async function startBoth(t: TestContext, name: string, omitted = ''): Promise<Both | undefined> {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'keys'), 'key\n');
@@ -120,7 +114,6 @@ async function startBoth(t: TestContext, name: string, omitted = ''): Promise<Bo
   return { url: `http://127.0.0.1:${port}`, command };
 }
 
-/** Asserts that a stream has each change before the next one is made, until the service stops. */
 async function assertPassedOn(t: TestContext, { url, command }: Both): Promise<void> {
   const stream = await openStream(t, url, '/changes', HEADERS);
   for (let count = 1; count <= 3; count += 1) {

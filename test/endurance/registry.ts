@@ -1,31 +1,24 @@
 // A local npm registry, from which npm installs the packed service and its dependencies offline.
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Ends, temporaryFolder } from '../support/engine.ts';
+import { startListener } from '../support/ports.ts';
 import { root } from '../support/sources.ts';
 
-/** A package of the registry. */
 interface Package {
   readonly manifest: Readonly<Record<string, unknown>> & {
     readonly name: string;
     readonly version: string;
     readonly dependencies?: Readonly<Record<string, string>>;
   };
-  /** The path of the packed files. */
   readonly tarball: string;
 }
 
 const project = fileURLToPath(root);
 
-/**
- * Packs the service and starts a registry that has it. Returns an environment in which npm knows no
- * other registry, no settings of a user and no cached packages.
- */
+/** Starts a registry with the packed service; returns an environment in which npm uses it alone. */
 export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
   const folder = temporaryFolder(test);
   const environment = npmEnvironment(folder);
@@ -35,7 +28,7 @@ export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
     for (const name of Object.keys(manifest.dependencies ?? {}))
       packages.push(packInstalled(folder, name));
   }
-  const server = createServer(({ url = '', headers }, response) => {
+  const origin = await startListener(test, ({ url = '', headers }, response) => {
     const wanted = decodeURIComponent(url.slice(1));
     const file = packages.find(({ tarball }) => basename(tarball) === wanted);
     const found = packages.find(({ manifest }) => manifest.name === wanted);
@@ -46,13 +39,9 @@ export async function startRegistry(test: Ends): Promise<NodeJS.ProcessEnv> {
       );
     else response.writeHead(404).end();
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  test.after(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return { ...environment, npm_config_registry: `http://127.0.0.1:${port}/` };
+  return { ...environment, npm_config_registry: `${origin}/` };
 }
 
-/** The registry's description of a package that has one version. */
 function describe({ manifest }: Package, tarball: string): object {
   const { name, version, scripts } = manifest;
   const hasInstallScript = /"install"/.test(JSON.stringify(scripts ?? {}));
@@ -84,10 +73,7 @@ function packInstalled(folder: string, name: string): Package {
   return { manifest, tarball };
 }
 
-/**
- * The manifest of sqlite3 with a script that copies the binding of this tree instead of downloading
- * or compiling it, and without the dependencies of the original script.
- */
+/** Its script copies the binding of this tree instead of downloading or compiling it. */
 function withCopiedBinding(manifest: Package['manifest']): Package['manifest'] {
   const build = join(project, 'node_modules/sqlite3/build').replaceAll("'", "\\'");
   return {
@@ -103,7 +89,6 @@ function manifestIn(folder: string): Package['manifest'] {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** The environment of the tests without the settings of npm and its user. */
 function npmEnvironment(folder: string): NodeJS.ProcessEnv {
   const home = join(folder, 'home');
   mkdirSync(home);

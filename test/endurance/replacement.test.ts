@@ -22,7 +22,6 @@ const message = (text: string) => service.nextLine((line) => line.message.includ
 const statusOf = async (key: string) =>
   (await request(service.url, 'GET', '/notes', withKey(key))).status;
 
-/** Whether a process has that file open. */
 function opens(pid: number, file: string): boolean {
   const folder = `/proc/${pid}/fd`;
   try {

@@ -11,10 +11,7 @@ import { CANNOT_LOOK, descriptorsOf, residentMegabytesOf } from '../support/thre
 import { until } from '../support/until.ts';
 
 const READERS = 100;
-/**
- * The answers that may wait, as much again for those in the making and for garbage, and the default
- * of --cache-size.
- */
+/** The answers that may wait, twice as those in the making count too, and --cache-size. */
 const MOST_MEGABYTES = (2 * DISPATCH_LIMITS.repliesBytes) / 1_048_576 + 64;
 
 test(`slow readers: ${READERS} cost bounded memory, which the next ones reuse`, async (t) => {
@@ -29,10 +26,7 @@ test(`slow readers: ${READERS} cost bounded memory, which the next ones reuse`, 
   await request(url, 'POST', '/tags', { json: { name: 'small' } });
   const before = { megabytes: residentMegabytesOf(pid), descriptors: descriptorsOf(pid) };
 
-  /**
-   * Opens connections that request a page and do not read. Resolves once the service has handled
-   * all requests.
-   */
+  /** Resolves once the service has handled all requests. */
   const holdUp = async (name: string) => {
     const readers = await Promise.all(Array.from({ length: READERS }, () => openSocket({ port })));
     for (const [index, socket] of readers.entries()) {

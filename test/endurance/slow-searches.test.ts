@@ -34,13 +34,11 @@ async function isFound(service: Service): Promise<boolean> {
   return status === 200 && json.total === 1;
 }
 
-/** Resolves with a metric of the pages. */
 async function measured(service: Service, name: string): Promise<number> {
   const { text } = await service.request('GET', '/metrics');
   return Number(text.split(`${name}{batch="page"} `)[1]?.split('\n')[0]);
 }
 
-/** Starts a service with a small note and `longNotes` others, which are indexed. */
 async function startWithLongNotes(t: TestContext, db: string, longNotes: number): Promise<Service> {
   const service = await startService(t, { db, trustProxy: true });
   await service.request('POST', '/notes', { json: { title: 'small', body: 'b' } });

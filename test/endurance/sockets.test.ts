@@ -1,4 +1,4 @@
-// Several processes on a Unix socket, when they are killed, and when others take their place.
+// Several processes on a Unix socket, when they are killed.
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,24 +6,18 @@ import { test } from 'node:test';
 import { startCommand, stop } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { request } from '../support/http.ts';
-import { assertLeavesSuccessor } from '../support/sockets.ts';
 import { until } from '../support/until.ts';
-
-const BASE = 'http://localhost';
-const SOCKET = ['--socket', 'notes.sock'];
-
-test('socket: a stop of two processes leaves that of a successor', (t) =>
-  assertLeavesSuccessor(t, 2));
 
 test('socket: processes that all die are replaced behind it', async (t) => {
   const folder = temporaryFolder(t);
   const socketPath = join(folder, 'notes.sock');
-  const first = startCommand(t, [...SOCKET, '--processes', '2'], { folder });
+  const first = startCommand(t, ['--socket', 'notes.sock', '--processes', '2'], { folder });
   await first.ready();
   const { pid } = first.process;
   const members = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
   for (const member of members) process.kill(Number(member), 'SIGKILL');
-  const answers = () => request(BASE, 'GET', '/notes', { socketPath }).then(() => true);
+  const answers = () =>
+    request('http://localhost', 'GET', '/notes', { socketPath }).then(() => true);
   await until(() => answers().catch(() => false));
   assert.equal(statSync(socketPath).mode & 0o777, 0o660);
   assert.equal((await stop(first)).status, 0);

@@ -1,16 +1,13 @@
-// Faults of the storage in full: every kind of fault at every call of the driver, I/O errors, and
-// disks that are really full.
+// Faults of the storage in full: every kind of fault at every call of the driver, and disks that
+// are really full.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { CASES, failCalls, failStarts } from '../service/storage/failing-calls.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
-import { type Cramped, runOutOfRoom } from '../support/full-disk.ts';
 import { request } from '../support/http.ts';
-import { failSync, failWrites, LIMITS } from '../support/io-faults.ts';
-import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { NOTE } from '../support/storage-faults.ts';
@@ -21,36 +18,6 @@ for (const kind of CASES) {
 }
 
 test('driver faults: at every call of a start, and the next start works', (t) => failStarts(t, 1));
-
-for (const [where, bytes] of Object.entries(LIMITS)) {
-  for (const ending of ['goes on', 'is killed'] as const) {
-    test(`refused I/O: writes fail ${where}, the service ${ending}`, (t) =>
-      failWrites(t, bytes, ending));
-  }
-}
-
-test('refused I/O: a create that is not durable is gone after a crash', (t) =>
-  failSync(t, [['POST', '/tags', { name: 'refused' }]]));
-
-test('refused I/O: a delete that is not durable is undone by a crash', (t) =>
-  failSync(t, [['DELETE', '/tags/1']]));
-
-/** Starts a service on a small disk, half of which another file takes up. */
-async function onSmallDisk(test: TestContext): Promise<Cramped | undefined> {
-  const folder = smallDisk(test);
-  if (!folder) return undefined;
-  const ballast = join(folder, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(1_048_576));
-  return {
-    service: await startService(test, { db: join(folder, 'notes.db') }),
-    makeRoom: () => rmSync(ballast),
-  };
-}
-
-test('full disk: writes are 503, reads go on, all works once there is room', async (t) => {
-  const cramped = await onSmallDisk(t);
-  return cramped ? runOutOfRoom(cramped) : skipLoudly(t, NO_MOUNT);
-});
 
 test('full disk: a start is refused in one line, and works once there is room', async (t) => {
   const folder = smallDisk(t);

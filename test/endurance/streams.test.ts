@@ -165,7 +165,6 @@ function assertComplete(streams: readonly (EventStream | undefined)[], count: nu
   );
 }
 
-/** Sends that many requests over the connections of all clients; each must succeed. */
 async function loadWithReads(url: string, count: number): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   let left = count;

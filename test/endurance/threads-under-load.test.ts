@@ -1,6 +1,7 @@
 // Many demonstrations at once, and clients that disconnect: the threads stay bounded, the rest of
 // the service goes on, and nothing is left behind.
 import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { startCommand } from '../support/command.ts';
 import { numbered } from '../support/demonstration-requests.ts';
@@ -15,7 +16,6 @@ import {
   residentMegabytesOf,
   SHORT_IDLE,
   threadsOf,
-  watchHealth,
 } from '../support/threads.ts';
 import { until } from '../support/until.ts';
 
@@ -55,9 +55,7 @@ function textOf(path: string, json: object): string {
   return requestText(`POST ${path}`, ['connection: close'], JSON.stringify(json));
 }
 
-/**
- * Asserts that an answer is right, or refuses and tells when to retry; returns whether it is right.
- */
+/** Returns whether the answer is right; otherwise it tells when to retry. */
 function assertRightOrLater(answer: string): boolean {
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   if (head.startsWith('HTTP/1.1 200 ')) {
@@ -70,7 +68,23 @@ function assertRightOrLater(answer: string): boolean {
   return false;
 }
 
-/** Sends all requests at once; returns the sorted durations of /health meanwhile. */
+/** Requests /health repeatedly; resolves with the durations in ms. */
+async function watchHealth(
+  { port }: Pick<Watched, 'port'>,
+  whileTrue: () => boolean,
+): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  while (whileTrue()) {
+    const started = performance.now();
+    const { status } = await send(`http://127.0.0.1:${port}`, 'GET', '/health', { agent });
+    assert.equal(status, 200);
+    times.push(performance.now() - started);
+  }
+  agent.destroy();
+  return times;
+}
+
 async function load({ pid, port }: Watched, t: TestContext): Promise<number[]> {
   let answered = 0;
   let most = 0;

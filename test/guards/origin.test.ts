@@ -14,7 +14,6 @@ function message(method: string, headers: Headers, url = '/notes'): IncomingMess
   return Object.assign(new IncomingMessage(new Socket()), { method, url, headers });
 }
 
-/** The detail of the refusal; undefined if `check` accepts the message. */
 function refusalOf(check: () => void): string | undefined {
   try {
     check();
@@ -25,7 +24,6 @@ function refusalOf(check: () => void): string | undefined {
   }
 }
 
-/** Asserts whether these requests count as writes of another site. */
 function assertForeign(
   expected: boolean,
   methods: readonly string[],

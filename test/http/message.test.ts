@@ -4,12 +4,10 @@ import fc from 'fast-check';
 import { parseTarget, type Target } from '../../src/http/message.ts';
 import { Problem } from '../../src/http/problem.ts';
 
-/** Parses the target of a GET. */
 function targetOf(url: string): Target {
   return parseTarget({ method: 'GET', url });
 }
 
-/** Targets with their parts, by the rule that they follow. */
 const PARTS: Readonly<Record<string, Record<string, [segments: string[], query: string]>>> = {
   'split into segments and query': {
     '/': [[''], ''],

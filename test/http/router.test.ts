@@ -9,7 +9,6 @@ const route = (method: Route['method'], template: string): Route => ({
   handle: () => ({ status: 204 }),
 });
 
-/** Returns a function that finds the template of a path and the values of its parameters. */
 function finder(...templates: string[]) {
   const router = createRouter(templates.map((template) => route('GET', template)));
   return (...segments: string[]) => {

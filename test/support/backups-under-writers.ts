@@ -15,7 +15,6 @@ import { until } from './until.ts';
 
 /** The size of the test. */
 export interface Sizes {
-  /** How many notes there are at the start. */
   readonly notes: number;
   readonly writers: number;
   readonly backups: number;

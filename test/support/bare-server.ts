@@ -12,16 +12,12 @@ const BODY_LIMIT_BYTES = 1_000;
 /** A listening server with the routes of a test. */
 export interface BareServer {
   readonly port: number;
-  /** The outcomes of all requests so far. */
   readonly outcomes: readonly Outcome[];
-  /** The answers to malformed requests so far. */
   readonly refusals: readonly Problem[];
   close(): Promise<void>;
 }
 
-/**
- * The call of a request without parameters, query, body and headers, whose client stays connected.
- */
+/** The call of an empty request, whose client stays connected. */
 export const EMPTY_CALL: Call = {
   pathValues: [],
   query: '',
@@ -37,10 +33,7 @@ export const EMPTY_CALL: Call = {
   signal: () => new AbortController().signal,
 };
 
-/**
- * Starts a server for `routes`, with `limits` in place of the real ones. It is closed at the end of
- * the test.
- */
+/** Starts a server for `routes`, with `limits` in place of the real ones, until the test ends. */
 export async function startBareServer(
   test: Pick<TestContext, 'after'>,
   routes: readonly Route[],

@@ -56,11 +56,7 @@ export interface Opened {
   readonly faults: readonly string[];
 }
 
-/**
- * Opens `url` after `prepare` has seen the page, which is closed at the end of the test. The pages
- * of a file share a cache, so that the large script of the docs page is compiled once; a page with
- * `options` of its own shares nothing.
- */
+/** Opens `url` after `prepare`. The pages of a file share a cache unless they have `options`. */
 export async function open(
   test: Ends,
   url: string,
@@ -93,10 +89,7 @@ export async function unfold(page: Page, tag: string, operationId: string): Prom
   return block;
 }
 
-/**
- * What an operation that was tried shows: the URL of the request, and the status and text of its
- * answer.
- */
+/** The URL of a request that was tried, and the status and text of its answer. */
 export interface Shown {
   readonly url: string;
   readonly status: string;

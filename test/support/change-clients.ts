@@ -28,10 +28,8 @@ export const NOTE = { json: { title: 'a', body: 'b' } };
 /** A running client. */
 export interface Client {
   readonly process: ChildProcess;
-  /** The lines that it has printed completely. */
   lines(): string[];
   errors(): string;
-  /** Kills it, and the programs that it has started. */
   kill(): void;
 }
 

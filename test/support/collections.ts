@@ -10,9 +10,7 @@ import type { Service } from './service.ts';
 export interface CollectionUnderTest {
   readonly label: string;
   readonly path: string;
-  /** The required texts. */
   readonly fields: readonly string[];
-  /** A value for each other required field. */
   readonly samples: Readonly<Record<string, FieldValue>>;
   /** What the service adds: the id of the owner and defaults, but not the id of the record. */
   readonly added: Readonly<Record<string, FieldValue>>;

@@ -13,14 +13,12 @@ export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', impor
 /** What a command gets beside its arguments. */
 export interface CommandParts {
   readonly env?: Readonly<Record<string, string>>;
-  /** Flags of Node itself. */
   readonly node?: readonly string[];
   /** The folder it starts in; a fresh one by default, because the default of `--db` is relative. */
   readonly folder?: string;
   readonly launcher?: string;
   /** Whether the process reports its coverage, which takes it a while. */
   readonly coverage?: boolean;
-  /** Its standard input, empty by default. */
   readonly input?: string | Buffer;
 }
 
@@ -113,10 +111,7 @@ export function runCommand(test: Ends, args: string[], parts: CommandParts = {})
   return command.ended;
 }
 
-/**
- * Asserts that a command ended with `status` and printed nothing but one line that matches
- * `reason`.
- */
+/** Asserts that a command ended with `status` and one line, which matches `reason`. */
 export function assertRefused(ending: Ending, status: number, reason: RegExp): void {
   const { stdout, stderr } = ending;
   assert.match(stderr, /^notes-server: [^\n]+\n$/);
@@ -145,7 +140,6 @@ export function stop(
   return ended;
 }
 
-/** Returns the environment of the test without the variables that set options. */
 function bareEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(
     ([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name),

@@ -12,10 +12,7 @@ function times<Result>(count: number, work: (index: number) => Promise<Result>):
   return Promise.all(Array.from({ length: count }, (_, index) => work(index)));
 }
 
-/**
- * Resolves with the answers to the `count` requests that `send` starts. They all wait behind a
- * write that waits for another process, so those that arrive before the next read share a batch.
- */
+/** Resolves with the answers to `count` requests that share a batch: all wait behind a write. */
 export async function together(
   service: Service,
   count: number,

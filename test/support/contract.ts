@@ -38,10 +38,7 @@ export function validatorAt(pointer: string): ValidateFunction {
   return validate;
 }
 
-/**
- * Follows a schema that is only a reference, so that operations share the validators of their
- * schemas.
- */
+/** Follows references, so that operations share the validators of their schemas. */
 function targetOf(pointer: string): string {
   const { $ref, ...rest } = at(pointer) as { $ref?: string };
   return $ref && Object.keys(rest).length === 0 ? targetOf($ref.slice(1)) : pointer;

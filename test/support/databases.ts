@@ -38,10 +38,7 @@ export function newFile(test: Ends): string {
   return join(temporaryFolder(test), 'notes.db');
 }
 
-/**
- * Opens a database without tables, by default a new file. It is closed at the end of the test at
- * the latest.
- */
+/** Opens a database without tables, by default a new file, until the test ends. */
 export async function openEmpty(test: Ends, path?: string): Promise<Database> {
   let close = () => Promise.resolve();
   // Registered before the hook that removes the folder.
@@ -75,10 +72,7 @@ async function makeTemplate(): Promise<Template> {
   return { bytes, generation: String(row?.generation) };
 }
 
-/**
- * Writes a database with the tables of the service to a new file. All are copies of one, but for
- * their generation, because migrations take longer.
- */
+/** Writes a migrated database: a copy, as migrations take longer, with its own generation. */
 export async function writeMigrated(path: string): Promise<void> {
   template ??= makeTemplate();
   const { bytes, generation } = await template;
@@ -142,7 +136,6 @@ export interface Overheard {
   readonly database: Database;
   readonly reads: Statement[];
   readonly transactions: { readonly batchId: string; readonly statements: readonly Statement[] }[];
-  /** Runs before each transaction; if it rejects, so does the transaction. */
   beforeTransaction: () => Promise<void>;
 }
 
@@ -168,9 +161,7 @@ export function overhear(database: Database): Overheard {
   return heard;
 }
 
-/**
- * Returns the entries of a folder and the digests of its files, to show that nothing has changed.
- */
+/** Returns the entries of a folder and the digests of its files. */
 export function contentsOf(folder: string): Record<string, string> {
   const describe = (entry: Dirent) => {
     if (!entry.isFile()) return 'not a file';
@@ -190,10 +181,7 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
   await connection.close();
 }
 
-/**
- * Runs `sql` on the file in another process, which keeps its locks until the returned function is
- * called. (In this process, anything that reads and closes the file would drop them.)
- */
+/** Runs `sql` in another process, which keeps its locks until the returned function is called. */
 export function holdLock(test: Ends, path: string, sql: string): Promise<() => Promise<void>> {
   return holdLocks(test, { [path]: sql });
 }

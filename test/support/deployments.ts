@@ -26,8 +26,5 @@ export const OTHERS: Readonly<Record<string, Start>> = {
   },
 };
 
-/**
- * Functions that start a service, by the names of the deployments. The endurance
- * tests set the variable, in deployments.test.ts.
- */
+/** Functions that start a service, by deployment; deployments.test.ts sets the variable. */
 export const DEPLOYMENTS = process.env.NOTES_TEST_DEPLOYMENTS === 'others' ? OTHERS : USUAL;

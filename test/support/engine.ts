@@ -14,9 +14,7 @@ assert.ok(['file', 'stand-in', 'rqlite'].includes(ENGINE), `NOTES_TEST_DB=${ENGI
 /** Why tests about the file are skipped; false if they are not. */
 export const needsFile = ENGINE === 'file' ? false : 'it needs a file, and this run uses a cluster';
 
-/**
- * A database for one test: the value of `--db`, and a function to call when it is no longer used.
- */
+/** The value of `--db`, and a function to call when it is no longer used. */
 export interface TestDatabase {
   readonly db: string;
   release(): void;

@@ -15,7 +15,6 @@ export interface Engine {
   /** Whether it explains the plan of a statement that writes. */
   readonly explainsWrites: boolean;
   open(test: Ends): Promise<Database>;
-  /** Does as `open`, without any tables. */
   openEmpty(test: Ends): Promise<Database>;
 }
 

@@ -9,15 +9,12 @@ import { until } from './until.ts';
 /** A stream that is open until it is closed. */
 export interface EventStream {
   readonly headers: IncomingHttpHeaders;
-  /** All events so far. */
   readonly events: readonly EventSourceMessage[];
   readonly comments: readonly string[];
-  /** All that has been received. */
   text(): string;
   retryMs(): number | undefined;
   /** Resolves with the changes of the first `count` events, once they have been received. */
   changes(count: number): Promise<Record<string, unknown>[]>;
-  /** Whether the service has ended the stream. */
   hasEnded(): boolean;
   /** Stops and continues to read. */
   readonly response: IncomingMessage;

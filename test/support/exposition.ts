@@ -64,7 +64,6 @@ function parseSample(line: string): Sample {
   return { name, labels, value: Number(value) };
 }
 
-/** Asserts that buckets are cumulative and complete, and each series has a sum and a count. */
 function assertHistogram(name: string, samples: readonly Sample[]): void {
   const counts = samples.filter((sample) => sample.name === `${name}_count`);
   assert.equal(

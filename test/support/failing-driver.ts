@@ -13,10 +13,7 @@ export interface Fault {
   /** The number of the call that fails; 1 is the next one. */
   readonly call: number;
   readonly code: keyof typeof CODES;
-  /**
-   * `once`: that call alone fails and has no effect. `once, rolled back`: SQLite has also rolled
-   * the transaction back. `lasting`: all later calls fail too.
-   */
+  /** Whether one call fails, SQLite also rolls back, or all later calls fail too. */
   readonly manner: 'once' | 'once, rolled back' | 'lasting';
 }
 
@@ -24,7 +21,6 @@ export interface Fault {
 export interface FailingDriver {
   /** Arms `fault`, or no fault. */
   arm(fault: Fault | undefined): void;
-  /** Whether the armed fault has made a call fail. */
   hasFailed(): boolean;
 }
 
@@ -49,9 +45,7 @@ export function controlDriver(test: Ends): FailingDriver {
     else setImmediate(report);
   }
 
-  /**
-   * Replaces a method by one that fails on demand; `databaseOf` returns the connection it works on.
-   */
+  /** `databaseOf` returns the connection that the method works on. */
   function control(
     prototype: object,
     name: string,
@@ -85,9 +79,7 @@ export function controlDriver(test: Ends): FailingDriver {
   };
 }
 
-/**
- * Lets connections that are opened during the test wait `ms` for locks, not the usual five seconds.
- */
+/** Lets new connections wait `ms` for locks until the end of the test. */
 export function shortenLockWaits(test: Ends, ms: number): void {
   const { exec } = sqlite3.Database.prototype;
   sqlite3.Database.prototype.exec = function (sql, ...rest) {

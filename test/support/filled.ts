@@ -18,11 +18,7 @@ export const ODD_TEXTS = [
 /** Holds each size of file once; the tests get copies. */
 const templates = temporaryFolder({ after });
 
-/**
- * Returns the path of a file with `count` notes of one kilobyte, notes with odd texts, gaps between
- * the ids, two tags, a comment and three links. It holds `count + 6` notes and the last id is
- * `count + 8`.
- */
+/** Returns a file with `count + 6` notes, up to the id `count + 8`, tags, a comment and links. */
 export async function filledFile(test: Pick<TestContext, 'after'>, count: number): Promise<string> {
   const template = join(templates, `${count}.db`);
   if (!existsSync(template)) await fill(test, template, count);

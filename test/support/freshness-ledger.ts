@@ -32,7 +32,6 @@ export interface LedgerRun {
   readonly commits: number;
   readonly reads: number;
   readonly fromMemory: number;
-  /** Each read of something older than what was acknowledged before it. */
   readonly stale: readonly string[];
 }
 
@@ -73,7 +72,6 @@ export async function playLedger(
 
   const isRunning = () => written < commits && stale.length === 0;
 
-  /** Makes changes on the notes of one writer until there are enough. */
   async function keepWriting(writer: number, write: (id: number, body: string) => Promise<void>) {
     while (isRunning()) {
       written += 1;
@@ -131,7 +129,6 @@ async function writeOwn(table: TestTable, id: number, body: string): Promise<voi
   assert.ok(await done);
 }
 
-/** Returns a function that writes as another program does. */
 async function other(t: Ends, path: string) {
   const connection = await openOther(t, path);
   const execute = (sql: string) => connection.exclusively(() => connection.execute(sql));

@@ -4,9 +4,7 @@ import { createRandom, mutated } from './mutations.ts';
 import { openProbedConnection, type Tally } from './probed-connection.ts';
 import type { Samples } from './samples.ts';
 
-/**
- * What is sent: the mutations numbered `first` to `last` - 1 of `seed`, over so many `connections`.
- */
+/** The mutations numbered `first` to `last` - 1 of `seed`, over so many `connections`. */
 export interface Fuzz {
   readonly samples: Samples;
   readonly seed: number;
@@ -15,10 +13,7 @@ export interface Fuzz {
   readonly connections: number;
 }
 
-/**
- * Sends the mutated requests and counts the answers. Rejects at the first answer that is not
- * allowed.
- */
+/** Sends mutated requests and counts the answers; rejects at the first wrong one. */
 export async function sendMutations(
   port: number,
   { samples, seed, first, last, connections }: Fuzz,

@@ -6,9 +6,7 @@ import { assertFitsContract } from './contract.ts';
 
 /** The parts of a request beside its method and path. */
 export interface RequestParts {
-  /** A value to send as JSON. */
   readonly json?: unknown;
-  /** A body to send unchanged. */
   readonly body?: string | Buffer;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   /** Keeps connections open between requests. Without it each request opens one. */
@@ -21,9 +19,7 @@ export interface RequestParts {
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** The body as it was received. */
   readonly bytes: Buffer;
-  /** The body as text, decompressed if it was compressed. */
   readonly text: string;
   /** The parsed body, an array for JSON lines; undefined if it is not JSON or there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: the contract check has just verified its shape.

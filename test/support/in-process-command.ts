@@ -15,7 +15,6 @@ export interface InProcessParts {
 export interface CommandOutput {
   /** The line at its end, without a line feed; `export` to standard output has none. */
   readonly line: string | undefined;
-  /** The data on standard output. */
   readonly output: string;
   readonly progress: string;
 }

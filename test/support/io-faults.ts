@@ -13,7 +13,6 @@ import { startService } from './service.ts';
 import { skipLoudly } from './skip.ts';
 import { NOTE } from './storage-faults.ts';
 
-/** Limits the size of the files that the process writes; returns whether that was possible. */
 function limitFileSize({ process }: Command, bytes: number | 'unlimited'): boolean {
   return (
     spawnSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]).status === 0
@@ -33,19 +32,13 @@ export async function startLogging(
 export const statuses = async (answers: readonly Promise<Answer>[]) =>
   (await Promise.all(answers)).map(({ status }) => status);
 
-/**
- * The first byte, and a byte in the middle of a change: the log has a header of 32 bytes and frames
- * of 4,120 bytes.
- */
+/** The log has a header of 32 bytes and frames of 4,120 bytes. */
 export const LIMITS = {
   'at the first byte': 0,
   'in the middle of a change': 32 + 4_120 * 40 + 100,
 };
 
-/**
- * Asserts that writes beyond `bytes` of a file are 503 and have no effect, and that everything
- * works when the service goes on without the limit, or another one takes over after a kill.
- */
+/** Asserts that writes beyond `bytes` of a file are 503 without effect, and work afterwards. */
 export async function failWrites(t: TestContext, bytes: number, ending: 'goes on' | 'is killed') {
   const db = join(temporaryFolder(t), 'notes.db');
   const first = await startLogging(t, db, 'error');
@@ -86,9 +79,7 @@ export async function failWrites(t: TestContext, bytes: number, ending: 'goes on
   assert.deepEqual(await checkFile(db), []);
 }
 
-/**
- * A library: while the file named by FAULT exists, fsync and fdatasync of the write-ahead log fail.
- */
+/** While the file named by FAULT exists, fsync and fdatasync of the write-ahead log fail. */
 const UNDURABLE = `
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -115,10 +106,7 @@ DURABLE(fdatasync)
 /** A request that writes. */
 export type Write = readonly [method: string, path: string, json?: object];
 
-/**
- * Asserts that `writes` are 503 when they cannot be made durable, and have no effect even after a
- * crash.
- */
+/** Asserts that `writes` that cannot be made durable are 503 and undone by a crash. */
 export async function failSync(t: TestContext, writes: readonly Write[]): Promise<void> {
   const folder = temporaryFolder(t);
   const [library, fault, db] = ['undurable.so', 'fault', 'notes.db'].map((name) =>

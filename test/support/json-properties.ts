@@ -27,9 +27,7 @@ export function judge(text: string): { value: unknown } | undefined {
   }
 }
 
-/**
- * The value a text must have: that of JSON.parse, with null for each integer written as a float.
- */
+/** The value of JSON.parse, with null for each integer written as a float. */
 export function expectedValue(text: string): unknown {
   const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
   return JSON.parse(
@@ -48,9 +46,7 @@ function assertLikeJsonParse(text: string): void {
 
 const spaces = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
 const numberText = fc.stringMatching(/^-?(0|[1-9]\d{0,5})(\.\d{1,3})?([eE][+-]?\d{1,3})?$/);
-/**
- * A character, no half of a surrogate pair. `fc.string` would take a second to prepare all of them.
- */
+/** A character, no half of a surrogate pair. `fc.string` would take a second to prepare. */
 const codePoint = fc
   .integer({ min: 0, max: 0x10f7ff })
   .map((index) => String.fromCodePoint(index < 0xd800 ? index : index + 0x800));
@@ -68,7 +64,6 @@ const stringText = fc
   )
   .map((parts) => `"${parts.join('')}"`);
 
-/** JSON texts with many floats, escapes and spaces. */
 const { jsonText } = fc.letrec<{ jsonText: string }>((tie) => {
   const scalar = fc.oneof(
     numberText,
@@ -88,9 +83,7 @@ const { jsonText } = fc.letrec<{ jsonText: string }>((tie) => {
   };
 });
 
-/**
- * A change to a text: where (as a fraction of its length), how much to cut out and what to insert.
- */
+/** A change to a text: where, as a share of its length, what to cut out and to insert. */
 const mutation = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   cut: fc.integer({ min: 0, max: 3 }),
@@ -124,9 +117,7 @@ export interface Run {
   readonly numRuns: number;
 }
 
-/**
- * Asserts that generated texts have the value of JSON.parse, except for integers written as floats.
- */
+/** Asserts that generated texts have the value that {@link expectedValue} returns. */
 export function checkTexts(run: Run): void {
   fc.assert(fc.property(jsonText, assertLikeJsonParse), run);
 }
@@ -175,10 +166,7 @@ export function checkBytes(run: Run): void {
   fc.assert(property, run);
 }
 
-/**
- * Asserts that texts of `length` bytes, each made of one repeated piece, are judged within
- * `withinMs`.
- */
+/** Asserts that texts of `length` bytes of one repeated piece are judged within `withinMs`. */
 export function checkSpeed(length: number, withinMs: number): void {
   const pieces = [
     ...['"', '\\', '[', '{', ']', '}', '0', '1', '-', '.', 'e', ' ', ',', ':', '\ufeff'],
@@ -201,7 +189,6 @@ export function checkSpeed(length: number, withinMs: number): void {
   }
 }
 
-/** The time that parsing or refusing a text takes. */
 function millisecondsFor(text: string): number {
   const bytes = Buffer.from(text);
   const started = performance.now();

@@ -21,12 +21,10 @@ export function nested(levels: number, open = '[', close = ']'): string {
   return open.repeat(levels) + close.repeat(levels);
 }
 
-/** Bytes between quotes. */
 function quoted(hex: string): Buffer {
   return Buffer.from(`22${hex}22`, 'hex');
 }
 
-/** Every proper prefix of `text`. */
 function beginnings(text: string): Buffer[] {
   const bytes = Buffer.from(text);
   return Array.from(bytes.keys(), (length) => bytes.subarray(0, length));

@@ -19,11 +19,7 @@ async function writeUntilKilled(url: string, ledger: Ledger, name: string): Prom
   }
 }
 
-/**
- * Kills the process `kills` times, each time after `writes` acknowledged writes (at least and at
- * most). The next process on the same file must have all that was acknowledged and nothing that was
- * never sent; every other write is done or not done.
- */
+/** Kills a service `kills` times, after `writes` acknowledged writes each, and looks for all. */
 export async function killRepeatedly(
   t: TestContext,
   kills: number,

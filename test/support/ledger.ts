@@ -7,32 +7,17 @@ import { request } from './http.ts';
 /** The texts a client sends. */
 export type Input = Readonly<Record<string, string>>;
 
-/**
- * The possible states of a record, as the JSON of its texts (undefined: it does not exist). A write
- * in doubt adds one.
- */
+/** The texts that a record may have, as JSON; undefined: none. A write in doubt adds one. */
 type States = readonly (string | undefined)[];
 
-/** A write was answered 503. */
-export class Refused extends Error {
-  override readonly name = 'Refused';
-}
-
-/**
- * What a service must have kept. A write that rejects, as `request` does or with {@link Refused},
- * leaves its record in doubt.
- */
+/** What a service must have kept. A write that rejects leaves its record in doubt. */
 export interface Ledger {
-  /** Creates a record in the list at the path `list`; resolves with its path. */
   create(url: string, list: string, input: Input): Promise<string>;
   replace(url: string, path: string, input: Input): Promise<void>;
-  /** Deletes a record and its children. */
   remove(url: string, path: string): Promise<void>;
   /** Asserts the content of the lists: of those written to since the last call, or of all. */
   verify(url: string, which: 'touched' | 'all'): Promise<void>;
-  /** Returns the number of acknowledged writes. */
   acknowledged(): number;
-  /** Prints what `kills` kills have left. */
   report(test: Pick<TestContext, 'diagnostic'>, kills: number): void;
 }
 
@@ -109,7 +94,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
       const text = JSON.stringify(input);
       unanswered.set(text, list);
       const { status, headers } = await request(url, 'POST', list, { json: input });
-      assertStatus(status, 201);
+      assert.equal(status, 201);
       const path = String(headers.location);
       const [itsList, id] = partsOf(path);
       assert.equal(itsList, list);
@@ -123,7 +108,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
     async replace(url, path, input) {
       const text = JSON.stringify(input);
       enter(path, (known) => [...known, text]);
-      assertStatus((await request(url, 'PUT', path, { json: input })).status, 200);
+      assert.equal((await request(url, 'PUT', path, { json: input })).status, 200);
       enter(path, () => [text]);
       acknowledge();
     },
@@ -132,7 +117,7 @@ export function createLedger(onAcknowledged: () => void): Ledger {
       const orGone = (known: States) => (known.includes(undefined) ? known : [...known, undefined]);
       enter(path, orGone);
       enterBelow(path, orGone);
-      assertStatus((await request(url, 'DELETE', path)).status, 204);
+      assert.equal((await request(url, 'DELETE', path)).status, 204);
       enter(path, () => [undefined]);
       enterBelow(path, () => [undefined]);
       acknowledge();
@@ -168,10 +153,7 @@ export const between = (least: number, most: number) =>
 /** Returns true once in `turns` on average. */
 export const oneIn = (turns: number) => between(1, turns) === 1;
 
-/**
- * Creates, replaces and removes records of every kind, as a client does in its turn number `turn`.
- * All texts differ.
- */
+/** Writes records of every kind, as a client does in its turn number `turn`. */
 export async function writeOnce(url: string, ledger: Ledger, name: string, turn: number) {
   const label = `${name}, turn ${turn}`;
   // Some texts are longer than a page of the file, so that a write could be torn.
@@ -188,17 +170,11 @@ export async function writeOnce(url: string, ledger: Ledger, name: string, turn:
   if (turn % 3 === 1) await ledger.remove(url, kept);
 }
 
-function assertStatus(status: number, wanted: number): void {
-  if (status === 503) throw new Refused();
-  assert.equal(status, wanted);
-}
-
 function partsOf(path: string): [list: string, id: number] {
   const end = path.lastIndexOf('/');
   return [path.slice(0, end), Number(path.slice(end + 1))];
 }
 
-/** Returns the texts of all records of a list by their ids; none if its note does not exist. */
 async function allTexts(url: string, list: string): Promise<Map<number, string>> {
   const texts = new Map<number, string>();
   for (;;) {

@@ -75,9 +75,6 @@ export function testLibrary(feature: string, install: Install, resolutions = [NO
   });
 }
 
-/**
- * Makes a project with the package, a compiler and the types of Node; `compile` compiles its file.
- */
 async function projectWith(t: TestContext, install: Install, name: string, text: string) {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'package.json'), '{"type":"module","allowScripts":{"sqlite3":true}}');

@@ -71,9 +71,7 @@ export const linkGames = fc.array(fc.array(anyWrite, { minLength: 1, maxLength: 
   maxLength: 8,
 });
 
-/** What the database should contain. */
 class Model {
-  /** The tags of each note. */
   readonly notes = new Map<number, Set<number>>();
   readonly tags = new Set<number>();
   /** The notes that have changed since the tags of the batch were read. */
@@ -91,7 +89,6 @@ class Model {
     return links.flatMap(([, tag], position) => (this.tags.has(tag) ? [] : [position]));
   }
 
-  /** Carries out a write; returns its outcome, in the form of {@link runInProcess}. */
   runInProcess(write: AnyWrite): unknown {
     switch (write.kind) {
       case 'link':

@@ -4,7 +4,6 @@ import type { Resource } from '../../src/resources/resource.ts';
 import { LINKS } from '../../src/resources/resources.ts';
 import { listPath, samplesOf } from './collections.ts';
 import type { RequestParts } from './http.ts';
-import { type ListParameters, listQuery } from './model-lists.ts';
 import type { Wanted } from './model-tags.ts';
 
 /** The texts of a body, by the position of their field; undefined: left out. */
@@ -15,13 +14,10 @@ export interface Move {
   readonly resource: Resource;
   /** `repeat` sends an earlier creation with a key again, or creates if there is none. */
   readonly operation: keyof typeof METHODS;
-  /** Whether a list is that of the records that are linked to one of another resource. */
-  readonly isLinked: boolean;
   /** The id of the owner, or of the record at the other end of a link. */
   readonly ownerId: string;
   readonly id: string;
   readonly texts: Texts;
-  /** The texts of the other lines of a bulk creation. */
   readonly moreTexts: readonly Texts[];
   readonly match: Wanted | undefined;
   readonly noneMatch: Wanted | undefined;
@@ -29,9 +25,7 @@ export interface Move {
   readonly key: 'new' | 'used' | undefined;
   /** Selects an earlier creation; each bit leaves a field out of a patch. */
   readonly which: number;
-  /** The ids of links that a body sets. */
   readonly linkIds: readonly number[] | undefined;
-  readonly parameters: ListParameters;
 }
 
 /** A JSON object. */
@@ -60,31 +54,14 @@ export const METHODS = {
 };
 
 /** The moves on one link. */
-export const LINK_MOVES: ReadonlySet<string> = new Set(['link', 'unlink']);
-
-/** The moves whose answers have a record with its own tag. */
-export const WRITES_ONE: ReadonlySet<string> = new Set(['create', 'repeat', 'replace', 'patch']);
+export const LINK_MOVES = new Set<string>(['link', 'unlink']);
 
 /** The moves on a collection. */
-export const COLLECTION_MOVES: ReadonlySet<string> = new Set([
-  'list',
-  'create',
-  'createAll',
-  'repeat',
-]);
+export const COLLECTION_MOVES = new Set<string>(['list', 'create', 'createAll', 'repeat']);
 
 /** Returns the resource of the record in the path before that of the resource, if there is one. */
-export function ownerOf({ resource, operation, isLinked }: Move): Resource | undefined {
-  if (LINK_MOVES.has(operation)) return SECOND_END;
-  if (operation === 'list' && isLinked && resource === FIRST_END) return SECOND_END;
-  if (operation === 'list' && isLinked && resource === SECOND_END) return FIRST_END;
-  return resource.owner?.resource;
-}
-
-/** Whether the answer to a move has the tag of lists. */
-export function hasListTag({ operation, parameters }: Move): boolean {
-  if (operation === 'read') return parameters.include.length > 0;
-  return COLLECTION_MOVES.has(operation);
+export function ownerOf({ resource, operation }: Move): Resource | undefined {
+  return LINK_MOVES.has(operation) ? SECOND_END : resource.owner?.resource;
 }
 
 /** Returns the members of a body that are fields. */
@@ -93,17 +70,10 @@ export function fieldsIn({ [LINK.member]: _, ...fields }: Body): Body {
 }
 
 /** Returns the target of a move. */
-export function pathOf(move: Move): string {
-  const { resource, operation, ownerId, id, parameters } = move;
-  const owner = ownerOf(move);
+export function pathOf({ resource, operation, ownerId, id }: Move): string {
   if (LINK_MOVES.has(operation)) return `${FIRST_END?.path}/${id}${SECOND_END?.path}/${ownerId}`;
-  const isOfOther = owner && !resource.owner;
-  const list = isOfOther ? `${owner.path}/${ownerId}${resource.path}` : listPath(resource, ownerId);
-  if (operation === 'list') return `${list}${listQuery(resource, parameters)}`;
-  if (COLLECTION_MOVES.has(operation)) return list;
-  const { include } = parameters;
-  const query = operation === 'read' && include.length > 0 ? `?include=${include}` : '';
-  return `${list}/${id}${query}`;
+  const list = listPath(resource, ownerId);
+  return COLLECTION_MOVES.has(operation) ? list : `${list}/${id}`;
 }
 
 /** Returns the body of a request. */

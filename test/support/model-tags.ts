@@ -20,7 +20,6 @@ export class TagHistory {
   readonly #tags: string[] = [];
   #isKnown = false;
 
-  /** Records that the state has changed, so that its tag is unknown. */
   change(): void {
     this.#isKnown = false;
   }

@@ -5,14 +5,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Answer, RequestParts } from './http.ts';
-import { selected, withMembers } from './model-lists.ts';
 import {
   type Body,
   bodiesOf,
   COLLECTION_MOVES,
   FIRST_END,
   fieldsIn,
-  hasListTag,
   LINK,
   LINK_MOVES,
   MAX_ERRORS,
@@ -22,27 +20,17 @@ import {
   partsOf,
   pathOf,
   SECOND_END,
-  WRITES_ONE,
 } from './model-moves.ts';
 import { type TagCondition, TagHistory } from './model-tags.ts';
-import { expectedPage, type Listed } from './page-checks.ts';
+import { expectedPage } from './page-checks.ts';
 import { defaultsOf } from './records.ts';
 import type { Service } from './service.ts';
 
 /** The records that the service should have. */
 export interface Model {
-  /** Returns all ids that the service has given to records of a resource, in order. */
   given(resource: Resource): readonly number[];
-  /** Returns the number of the last change that an answer has shown. */
-  lastNumber(): number;
-  /** Returns all links between records as pairs of ids, the latest last. */
-  links(): (readonly [first: number, second: number])[];
-  /** Returns the records of a list in order of their ids; `ownerId` is undefined without owner. */
+  linkedTo(id: number): number[];
   list(resource: Resource, ownerId: number | undefined): Item[];
-  /**
-   * Plays a move against `service`, asserts that the answer is the right one, and resolves with its
-   * status.
-   */
   play(service: Service, move: Move): Promise<number>;
 }
 
@@ -59,7 +47,6 @@ interface Expected {
   readonly tags?: TagHistory;
 }
 
-/** A request, and the conditions that it contains. */
 interface Sent {
   readonly method: string;
   readonly path: string;
@@ -69,14 +56,11 @@ interface Sent {
   readonly noneMatch: TagCondition | undefined;
 }
 
-/** A creation with a key, and its answer. */
 interface Keyed extends Sent {
   readonly key: string;
   readonly resource: Resource;
   readonly answer: Answer;
 }
-
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Returns an empty model. */
 export function createModel(): Model {
@@ -87,8 +71,6 @@ export function createModel(): Model {
         given: [] as number[],
         records: new Map<number, Item>(),
         tags: new Map<number, TagHistory>(),
-        numbers: new Map<number, number>(),
-        times: new Map<string, string>(),
       },
     ]),
   );
@@ -96,7 +78,6 @@ export function createModel(): Model {
   const keyed: Keyed[] = [];
   /** The links as `FIRST/SECOND`. */
   const links = new Set<string>();
-  let lastNumber = 0;
 
   function stateOf(resource: Resource) {
     return stateByResource.get(resource) ?? assert.fail(resource.label);
@@ -107,6 +88,16 @@ export function createModel(): Model {
     return [...stateOf(resource).records.values()]
       .filter((item) => !owner || item[owner.column] === ownerId)
       .sort((one, other) => one.id - other.id);
+  }
+
+  function linkedTo(id: number): number[] {
+    const pairs = [...links].map((pair) => pair.split('/').map(Number));
+    return pairs.flatMap(([first, second = 0]) => (first === id ? [second] : []));
+  }
+
+  function pageOf({ resource, ownerId }: Move, url: string) {
+    const all = list(resource, Number(ownerId)).map((item) => ({ item, number: item.id }));
+    return expectedPage(all, url);
   }
 
   function lacksOwner(move: Move): boolean {
@@ -139,20 +130,17 @@ export function createModel(): Model {
     }
   }
 
-  /** Returns the record that a move names, if it exists. */
   function foundBy({ resource, ownerId, id }: Move): Item | undefined {
     const { owner } = resource;
     const known = stateOf(resource).records.get(Number(id));
     return !owner || known?.[owner.column] === Number(ownerId) ? known : undefined;
   }
 
-  /** Returns the tags of what a move names. */
   function tagsOf(move: Move): TagHistory {
-    if (hasListTag(move)) return listTags;
+    if (COLLECTION_MOVES.has(move.operation)) return listTags;
     return stateOf(move.resource).tags.get(foundBy(move)?.id ?? 0) ?? new TagHistory();
   }
 
-  /** Stores a new or changed record. */
   function store(resource: Resource, item: Item): void {
     const { records, tags } = stateOf(resource);
     const history = tags.get(item.id) ?? new TagHistory();
@@ -161,7 +149,6 @@ export function createModel(): Model {
     records.set(item.id, item);
   }
 
-  /** Returns what the service adds to a record. */
   function addedTo({ resource, ownerId }: Move): Body {
     const { owner } = resource;
     return { ...(owner && { [owner.column]: Number(ownerId) }), ...defaultsOf(resource) };
@@ -181,7 +168,6 @@ export function createModel(): Model {
     });
   }
 
-  /** Replaces the links of a record, if its body says so. */
   function setLinks(id: number, body: Body): void {
     const ids = body[LINK.member] as readonly number[] | undefined;
     if (ids === undefined) return;
@@ -192,7 +178,6 @@ export function createModel(): Model {
     for (const pair of after) links.add(pair);
   }
 
-  /** Returns the fields of bodies whose ids name no record. */
   function unknownLinks(move: Move): string[] {
     return bodiesOf(move).flatMap((body, line) =>
       ((body[LINK.member] ?? []) as readonly number[]).flatMap((id, index) => {
@@ -203,72 +188,7 @@ export function createModel(): Model {
     );
   }
 
-  /** Returns the records of the list that a move asks for, with the members that it includes. */
-  function listed(move: Move): Listed[] {
-    const { resource, isLinked, ownerId, parameters } = move;
-    const { numbers } = stateOf(resource);
-    const isIn = (id: number) =>
-      !isLinked ||
-      ownerOf(move) === undefined ||
-      resource.owner !== undefined ||
-      links.has(resource === FIRST_END ? `${id}/${Number(ownerId)}` : `${Number(ownerId)}/${id}`);
-    const all = list(resource, Number(ownerId))
-      .filter(({ id }) => isIn(id))
-      .map((item) => ({
-        item,
-        number: numbers.get(item.id) ?? assert.fail(`no number of ${item.id}`),
-      }));
-    return selected(resource, parameters, all, links).map(({ item, number }) => ({
-      item: withMembers(item, parameters.include, links),
-      number,
-    }));
-  }
-
-  /** Asserts that times are well-formed and change with the number only, and removes them. */
-  function takeTimes({ resource, parameters }: Move, items: readonly Record<string, unknown>[]) {
-    if (!parameters.include.includes('times')) return;
-    const { times, numbers, records } = stateOf(resource);
-    for (const item of items) {
-      const { created_at: created, updated_at: updated, id } = item;
-      assert.match(String(created), TIME);
-      assert.match(String(updated), TIME);
-      assert.ok(String(created) <= String(updated));
-      delete item.created_at;
-      delete item.updated_at;
-      if (!records.has(Number(id))) continue;
-      for (const [name, time] of [
-        [`${id}`, created],
-        [`${id} ${numbers.get(Number(id))}`, updated],
-      ] as const) {
-        assert.equal(times.get(name) ?? time, time, `a time of ${name}`);
-        times.set(name, String(time));
-      }
-    }
-  }
-
-  /** Remembers the numbers in the tags of answers with records. */
-  async function learnNumbers(service: Service, move: Move, sent: Sent, answer: Answer) {
-    const { resource, operation } = move;
-    const { numbers, tags } = stateOf(resource);
-    const learn = (id: number, etag: string | undefined) => {
-      const number = Number(/-(\d+)"$/.exec(String(etag))?.[1]);
-      assert.ok(number > 0, etag);
-      numbers.set(id, number);
-      lastNumber = Math.max(lastNumber, number);
-    };
-    if (WRITES_ONE.has(operation)) learn(answer.json.id, answer.headers.etag);
-    if (operation !== 'createAll') return;
-    for (const { id } of answer.json) {
-      const { headers } = await service.request('GET', `${sent.path}/${id}`);
-      tags.get(id)?.observe(headers.etag);
-      learn(id, headers.etag);
-    }
-  }
-
-  /**
-   * Makes a valid move on the model and returns the right answer. `answer` has the ids of new
-   * records.
-   */
+  /** Makes a move on the model; `answer` has the ids of new records. */
   function expected(service: Service, move: Move, sent: Sent, answer: Answer): Expected {
     const { resource } = move;
     const tags = tagsOf(move);
@@ -284,7 +204,7 @@ export function createModel(): Model {
 
     switch (move.operation) {
       case 'list':
-        return { status: 200, ...expectedPage(listed(move), `${service.url}${sent.path}`), tags };
+        return { status: 200, ...pageOf(move, `${service.url}${sent.path}`), tags };
       case 'link':
       case 'unlink':
         return expectedOfLink(move);
@@ -298,10 +218,8 @@ export function createModel(): Model {
         const location = `${sent.path}/${item.id}`;
         return { status: 201, body: item, location, ...(own && { tags: own }) };
       }
-      case 'read': {
-        const body = found && withMembers(found, move.parameters.include, links);
-        return { status: 200, ...(body && { body }), tags };
-      }
+      case 'read':
+        return { status: 200, ...(found && { body: found }), tags };
       case 'replace':
       case 'patch': {
         const [body = {}] = bodiesOf(move);
@@ -333,7 +251,6 @@ export function createModel(): Model {
     return { status: 204 };
   }
 
-  /** Returns the request of a move. */
   function requestOf(move: Move): Sent {
     const { operation, match: wantedMatch, noneMatch: wantedNoneMatch } = move;
     const path = pathOf(move);
@@ -361,7 +278,6 @@ export function createModel(): Model {
     };
   }
 
-  /** Asserts that `answer` is the right one. */
   function assertRight(service: Service, answer: Answer, right: Expected, label: string): void {
     const { status, headers } = answer;
     const { body, tags, location, unknown } = right;
@@ -386,12 +302,7 @@ export function createModel(): Model {
 
   return {
     given: (resource) => stateOf(resource).given,
-    lastNumber: () => lastNumber,
-    links: () =>
-      [...links].map((pair) => {
-        const [first = 0, second = 0] = pair.split('/').map(Number);
-        return [first, second];
-      }),
+    linkedTo,
     list,
     async play(service, move) {
       const { resource, operation, which } = move;
@@ -400,8 +311,6 @@ export function createModel(): Model {
       const { method, path, parts, key } = sent;
       const answer = await service.request(method, path, parts);
       const { status, json } = answer;
-      if (status === 200 && operation === 'list') takeTimes(move, json.items);
-      if (status === 200 && operation === 'read') takeTimes(move, [json]);
       const label = `${method} ${path} ${JSON.stringify(parts)}`;
       const used = keyed.find((each) => each.key === key);
       if (used && isSameBody(used.parts, parts)) {
@@ -410,7 +319,6 @@ export function createModel(): Model {
         assert.deepEqual([status, json.type], [422, `${service.url}/problems/${REUSED}`], label);
       } else {
         assertRight(service, answer, expected(service, move, sent, answer), label);
-        if (status < 300) await learnNumbers(service, move, sent, answer);
         if (key && status === 201) keyed.push({ ...sent, key, resource, answer });
       }
       return status;
@@ -418,12 +326,10 @@ export function createModel(): Model {
   };
 }
 
-/** Whether two requests have the same bytes in the same format. */
 function isSameBody(one: RequestParts, other: RequestParts): boolean {
   return one.body === other.body && isDeepStrictEqual(one.json, other.json);
 }
 
-/** Asserts that an answer repeats the first one, whatever has happened since. */
 function assertReplay(answer: Answer, first: Answer, label: string): void {
   const { 'content-type': type, location, etag, 'idempotent-replayed': replayed } = answer.headers;
   const { status, text } = answer;
@@ -443,7 +349,6 @@ function assertReplay(answer: Answer, first: Answer, label: string): void {
 
 const REUSED = 'idempotency-key-reused';
 
-/** Returns the refusal of a move on an existing record or list whose conditions do not hold. */
 function refusalOf({ method, match, noneMatch }: Sent): Expected | undefined {
   if (method === 'POST') return undefined;
   const isMatch = match?.matchesStrongly ?? true;

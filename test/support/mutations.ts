@@ -3,11 +3,8 @@ import type { Samples } from './samples.ts';
 
 /** Pseudorandom choices that can be repeated. */
 export interface Random {
-  /** A whole number from 0 to `bound` - 1. */
   below(bound: number): number;
-  /** One of `list`, which must not be empty. */
   pick<Item>(list: readonly Item[]): Item;
-  /** True once in `times`. */
   oneIn(times: number): boolean;
 }
 
@@ -153,7 +150,6 @@ function replaced(text: string, index: number, length: number, by: string): stri
   return text.slice(0, index) + by + text.slice(index + length);
 }
 
-/** `text` with one match of `pattern` changed, if there is one. */
 function anyMatch(
   text: string,
   pattern: RegExp,

@@ -33,10 +33,7 @@ export const DATABASE_REQUESTS = [
   ['PUT /notes/1', '{"title":"a","body":"b"}', 200],
 ] as const;
 
-/**
- * Sends one large body more than the service holds at a time, each without its last byte: one is
- * refused, small bodies and the health check are served, and the others succeed.
- */
+/** Sends one large body more than fits: one is refused, small ones are served meanwhile. */
 export async function overfillWithBodies(service: Service, length: number): Promise<void> {
   const fits = Math.floor(DISPATCH_LIMITS.bodiesBytes / length);
   const head = requestText('POST /notes', [`content-length: ${length}`]);

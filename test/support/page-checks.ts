@@ -14,15 +14,11 @@ export interface ExpectedPage {
   readonly link: string;
 }
 
-/** The largest key that `after` and `before` take. */
 const LARGEST_KEY = Number.MAX_SAFE_INTEGER - 1;
 
 const POSITIONS = ['offset', 'after', 'before'];
 
-/**
- * Returns the page at `url` of the list of `all` records, which the filters of the query have
- * selected. The links keep all parameters but the position.
- */
+/** Returns the page at `url` of the list of `all` records, which the filters have selected. */
 export function expectedPage(all: readonly Listed[], url: string): ExpectedPage {
   const [path = '', text = ''] = url.split('?');
   const query = new URLSearchParams(text);
@@ -103,10 +99,7 @@ export async function assertPage(
   return { link: right.link, items: json.items as Listed['item'][] };
 }
 
-/**
- * Asserts that the pages from `path` on, which is the first of `all`, are the right ones, and that
- * they visit every record once; then walks back. Resolves with the number of pages.
- */
+/** Walks all pages from `path` and back, and asserts that they are right; returns their number. */
 export async function assertWalk(
   service: Target,
   path: string,

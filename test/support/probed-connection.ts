@@ -5,10 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { openSocket, type RawAnswer, takeAnswer } from './raw.ts';
 
-/**
- * After this long without an answer the service probably waits for more, and the client ends the
- * connection.
- */
+/** Then the service probably waits for more, and the client ends the connection. */
 const QUIET_MS = 300;
 /** Bounds the wait for the service to close a connection that its client has ended. */
 const CLOSED_WITHIN_MS = 30_000;
@@ -33,11 +30,7 @@ export function createTally(): Tally {
 
 /** A connection that is reopened after it has ended. */
 export interface ProbedConnection {
-  /**
-   * Sends `bytes` and a probe, which is a valid request. Resolves when the probe was answered,
-   * which shows that both sides agree on where `bytes` end, or when the connection was closed.
-   * Rejects if an answer is incomplete or not allowed.
-   */
+  /** Sends `bytes` and a valid request; resolves when that was answered, or at the close. */
   exchange(bytes: Buffer, probeId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,7 +60,6 @@ export function openProbedConnection(port: number, tally: Tally): ProbedConnecti
   };
 }
 
-/** Resolves with whether the connection is still open. */
 function sendWithProbe(
   socket: Socket,
   bytes: Buffer,
@@ -156,20 +148,14 @@ function probe(id: string): Buffer {
   return Buffer.from(`OPTIONS * HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\n\r\n`);
 }
 
-/**
- * Only `OPTIONS *` allows this much. The id alone says nothing: it may have become a header of a
- * mutated request.
- */
+/** Only `OPTIONS *` allows this much; the id may be that of a mutated request. */
 function answersProbe({ headers }: RawAnswer, id: string): boolean {
   return (
     headers['x-request-id'] === id && headers.allow === 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
   );
 }
 
-/**
- * Whether the first answer has a length and no body, like one to HEAD; undefined if that cannot be
- * known yet.
- */
+/** Whether the first answer has a length but no body; undefined if that is not known yet. */
 function endsWithItsHeaders(received: Buffer, closed: boolean): boolean | undefined {
   const next = 'HTTP/1.1 ';
   const end = received.indexOf('\r\n\r\n');

@@ -13,14 +13,9 @@ type LogLine = any;
 /** A service of several processes. */
 export interface Processes extends Command {
   readonly url: string;
-  /** Returns the ids of the processes that serve. */
   serving(): number[];
-  /** All lines of the log so far, parsed. */
   readonly lines: readonly LogLine[];
-  /**
-   * Resolves with the next line, from this call on, that `matches`. Rejects when the command ends
-   * or half a minute passes without it.
-   */
+  /** Resolves with the next line that `matches`; rejects at the end or after half a minute. */
   nextLine(matches: (line: LogLine) => boolean): Promise<LogLine>;
 }
 

@@ -5,11 +5,7 @@ import { PROBLEM_STATUS, type ProblemSlug } from '../../src/http/problem.ts';
 import { assertAlive, assertProblem, exchange, type RawAnswer } from './raw.ts';
 import { assertNoErrors, type Service } from './service.ts';
 
-/**
- * Requests by their correct answer, a problem or the status of another answer, and by what is odd
- * about them. Where the RFC leaves it open, and the parsers of Node's versions differ, the answer
- * is one "or" another.
- */
+/** Requests by their correct answers ("or" where parsers differ) and by what is odd about them. */
 export type RawTable = Readonly<Record<string | number, Readonly<Record<string, string | Buffer>>>>;
 
 /** Returns requests that differ in one text, by that text. */
@@ -22,10 +18,7 @@ export function each(
   );
 }
 
-/**
- * Makes a test of `table`: each request gets exactly one answer, which is correct, and loses its
- * connection. Nothing is stored unless an answer says so, and the service keeps working.
- */
+/** Tests `table`: each request gets exactly one correct answer, and nothing else happens. */
 export function testTable(service: Service, feature: string, title: string, table: RawTable): void {
   test(`${feature}: ${title}`, async (t) => {
     const total = async () => (await service.request('GET', '/notes')).json.total;

@@ -38,20 +38,11 @@ export interface ProblemBody {
 /** A bare connection to a service. */
 export interface Conversation {
   readonly socket: Socket;
-  /**
-   * Resolves with the next answer. `method` is that of the request: an answer to HEAD ends with its
-   * headers. Rejects if the connection ends before the answer does.
-   */
+  /** Resolves with the next answer to `method`; rejects if the connection ends before. */
   answer(method?: string): Promise<RawAnswer>;
-  /**
-   * Resolves when the service has closed the connection. Rejects if it was reset or if more bytes
-   * came.
-   */
+  /** Resolves when the service has closed the connection, without a reset or more bytes. */
   closed(): Promise<void>;
-  /**
-   * Resolves with all answers up to the end of the connection. Rejects if the last one is not
-   * complete.
-   */
+  /** Resolves with all answers up to the end of the connection; rejects if one is incomplete. */
   rest(): Promise<RawAnswer[]>;
 }
 
@@ -71,10 +62,7 @@ export async function converse(
   });
   for (const part of parts) socket.write(part);
 
-  /**
-   * Resolves with the first result of `look`, which is called after each change. Rejects when no
-   * change can follow.
-   */
+  /** Resolves with the first result of `look`, which is called after each change. */
   function seen<Found>(what: string, look: () => Found | undefined): Promise<Found> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => settle(() => reject(fail(`no ${what} in time`))), PATIENCE_MS);
@@ -128,10 +116,7 @@ export async function converse(
   };
 }
 
-/**
- * Sends `parts` over a new connection. Resolves with the one answer, after which the service must
- * close.
- */
+/** Sends `parts` over a new connection; resolves with the one answer, which must end it. */
 export async function exchange(
   service: { port: number },
   ...parts: (string | Buffer)[]
@@ -147,10 +132,7 @@ export function exchangeLast(service: { port: number }, line: string): Promise<R
   return exchange(service, requestText(line, ['connection: close']));
 }
 
-/**
- * The text of a request with a host and, if there is a `body`, its length. Each of `headers` is one
- * line without its end.
- */
+/** A request with a host and the length of its `body`; `headers` are lines without ends. */
 export function requestText(line: string, headers: readonly string[] = [], body = ''): string {
   const length = body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`];
   return [`${line} HTTP/1.1`, 'host: localhost', ...headers, ...length, '', body].join('\r\n');
@@ -224,10 +206,7 @@ export function assertProblem(answer: RawAnswer, slug: ProblemSlug): ProblemBody
   return problem;
 }
 
-/**
- * Parses the answer at the start of `bytes`: undefined if it is incomplete. Fails if it is
- * malformed.
- */
+/** Parses the answer at the start of `bytes`: undefined if incomplete. Fails if malformed. */
 export function takeAnswer(
   bytes: Buffer,
   method?: string,

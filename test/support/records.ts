@@ -18,10 +18,7 @@ export function defaultsOf({ fields }: Resource): Record<string, FieldValue> {
   return Object.fromEntries(optional.map(([name, field]) => [name, sampleOf(field)]));
 }
 
-/**
- * Returns the record as the service answers it if a client has sent none of the members with a
- * default that `record` lacks. Its members are in the order of the answer.
- */
+/** Returns the record as answered: ordered, and with the defaults of what `record` lacks. */
 export function expected(record: object): Record<string, unknown> {
   const resource = RESOURCES.find(({ fields, owner }) => {
     const required = Object.keys(fields).filter((name) => fields[name]?.default === undefined);

@@ -26,13 +26,11 @@ export interface RestartableService {
   killAll(): Promise<void>;
   /** How many requests were not answered, or with 503. */
   failures(): number;
-  /** Stops the service in order. */
   stop(): Promise<void>;
 }
 
 interface Running extends Command {
   readonly url: string;
-  /** Returns the ids of the processes that serve. */
   serving(): number[];
 }
 

@@ -22,7 +22,6 @@ export interface RealNode {
   readonly url: string;
   /** Sends a signal; for one that ends the node, resolves when it has ended. */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Starts the node again with the same folder and ports. */
   restart(): Promise<void>;
   /** Returns its Raft state, such as Leader; undefined if it does not answer. */
   state(): Promise<string | undefined>;
@@ -31,7 +30,6 @@ export interface RealNode {
 /** A cluster of real nodes. */
 export interface RealCluster {
   readonly nodes: readonly RealNode[];
-  /** Resolves with a node in this Raft state, once there is one. */
   nodeWhichIs(state: string): Promise<RealNode>;
   stop(): Promise<void>;
 }
@@ -44,7 +42,6 @@ const FAST = [
 
 /** How a cluster is started. */
 export interface ClusterParts {
-  /** Fast elections, or the defaults of rqlite. */
   readonly elections?: 'fast' | 'default';
   /** Returns the port at which other nodes reach the node listening on `port`. Default: `port`. */
   readonly wayTo?: (port: number) => Promise<number>;

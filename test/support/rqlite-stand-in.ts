@@ -15,7 +15,6 @@ export type Fault =
   /** Carried out, or not; the node reports that it does not know. */
   | 'leadership lost, done'
   | 'leadership lost, not done'
-  /** Not carried out. */
   | 'no leader'
   | 'not leader'
   | 'refused'
@@ -29,22 +28,14 @@ export type Fault =
 
 /** A cluster that runs until the end of the test. */
 export interface StandIn {
-  /** The origins of its nodes. */
   readonly nodes: readonly string[];
-  /**
-   * The faults of the next requests, in order; `undefined` is none. With `of`, the fault waits for
-   * a request of that kind.
-   */
+  /** The faults of the next requests; with `of`, one waits for a request of that kind. */
   readonly faults: { readonly fault: Fault | undefined; readonly of?: 'execute' | 'query' }[];
-  /** The number of requests of each kind so far. */
   readonly requests: { execute: number; query: number };
-  /** The consistency level of each query. */
   readonly levels: string[];
-  /** The parameters of each request. */
   readonly parameters: unknown[];
   /** Behaves from now on like nodes started without `-fk`. */
   forgetForeignKeys(): Promise<unknown>;
-  /** Makes the node with that number the leader, or none. */
   elect(node: number | undefined): void;
   /** Stops the node with that number from answering. */
   silence(node: number): void;
@@ -61,9 +52,7 @@ export function limitCluster(test: Ends, limits: Partial<typeof CLUSTER_LIMITS>)
   test.after(() => Object.assign(CLUSTER_LIMITS, before));
 }
 
-/**
- * Starts a cluster of `count` nodes. With `credentials` it requires them; with `tls` it speaks TLS.
- */
+/** Starts a cluster of `count` nodes, with `credentials` and `tls` if they are given. */
 export async function startStandIn(
   test: Ends,
   count = 1,
@@ -164,7 +153,6 @@ async function textOf(message: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** SQLite in memory, one request at a time. */
 async function openEngine() {
   const database = await new Promise<sqlite3.Database>((resolve, reject) => {
     const opened: sqlite3.Database = new sqlite3.Database(':memory:', (error) =>

@@ -5,7 +5,6 @@ import { at, contract, resolve } from './contract.ts';
 export interface Samples {
   readonly bare: readonly string[];
   readonly withBodies: readonly string[];
-  /** Requests that start threads. */
   readonly demonstrations: readonly string[];
 }
 
@@ -43,7 +42,6 @@ export function samplesOfContract(): Samples {
   return { bare, withBodies, demonstrations };
 }
 
-/** Fills `template` with the examples of the parameters declared at `pointer`. */
 function filled(template: string, pointer: string): string {
   const declared = Object.keys((at(pointer) ?? []) as object).map(
     (index) => at(resolve(`${pointer}/${index}`) ?? '') as { name: string; example?: unknown },

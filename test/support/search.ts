@@ -9,10 +9,7 @@ export type Note = readonly [title: string, body: string];
 
 const [CREATE = ''] = /CREATE VIRTUAL TABLE[^;]*/.exec(STEPS.join()) ?? [];
 
-/**
- * Indexes notes in memory, in a table like that of the service. Returns the positions of the notes
- * that each expression of FTS5 matches.
- */
+/** Returns the positions of the notes that each expression of FTS5 matches. */
 export async function findIn(
   notes: readonly Note[],
   matches: readonly string[],
@@ -78,7 +75,6 @@ export function partsOf(text: string): string[] {
   return same.normalize('NFC').match(PARTS) ?? [];
 }
 
-/** Tells whether a term occurs in a text. */
 function occurs({ text, isPrefix }: Term, parts: readonly string[]): boolean {
   const wanted = partsOf(text);
   const last = wanted.length - 1;

@@ -23,11 +23,8 @@ export interface Service {
   /** Its database as `--db` takes it: the path of a file, unless the tests run on a cluster. */
   readonly file: string;
   readonly log: readonly LogLine[];
-  /**
-   * Sends a request and resolves with the answer, which has been validated against the contract.
-   */
+  /** Resolves with the answer, which has been validated against the contract. */
   request(method: string, path: string, parts?: RequestParts): Promise<Answer>;
-  /** Stops the service; this also happens at the end of the test. */
   close(): Promise<void>;
 }
 
@@ -43,10 +40,7 @@ export function optionsFor(...args: string[]): Options {
   return command.options;
 }
 
-/**
- * Starts a service with `overrides`; without `db` it gets a fresh database. `{ after }` of
- * `node:test` in place of a test gives one service to all tests of a file.
- */
+/** Starts a service, by default on a fresh database; `{ after }` keeps it for a whole file. */
 export async function startService(test: Ends, overrides: Overrides = {}): Promise<Service> {
   const { db: file, release } = overrides.db
     ? { db: overrides.db, release() {} }

@@ -10,9 +10,7 @@ export const root = new URL('../../../', import.meta.url);
 export interface Source {
   /** Its path below src/, as in `http/body.ts`. */
   readonly path: string;
-  /**
-   * The folder or the module directly below src/ that it belongs to: `http`, or `app` for app.ts.
-   */
+  /** The folder or module directly below src/: `http`, or `app` for app.ts. */
   readonly room: string;
   readonly lines: readonly string[];
   /** The modules of src/ that it imports, including those imported for types alone. */

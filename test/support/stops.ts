@@ -14,19 +14,15 @@ import { until } from './until.ts';
 export interface StopsUnderLoad {
   readonly stops: number;
   readonly clients: number;
-  /** The signal comes after a random number of answers up to this. */
   readonly answers: number;
   readonly processes: number;
 }
 
-/** What the clients of one run of the service saw. */
 interface Tally {
   answers: number;
-  /** The titles of the confirmed notes. */
   readonly confirmed: string[];
   /** Failures of requests on connections that had carried an answer without `connection: close`. */
   readonly dropped: unknown[];
-  /** Whether the signal has been sent. */
   stopping: boolean;
 }
 
@@ -42,7 +38,6 @@ async function keepSending(port: number, name: string, lasting: boolean, tally: 
   }
 }
 
-/** Creates notes and reads over one connection until the service closes it. */
 async function useUp(
   { socket, answer }: Conversation,
   name: string,

@@ -19,9 +19,7 @@ export async function beside<Result>(
   }
 }
 
-/**
- * Asserts that the database is intact, every comment has its note, and the block counts are right.
- */
+/** Asserts that a database is intact, with right counts and no comment without its note. */
 export async function assertSound(db: string): Promise<void> {
   const cluster = parseCluster(db);
   if (!cluster) {
@@ -33,9 +31,7 @@ export async function assertSound(db: string): Promise<void> {
   await database.close();
 }
 
-/**
- * Holds the write lock of the database at `file` until `work` has settled. A cluster is not locked.
- */
+/** Holds the write lock of `file` until `work` has settled. A cluster is not locked. */
 export async function whileLocked<Result>(
   file: string,
   work: () => Promise<Result>,

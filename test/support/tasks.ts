@@ -33,7 +33,6 @@ export const STEPS: Resource = {
 
 export const TASK_RESOURCES = [TASKS, STEPS];
 
-/** Returns the part of the schema from one table up to another. */
 function partOf(schema: string, first: string, next: string): string {
   return schema.slice(...[first, next].map((table) => schema.indexOf(`CREATE TABLE ${table} (`)));
 }

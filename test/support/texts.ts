@@ -5,10 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { allItems, type CollectionUnderTest, maxLengthOf, prepare } from './collections.ts';
 import { startService } from './service.ts';
 
-/**
- * Every `step`th code point that can be stored, and all below U+3000 and next to the surrogates, in
- * texts of at most `length`. No text is blank.
- */
+/** Texts of up to `length` code points: every `step`th, low ones and those beside surrogates. */
 export function codePoints(length: number, step: number): Map<string, string> {
   const characters: string[] = [];
   for (let code = 0; code <= 0x10ffff; code += 1) {
@@ -24,7 +21,6 @@ export function codePoints(length: number, step: number): Map<string, string> {
   return texts;
 }
 
-/** Returns input with as much of `text` in each required text as it takes. */
 function inputWith(collection: CollectionUnderTest, text: string): Record<string, unknown> {
   const characters = [...text];
   const fit = (field: string) => characters.slice(0, maxLengthOf(collection, field)).join('');
@@ -37,10 +33,7 @@ function assertSame(actual: unknown, expected: unknown, label: string): void {
   assert.ok(isDeepStrictEqual(actual, expected), label);
 }
 
-/**
- * Sends each text by create, and again by replace in the place of another. Asserts that it is the
- * same in the answer, by read and by list, before a restart and after it.
- */
+/** Asserts that each text comes back from every operation, also after a restart. */
 export async function assertKept(
   t: TestContext,
   collection: CollectionUnderTest,

@@ -1,10 +1,6 @@
 // The threads, descriptors and memory of a process as the system reports them. Linux only.
-import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { Agent } from 'node:http';
 import type { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
-import { send } from './http.ts';
-import type { Service } from './service.ts';
 
 /** Why a test that looks at a process cannot run here; undefined if it can. */
 export const CANNOT_LOOK = process.platform === 'linux' ? undefined : 'only Linux has /proc';
@@ -38,23 +34,3 @@ export function limited(name: keyof typeof POOL_LIMITS, value: number): readonly
 
 /** Flags of Node that let the idle threads of a service end soon. */
 export const SHORT_IDLE: readonly string[] = limited('idleMs', 500);
-
-/**
- * Requests /health repeatedly over one connection; resolves with the duration of each request in
- * ms.
- */
-export async function watchHealth(
-  { port }: Pick<Service, 'port'>,
-  whileTrue: () => boolean,
-): Promise<number[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const times: number[] = [];
-  while (whileTrue()) {
-    const started = performance.now();
-    const { status } = await send(`http://127.0.0.1:${port}`, 'GET', '/health', { agent });
-    assert.equal(status, 200);
-    times.push(performance.now() - started);
-  }
-  agent.destroy();
-  return times;
-}

@@ -11,11 +11,7 @@ const NOBODY = 65_534;
 
 let canRead: boolean | undefined;
 
-/**
- * Returns how to run a command as a user whom file modes bind, and a folder that this user may
- * enter. They do not bind root, so root becomes another user. Undefined if that user cannot read
- * this tree.
- */
+/** Returns how to run a command as a user whom file modes bind; undefined if there is none. */
 export function unprivileged(
   test: TestContext,
 ): (CommandParts & { readonly folder: string }) | undefined {

@@ -7,10 +7,7 @@ const MAX_WAIT_MS = 30_000;
 /** How many turns of the event loop are tried without a pause. */
 const EAGER_TURNS = 20;
 
-/**
- * Resolves once `holds` returns true; rejects after half a minute, which is far more than any wait
- * should take.
- */
+/** Resolves once `holds` returns true; rejects after half a minute. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + MAX_WAIT_MS;
   for (let turn = 0; !(await holds()); turn += 1) {

@@ -5,7 +5,6 @@ import type { Target } from './deployments.ts';
 import type { Answer, RequestParts } from './http.ts';
 import { assertPage, assertWalk, type Listed } from './page-checks.ts';
 
-/** A list: its path with the filters, and its records. */
 interface ListUnderTest {
   readonly path: string;
   readonly records: readonly Listed[];
@@ -19,7 +18,6 @@ const COMMENTS = 12;
 /** A name with characters that a URL, a JSON text and a header write in another way. */
 const ODD_NAME = 'a, b;"c"> <é+%😀\u0000';
 
-/** The records of one collection. */
 class Collection {
   readonly #service: Target;
   readonly #path: string;
@@ -30,7 +28,6 @@ class Collection {
     this.#path = path;
   }
 
-  /** Returns the records that satisfy a condition on their ids. */
   where(isIn: (id: number) => boolean): Listed[] {
     return [...this.#records.values()].filter(({ item }) => isIn(item.id));
   }
@@ -111,7 +108,6 @@ async function fillWithTaggedNotes(service: Target): Promise<ListUnderTest[]> {
   ];
 }
 
-/** Returns `path` with more of the query. */
 function withQuery(path: string, ...parameters: readonly string[]): string {
   const all = parameters.filter(Boolean).join('&');
   return all === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${all}`;
@@ -128,7 +124,6 @@ const POSITIONS = [
   ...['after=007', 'before=%31%30'],
 ];
 
-/** Walks a list in some orders, and tries some positions in each; `shift` selects both. */
 async function assertList(
   service: Target,
   { path, records }: ListUnderTest,

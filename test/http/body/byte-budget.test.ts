@@ -8,7 +8,6 @@ import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { ClientGone, Problem } from '../../../src/http/problem.ts';
 import { setLimits } from '../../support/overload.ts';
 
-/** Returns a response, and its share of a budget. */
 function openShare(budget: ByteBudget) {
   const response = new PassThrough();
   return { share: new Share(budget, response), close: () => response.destroy() };

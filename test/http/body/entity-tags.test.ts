@@ -10,7 +10,6 @@ import {
   parseEntityTags,
 } from '../../../src/http/body/entity-tags.ts';
 
-/** Returns what `parseEntityTags` should. */
 function expectedTags(field: string): EntityTags | undefined {
   if (field === '*') return '*';
   const elements = [''];

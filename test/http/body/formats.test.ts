@@ -12,7 +12,6 @@ const LINES = { types: ['application/json', 'application/x-ndjson'], maxLines: 5
 const PLAIN = { types: ['application/json'], maxLines: 0 };
 const PATCH = { types: ['application/merge-patch+json', 'application/json'], maxLines: 0 };
 
-/** Returns the format of a body of a type, or the refusal. */
 function judge(type: string | undefined, accepted: BodyFormats): string | Problem {
   const message = { headers: { 'content-type': type } } as IncomingMessage;
   try {
@@ -78,7 +77,6 @@ test('body formats: a refusal names every media type that the route accepts', ()
 
 const MAX_LINES = 5;
 
-/** Returns the values of the lines, or the detail of the refusal. */
 async function parsed(bytes: Buffer, sliceBytes = 1_000): Promise<unknown[] | string> {
   const pause = () => Promise.resolve();
   return parseLines(bytes, LINES, sliceBytes, pause).catch((error) => {
@@ -87,7 +85,6 @@ async function parsed(bytes: Buffer, sliceBytes = 1_000): Promise<unknown[] | st
   });
 }
 
-/** Returns what `parsed` should. */
 function expected(bytes: Buffer): unknown[] | string {
   const lines = bytes.toString('latin1').split('\n');
   const trimmed = lines.map((line) => line.replace(/^[ \t\r]+/, ''));

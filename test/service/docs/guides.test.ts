@@ -13,10 +13,8 @@ const NAMES = GUIDES.map(({ name }) => name);
 
 const service = await startService({ after });
 
-/** Returns the Markdown of a guide. */
 const markdownOf = (name: string) => readFileSync(new URL(`${name}.md`, FOLDER), 'utf8');
 
-/** Returns what a browser shows of a piece of HTML. */
 function shownBy(html: string): string {
   const names: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', amp: '&' };
   return html

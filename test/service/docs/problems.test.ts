@@ -10,7 +10,6 @@ import { sources } from '../../support/sources.ts';
 
 const service = await startService({ after }, { bodyLimitBytes: 100 });
 
-/** Returns a problem type in JSON, whose description has no markup. */
 const explanationOf = ({ slug, status, title, meaning, remedy }: ProblemType) => {
   const description = `${meaning} ${remedy.replaceAll('`', '')}`;
   return { slug, status, title, description };
@@ -108,7 +107,6 @@ const last = (line: string, body = '', ...headers: string[]) =>
 const NOTE = '{"title":"a","body":"b"}';
 const LINES = 'content-type: application/x-ndjson';
 
-/** A request for each example, by the response and the name of the example. */
 const REQUESTS: Record<string, string> = {
   'BadRequestResponse notJson': last('POST /notes', '{'),
   'BadRequestResponse noTasks': last(
@@ -169,7 +167,6 @@ const REQUESTS: Record<string, string> = {
 /** Examples that no single request causes; their text is in the code. */
 const IN_CODE = [/ requestTimeout$/, / internalServerError$/, / serviceUnavailable$/];
 
-/** Examples that depend on keys and rates. */
 const GUARDED = [/ unauthorized$/, / tooManyRequests$/];
 
 interface Media {

@@ -16,7 +16,6 @@ import { startService } from '../../support/service.ts';
 
 const LIMIT = 1_000;
 
-/** A note of exactly `length` bytes. */
 function note(length: number): string {
   const text = JSON.stringify({ title: 'é', body: '' });
   return text.replace('""', `"${'b'.repeat(length - Buffer.byteLength(text))}"`);

@@ -13,7 +13,6 @@ import { until } from '../../support/until.ts';
 
 const BODY = '{"title":"Ünïted","body":"a\\u0000b"}';
 
-/** A note written with a length and in chunks. */
 const WRITES = {
   'with a length': requestText('POST /notes', ['content-type: application/json'], BODY),
   'in chunks': chunkedText(
@@ -24,7 +23,6 @@ const WRITES = {
   ),
 };
 
-/** The ways in which a client leaves, and what it sees then. */
 const ENDS: Readonly<Record<string, (conversation: Conversation, sent: number) => Promise<void>>> =
   {
     async ended({ socket, answer, closed }, sent) {

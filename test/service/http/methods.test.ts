@@ -8,14 +8,12 @@ import { startService } from '../../support/service.ts';
 
 const METHODS = 'GET HEAD POST PUT DELETE OPTIONS PATCH TRACE PROPFIND QUERY LINK'.split(' ');
 
-/** The values of the parameters that are no ids. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   asset: 'page.css',
   guide: 'options',
   slug: 'not-found',
 };
 
-/** The paths of the contract, filled in, with the methods that `allow` must list. */
 const places = Object.entries(contract.paths).map(([template, item]) => {
   const declared = METHODS.filter((method) => method.toLowerCase() in item);
   const methods = new Set([...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS']);
@@ -46,23 +44,10 @@ test('methods: an undeclared one is 405, and allow lists the others', async () =
   }
 });
 
-test('methods: a declared one is never 405', async () => {
-  for (const { path, methods } of places) {
-    for (const method of methods) {
-      const { status } = await service.request(
-        method,
-        path,
-        method === 'PUT' || method === 'POST' ? { json: {} } : {},
-      );
-      assert.notEqual(status, 405, `${method} ${path}`);
-    }
-  }
-});
-
 test('methods: OPTIONS is 204 with the methods of the path', async () => {
   for (const { path, methods } of places) {
     const { status, headers } = await service.request('OPTIONS', path);
-    assert.equal(status, 204, path);
+    assert.equal(status, 204, `no route for ${path}: is the resource in RESOURCES?`);
     assert.deepEqual(listed(headers.allow), [...methods].sort(), path);
     assert.equal(headers['content-length'], undefined);
   }
@@ -75,25 +60,14 @@ test('methods: OPTIONS is 204 with the methods of the path', async () => {
 test('methods: OPTIONS * lists those of the whole server', async () => {
   const { status, headers, body } = await exchangeLast(service, 'OPTIONS *');
   assert.deepEqual([status, body], [204, '']);
-  assert.deepEqual(listed(headers.allow), [
-    'DELETE',
-    'GET',
-    'HEAD',
-    'OPTIONS',
-    'PATCH',
-    'POST',
-    'PUT',
-  ]);
+  assert.deepEqual(listed(headers.allow), 'DELETE GET HEAD OPTIONS PATCH POST PUT'.split(' '));
 });
 
 test('methods: HEAD has the status and the headers of GET', async () => {
   const paths = [
     ...places.filter(({ methods }) => methods.has('GET')).map(({ path }) => path),
-    ...[
-      ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7'],
-      '/docs/nothing',
-    ],
-    ...['/nothing'],
+    ...['/notes?limit=1', '/notes?limit=0', '/notes/7', '/notes/abc', '/notes/1/comments/7'],
+    ...['/docs/nothing', '/nothing'],
   ];
   const etag = (await service.request('GET', '/openapi.json')).headers.etag;
   assert.equal(typeof etag, 'string');

@@ -15,7 +15,6 @@ const NOTE_LISTS = ['/notes', '/tags/1/notes'];
 const TAG_LISTS = ['/tags', '/notes/1/tags'];
 const LISTS = [...NOTE_LISTS, ...TAG_LISTS, '/notes/1/comments'];
 
-/** A query, the field at fault, and the code and the detail of the fault. */
 type Refused = readonly [query: string, field: string, code: string, detail: string];
 
 const ONCE = ['maxItems', 'must be given only once'] as const;

@@ -8,7 +8,6 @@ import { expected } from '../../support/records.ts';
 import { setIndexTimes } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
 
-/** The notes, whose ids are their positions from 1 on. */
 const NOTES = [
   ['Crème brûlée', 'Milk, eggs and sugar. ＡＢＣ ﾃｽﾄ'],
   ['東京都の予定', 'スカイツリーに登る。大雨'],
@@ -17,7 +16,6 @@ const NOTES = [
   ['ภาษาไทย', 'rows of words in 🍰 shops'],
 ];
 
-/** The ids of the notes that each query finds, in the order of the ids. */
 const FOUND: readonly [query: string, ids: readonly number[]][] = [
   ['milk', [1, 3]],
   ['MILK sugar', [1]],

@@ -9,7 +9,6 @@ import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
 import { until } from '../../support/until.ts';
 
-/** Calls the route at `path` of a service whose database answers as `ping` does. */
 async function replyAt(
   path: string,
   ping: () => Promise<void>,

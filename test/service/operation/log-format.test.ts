@@ -10,7 +10,6 @@ const NOTE = { title: 'a', body: 'b' };
 const time = '2026-11-22T05:53:11.042Z';
 const plain = prettyLine(false);
 
-/** Removes the local time of day. */
 const withoutTime = (line: string) => line.replace(/^\d\d:\d\d:\d\d\.\d{3} /, '');
 
 test('log format: a request in words, other fields by name', () => {

@@ -227,7 +227,6 @@ for (const [state, requests] of [
   });
 }
 
-/** Reads what the pipe holds now; returns the number of bytes. */
 function readNow(reader: number, into: Buffer): number {
   try {
     return readSync(reader, into);

@@ -12,12 +12,10 @@ import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
-/** Renames the table of notes under the service, so that every access to notes fails. */
 function breakNotes({ file }: Pick<Service, 'file'>): Promise<unknown> {
   return beside(file, (connection) => connection.execute('ALTER TABLE notes RENAME TO elsewhere'));
 }
 
-/** The lines of the service's log as the process would write them. */
 function linesOf({ log }: Service): string {
   return log
     .map(({ level, message, fields }) => jsonLine({ level, message, ...fields }))

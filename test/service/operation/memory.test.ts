@@ -4,16 +4,15 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { needsFile } from '../../support/engine.ts';
+import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import { request } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { beside } from '../../support/stored-data.ts';
-import { engineReads } from './engine-reads.ts';
 
 const RECORDS = ['/notes/1', '/notes/2', '/tags/1', '/notes/1/comments/1'];
 const LISTS = ['/notes', '/notes?order=-updated&limit=1', '/notes/1/comments', '/tags/1/notes'];
 
-/** The databases, and why their tests are skipped. */
 const DATABASES = [
   { name: 'a file', options: {}, skip: needsFile },
   { name: 'a database in memory', options: { db: ':memory:' }, skip: false },
@@ -21,7 +20,6 @@ const DATABASES = [
 
 const note = (text: string) => ({ json: { title: text, body: text } });
 
-/** Starts a service that has read all records and lists. */
 async function startRead(t: TestContext, overrides: Parameters<typeof startService>[1] = {}) {
   const service = await startService(t, overrides);
   await service.request('POST', '/notes', note('first'));
@@ -37,7 +35,13 @@ function readAll(service: Service) {
   return Promise.all([...RECORDS, ...LISTS].map((path) => service.request('GET', path)));
 }
 
-/** Resolves with what `work` resolves with, and how much was read from the engine meanwhile. */
+/** Resolves with how many single records and pages all processes have read from the engine. */
+async function engineReads({ url }: { readonly url: string }): Promise<number> {
+  const families = parseExposition((await request(url, 'GET', '/metrics')).text);
+  const itemsOf = (batch: string) => sampleOf(families, 'notes_batch_items_sum', { batch });
+  return itemsOf('read') + itemsOf('page');
+}
+
 async function counting<Result>(service: { readonly url: string }, work: () => Promise<Result>) {
   const before = await engineReads(service);
   const result = await work();

@@ -29,7 +29,6 @@ async function metricsOf(service: Service): Promise<Map<string, Family>> {
   return parseExposition(answer.text);
 }
 
-/** Returns the upper bounds of a histogram's buckets. */
 function bounds(families: Map<string, Family>, name: string): string[] {
   return [...new Set((families.get(name)?.samples ?? []).flatMap(({ labels }) => labels.le ?? []))];
 }

@@ -1,7 +1,16 @@
 // The service on a Unix socket: who may connect, what an earlier process left, what is local.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -11,7 +20,6 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
-import { assertLeavesSuccessor } from '../../support/sockets.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
 const BASE = 'http://localhost';
@@ -46,7 +54,23 @@ test('socket: one that nobody listens on is replaced, another is not', async (t)
   assert.equal((await request(BASE, 'GET', '/notes', { socketPath })).status, 200);
 });
 
-test('socket: a stop leaves that of a successor', (t) => assertLeavesSuccessor(t, 1));
+for (const processes of [1, 2]) {
+  test(`socket: a stop leaves that of a successor, processes: ${processes}`, async (t) => {
+    const folder = temporaryFolder(t);
+    const socketPath = join(folder, 'notes.sock');
+    const args = [...SOCKET, '--processes', String(processes)];
+    const first = startCommand(t, args, { folder });
+    await first.ready();
+    rmSync(socketPath);
+    const second = startCommand(t, args, { folder, coverage: true });
+    await second.ready();
+    assert.equal((await stop(first)).status, 0);
+    assert.equal((await request(BASE, 'GET', '/notes', { socketPath })).status, 200);
+    assert.equal((await stop(second)).status, 0);
+    const left = readdirSync(folder).filter((name) => !name.startsWith('notes.db'));
+    assert.deepEqual(left, []);
+  });
+}
 
 test('socket: any other file stays, and a refusal says why', async (t) => {
   const folder = temporaryFolder(t);

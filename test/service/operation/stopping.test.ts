@@ -30,9 +30,6 @@ const SOON = { timeout: 30_000 };
 const LARGE = 8_000_000;
 const LENGTH = 'content-length: 2';
 
-/**
- * Starts a server with a quick, a reading and a large route, and a slow one that waits for `gate`.
- */
 async function startGated(
   test: Parameters<typeof startBareServer>[0],
   limits: Partial<typeof HTTP_LIMITS> = {},
@@ -53,10 +50,7 @@ async function startGated(
   return { server, gate, waiting: () => waiting };
 }
 
-/**
- * Sends a request for the large answer and `behind`; resolves with the socket, which is not read,
- * when `outcomes` requests have their answers.
- */
+/** Resolves with the unread socket when `outcomes` requests have their answers. */
 async function requestLarge(server: BareServer, behind = '', outcomes = 1) {
   const socket = await openSocket(server);
   socket.pause();

@@ -128,7 +128,6 @@ test('processes: one that hangs with the write lease loses it', {
   for (const { status } of await Promise.all(answers)) assert.equal(status, 201);
 });
 
-/** The id of a process that has died. */
 let dead = 0;
 
 test('processes: one that dies is replaced while others serve', async () => {

@@ -6,9 +6,7 @@ import { each, type RawTable } from '../../support/raw-table.ts';
 const coded = (coding: string, body = '0\r\n\r\n') =>
   post(`Transfer-Encoding: ${coding}\r\n`, body);
 
-/**
- * A request that would store a note. Inside a body or after a refusal it must not be carried out.
- */
+/** Inside a body or after a refusal, this request must not be carried out. */
 const HIDDEN = `POST /notes HTTP/1.1\r\n${HOST}Content-Length: ${NOTE.length}\r\n\r\n${NOTE}`;
 const NOTE_CHUNK = `18\r\n${NOTE}\r\n0\r\n\r\n`;
 const IN_ITS_LENGTH = `Content-Length: ${HIDDEN.length + 5}\r\n`;
@@ -47,16 +45,8 @@ const CODINGS: RawTable = {
     ...each(
       coded,
       ...['gzip', 'chunked, gzip', 'chunked, identity', 'chunked\r\nTransfer-Encoding: gzip'],
-      ...[
-        'identity',
-        '',
-        'xchunked',
-        'chunkedx',
-        'chun ked',
-        '"chunked"',
-        '\vchunked',
-        '\0chunked',
-      ],
+      ...['identity', '', 'xchunked', 'chunkedx'],
+      ...['chun ked', '"chunked"', '\vchunked', '\0chunked'],
       '\r\n chunked',
     ),
     'a length and chunks': post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'),

@@ -62,16 +62,8 @@ const VERSIONS: RawTable = {
   'bad-request': each(
     version,
     ...['HTTP/2', 'HTTP/3', 'HTTP/1.2', 'HTTP/9.9', 'http/1.1', 'HTTP/1.10', 'HTTP/01.1', 'HTTP/1'],
-    ...[
-      'HTTP/1.',
-      'HTTP/11',
-      'HTTP/1,1',
-      'HTTP/-1.1',
-      'HTTP/1.1x',
-      'HTTP1.1',
-      'HTTP/',
-      'HTTPS/1.1',
-    ],
+    ...['HTTP/1.', 'HTTP/11', 'HTTP/1,1', 'HTTP/-1.1'],
+    ...['HTTP/1.1x', 'HTTP1.1', 'HTTP/', 'HTTPS/1.1'],
   ),
 };
 

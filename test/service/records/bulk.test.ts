@@ -31,7 +31,6 @@ for (const collection of COLLECTIONS) {
       assert.equal((await service.request('HEAD', path)).headers.etag, etag, about);
       return answer.json;
     };
-    /** Asserts that a body is refused with one violated rule. */
     const assertViolated = async (body: string, pointer: string, code: string, detail: RegExp) => {
       const { errors } = await assertRefused(body, 422, detail);
       assert.deepEqual([errors[0].pointer, errors[0].code], [pointer, code]);

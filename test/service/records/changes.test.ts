@@ -9,12 +9,10 @@ import { until } from '../../support/until.ts';
 
 const NOTE = { json: { title: 'a', body: 'b' } };
 
-/** Returns the current cursor. */
 async function cursorOf({ request }: Service): Promise<string> {
   return (await request('GET', '/changes')).json.next;
 }
 
-/** Makes a change of each kind. */
 async function changeAll({ request }: Service): Promise<void> {
   await request('POST', '/notes', NOTE);
   await request('POST', '/tags', { json: { name: 't' } });

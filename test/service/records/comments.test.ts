@@ -5,7 +5,6 @@ import { allItems } from '../../support/collections.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
-/** Starts a service with two notes, the first with one comment. */
 async function startWithComment(t: Parameters<typeof startService>[0]): Promise<Service> {
   const service = await startService(t);
   for (const title of ['one', 'two'])

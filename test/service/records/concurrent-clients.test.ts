@@ -17,7 +17,6 @@ test('clients: writes to one record take effect in one order', (t) => writeOneRe
 
 test('clients: comments while their note is deleted', (t) => commentWhileDeleting(t, 1));
 
-/** What each kind of request sends, and the status and record or detail of its answer. */
 const KINDS: readonly ((
   text: string,
 ) => readonly [

@@ -17,10 +17,8 @@ const FOREIGN = [
   '"00000000-99999999999999999999"',
 ];
 
-/** A list of 1,000 tags with `tag` at its end. */
 const among = (tag: string) => [...Array(999).fill('"0-1"'), tag].join(',');
 
-/** Values of a header of which one is `tag`. */
 function listsWith(tag: string): (string | string[])[] {
   return [
     tag,

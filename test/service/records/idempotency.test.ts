@@ -31,7 +31,6 @@ const asLines = (...records: unknown[]): RequestParts => ({
   headers: { 'content-type': LINES_TYPE },
 });
 
-/** The bodies of a collection, single and bulk: a first one and another one. */
 const bodiesOf = (collection: CollectionUnderTest): [RequestParts, RequestParts][] => {
   const [one, other] = [inputOf(collection, 'one'), inputOf(collection, 'other')];
   return [
@@ -48,7 +47,6 @@ function newKey(): string {
 
 const isReplay = ({ headers }: Answer) => headers['idempotent-replayed'] === 'true';
 
-/** Asserts that a request was carried out now. */
 function assertFirst(answer: Answer): Answer {
   assert.deepEqual([answer.status, isReplay(answer)], [201, false], answer.text);
   return answer;
@@ -252,7 +250,6 @@ test('idempotency: after a 503, a retry counts as the first', { skip: needsFile 
   assert.equal(await totalOf(own, '/notes'), 1);
 });
 
-/** Asserts that one of `answers` is the first and the others repeat it. */
 function assertOneFirst(answers: readonly Answer[]): void {
   const [first, ...rest] = answers.filter((answer) => !isReplay(answer));
   assert.ok(first);

@@ -9,7 +9,6 @@ async function restart(t: TestContext, service: Service): Promise<Service> {
   return startService(t, { db: service.file });
 }
 
-/** Creates two notes, a tag and three comments, and resolves with their paths and ids. */
 async function createSome(service: Service): Promise<string[]> {
   const created: string[] = [];
   const [first, second] = ['/notes/1/comments', '/notes/2/comments'];

@@ -9,10 +9,7 @@ import { startService } from '../../support/service.ts';
 const RECORDS = 101;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/**
- * Each query with the id of the first item, the number of items, and the limit and offset in the
- * answer.
- */
+/** Each query with the first id, the number of items, the limit and the offset of the answer. */
 const ACCEPTED: readonly (readonly [string, number | undefined, number, number, number])[] = [
   ['', 1, 20, 20, 0],
   ['?', 1, 20, 20, 0],
@@ -33,7 +30,6 @@ const UNKNOWN = [
   '__proto__=0',
 ];
 
-/** Each query with the fields that are wrong, the code and the detail. */
 const REFUSED: readonly (readonly [string, string[], code: string, detail: string])[] = [
   ['limit=0', ['limit'], 'minimum', 'must be at least 1'],
   ['limit=-1', ['limit'], 'minimum', 'must be at least 1'],

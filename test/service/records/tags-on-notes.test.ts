@@ -22,7 +22,6 @@ async function createTags(service: Target, count: number): Promise<void> {
   assert.equal((await service.request('POST', '/tags', lines(...tags))).status, 201);
 }
 
-/** Sends requests, asserts their statuses, and can tell whether anything has changed. */
 function clientOf(service: Target) {
   const send = async (method: string, path: string, status: number, parts: RequestParts = {}) => {
     const answer = await service.request(method, path, parts);
@@ -37,7 +36,6 @@ function clientOf(service: Target) {
   };
 }
 
-/** Asserts that a 422 names exactly the unknown ids at these pointers. */
 function assertUnknown({ json }: Answer, pointers: readonly string[]): void {
   assert.deepEqual(
     json.errors,

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { startService } from '../../support/service.ts';
 
 const SHOWN = 20;
-/** How many members of a long array are searched for violations. */
 const SEARCHED = 100;
 
 const inBody = (pointer: string, code: string, detail: string) => ({

@@ -35,16 +35,12 @@ function copyNotes(test: TestContext): string {
   return path;
 }
 
-/**
- * Writes into the file as another program: if this process closed it, its service would lose its
- * locks.
- */
+/** As another program: if this process closed the file, its service would lose its locks. */
 function overwrite(path: string, page: number, input: Buffer): void {
   const args = [`of=${path}`, `bs=${PAGE_BYTES}`, `seek=${page}`, 'conv=notrunc,fsync'];
   assert.equal(spawnSync('dd', args, { input }).status, 0);
 }
 
-/** Overwrites the page of note 500; returns a function that restores it. */
 function damagePage(path: string, byte: number): () => void {
   const file = readFileSync(path);
   const page = Math.floor(file.indexOf('note 500!') / PAGE_BYTES);
@@ -52,7 +48,6 @@ function damagePage(path: string, byte: number): () => void {
   return () => overwrite(path, page, file.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));
 }
 
-/** Sends every request that needs the page of note 500. */
 function faulty(service: Service): Promise<Answer[]> {
   return Promise.all([
     service.request('GET', '/notes/500'),

@@ -1,13 +1,19 @@
 // A file that may not grow (max_page_count): writes are 503, reads go on, and writes work when
-// there is room again. The endurance tests do the same on a disk that is really full.
+// there is room again.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
 import { newFile } from '../../support/databases.ts';
-import { type Cramped, runOutOfRoom } from '../../support/full-disk.ts';
-import { startService } from '../../support/service.ts';
+import type { Answer } from '../../support/http.ts';
+import { type Service, startService } from '../../support/service.ts';
+import { assertUnavailable, isHealthy } from '../../support/storage-faults.ts';
+import { assertSound } from '../../support/stored-data.ts';
 
-/** Starts a service whose file may have no more than a hundred pages. */
+interface Cramped {
+  readonly service: Service;
+  readonly makeRoom: () => unknown;
+}
+
 async function withFewPages(test: TestContext): Promise<Cramped> {
   const connections = new Set<sqlite3.Database>();
   const original = sqlite3.Database.prototype.exec;
@@ -31,6 +37,42 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
   assert.equal(connections.size, 4);
   await allow(100);
   return { service, makeRoom: () => allow(1_000_000) };
+}
+
+/** Asserts that without room writes are 503 and reads go on, and that all works afterwards. */
+async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
+  const kept: Answer[] = [];
+  const post = () =>
+    service.request('POST', '/notes', { json: { title: 'a', body: 'x'.repeat(30_000) } });
+
+  let refused: Answer | undefined;
+  for (let count = 0; count < 100 && !refused; count += 1) {
+    const answer = await post();
+    if (answer.status === 201) kept.push(answer);
+    else refused = answer;
+  }
+  assertUnavailable(refused ?? assert.fail('the disk did not fill'));
+  assert.ok(kept.length > 3);
+  // Larger than the refused one: something small might still fit.
+  const larger = service.request('PUT', '/notes/1', {
+    json: { title: 'lost', body: 'x'.repeat(100_000) },
+  });
+  for (const answer of await Promise.all([post(), post(), larger, post()]))
+    assertUnavailable(answer);
+  for (const { headers, text } of kept) {
+    assert.equal((await service.request('GET', String(headers.location))).text, text);
+  }
+  assert.equal((await service.request('GET', '/notes')).json.total, kept.length);
+  // Out of rotation, it could serve no reads.
+  assert.equal((await service.request('GET', '/readyz')).status, 200);
+  await assertSound(service.file);
+
+  await makeRoom();
+  assert.equal((await post()).status, 201);
+  assert.equal((await service.request('DELETE', '/notes/1')).status, 204);
+  assert.equal((await service.request('GET', '/notes')).json.total, kept.length);
+  assert.ok(await isHealthy(service));
+  await assertSound(service.file);
 }
 
 test('full disk: writes are 503, reads go on, all works once there is room', async (t) =>

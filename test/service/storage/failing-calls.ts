@@ -15,10 +15,7 @@ import { startService } from '../../support/service.ts';
 import { assertUnavailable } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
 
-/**
- * A request with the status of its success and, for a write, a test for its effect on the stored
- * texts.
- */
+/** A request, the status of its success and, for a write, whether the stored texts show it. */
 interface Step {
   readonly method: string;
   readonly path: string;
@@ -31,7 +28,6 @@ const holds = (text: string) => (stored: string) => stored.includes(`"${text}"`)
 const lacks = (text: string) => (stored: string) => !stored.includes(`"${text}"`);
 const note = (title: string) => ({ title, body: 'b' });
 
-/** The groups of requests; those of one group are sent together. */
 const SCENARIO: readonly (readonly Step[])[] = [
   [{ method: 'POST', path: '/notes', json: note('one'), status: 201, isDone: holds('one') }],
   [
@@ -80,7 +76,6 @@ function assertDefined(step: Step, answer: Answer): void {
   else assertUnavailable(answer);
 }
 
-/** Returns all stored texts, as another connection sees them. */
 function storedTexts(file: string): Promise<string> {
   return beside(file, async (connection) => {
     const tables = ['notes', 'tags', 'comments'].map((table) =>
@@ -90,7 +85,6 @@ function storedTexts(file: string): Promise<string> {
   });
 }
 
-/** Asserts that no connection of the service holds the write lock or a snapshot. */
 async function assertNothingOpen(file: string): Promise<void> {
   await beside(file, async (connection) => {
     await connection.execute('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK');
@@ -99,11 +93,7 @@ async function assertNothingOpen(file: string): Promise<void> {
   });
 }
 
-/**
- * Plays the scenario on a copy of the database `empty` while `fault` is armed. Every answer must be
- * a defined one and true, the next request must work, and no transaction may stay open. Resolves
- * with whether the fault occurred.
- */
+/** Plays the scenario while `fault` is armed; resolves with whether the fault occurred. */
 async function playWithFault(
   test: TestContext,
   empty: string,
@@ -167,10 +157,7 @@ export const CASES: readonly Omit<Fault, 'call'>[] = [
   ...(['IOERR', 'CORRUPT'] as const).map((code) => ({ code, manner: 'lasting' }) as const),
 ];
 
-/**
- * Makes every `step`th call of the driver fail, one in each run, until a run has fewer calls;
- * `kindOf` gives each its fault.
- */
+/** Makes every `step`th call fail, one in each run; `kindOf` gives each its fault. */
 export async function failCalls(
   t: TestContext,
   kindOf: (call: number) => Omit<Fault, 'call'>,
@@ -199,7 +186,6 @@ export async function failStarts(t: TestContext, step: number): Promise<void> {
   assert.ok(call > 50);
 }
 
-/** Makes a call of a start fail; resolves with whether there was such a call. */
 async function failStart(t: TestContext, driver: FailingDriver, call: number): Promise<boolean> {
   const db = newFile(t);
   driver.arm({ call, code: 'IOERR', manner: 'once' });

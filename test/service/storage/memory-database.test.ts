@@ -8,24 +8,6 @@ import { startService } from '../../support/service.ts';
 const MEMORY = { db: ':memory:' };
 const NOTE = { title: 'a', body: 'b' };
 
-test('memory database: keeps notes and comments, deletes both', async (t) => {
-  const { request } = await startService(t, MEMORY);
-  const statuses = async (...requests: readonly string[]) => {
-    const found: number[] = [];
-    for (const each of requests) {
-      const [method = '', path = ''] = each.split(' ');
-      found.push((await request(method, path, { json: { title: 'new', body: 'c' } })).status);
-    }
-    return found;
-  };
-  const create = ['POST /notes', 'POST /notes/1/comments', 'POST /notes/2/comments'];
-  assert.deepEqual(await statuses(...create), [201, 201, 404]);
-  assert.deepEqual(await statuses('PUT /notes/1', 'DELETE /notes/1'), [200, 204]);
-  assert.deepEqual(await statuses('GET /notes/1/comments/1'), [404]);
-  assert.equal((await request('POST', '/notes', { json: NOTE })).headers.location, '/notes/2');
-  assert.equal((await request('GET', '/health')).text, '{"status":"ok","db":"ok"}');
-});
-
 test('memory database: concurrent reads and writes, lists are whole', async (t) => {
   const service = await startService(t, MEMORY);
   const writes = Array.from({ length: 100 }, () =>

@@ -18,7 +18,6 @@ import { startService } from '../../support/service.ts';
 import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
-/** What is moved, as a function of the path of the database. */
 const PLACES: Record<string, (path: string) => string> = {
   'the file': (path) => path,
   'its log': (path) => `${path}-wal`,

@@ -41,7 +41,6 @@ const BACKUPS: Record<string, (file: string, target: string) => Promise<unknown>
     }),
 };
 
-/** The ways to put a backup in the place of a file. */
 const REPLACEMENTS: Record<string, (from: string, to: string) => void> = {
   replaced: renameSync,
   overwritten: copyFileSync,
@@ -58,7 +57,6 @@ async function totalIn(t: TestContext, db: string): Promise<number> {
   return total;
 }
 
-/** Backs up a database with 2 notes, then writes 1 more into the file, and 1 into the log. */
 async function backUpInUse(db: string, url: string, makeBackup: string): Promise<string> {
   for (let count = 0; count < 2; count += 1) await create(url);
   await checkpoint(db);

@@ -257,7 +257,6 @@ function argumentsFor(path: string): string[] {
   return ['--port', '0', '--log-level', 'silent', '--db', path];
 }
 
-/** Asserts that `refusedStart` changes nothing in the folder of the file. */
 async function assertLeftAlone(path: string, refusedStart: () => Promise<void>): Promise<void> {
   const folder = dirname(path);
   const contents = () => (existsSync(folder) ? contentsOf(folder) : {});
@@ -278,7 +277,6 @@ function assertRefuses(path: string, reason: RegExp): Promise<void> {
   );
 }
 
-/** Asserts that the database can be opened, has its note, and takes another. */
 async function assertUsable(path: string): Promise<void> {
   const database = await openPath(path);
   assert.deepEqual(await rows(database, 'SELECT id, title, body FROM notes WHERE id = 1'), [
@@ -288,7 +286,6 @@ async function assertUsable(path: string): Promise<void> {
   await database.close();
 }
 
-/** Makes a database with one note. */
 async function writeGoodFile(path: string, test: TestContext): Promise<void> {
   const database = await openDatabase(test, path);
   await change(database, `INSERT INTO notes (title, body) VALUES ('kept', 'kept')`);

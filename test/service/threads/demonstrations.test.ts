@@ -10,10 +10,7 @@ import { startService } from '../../support/service.ts';
 Object.assign(POOL_LIMITS, { idle: 0, queueMs: 60_000 });
 const service = await startService({ after });
 
-/**
- * Texts that are easily spoiled: a byte order mark, NUL, combining characters, surrogate pairs,
- * escapes.
- */
+/** Texts that are easily spoiled. */
 const ODD_TEXTS = '\ufeff|\u0000|a\u0000b\u0000|😀|e\u0301é|\u2028\uffff|"\\\n'.split('|');
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const FIFTY = Array.from({ length: 50 }, (_, index) => index - 25);

@@ -1,5 +1,4 @@
-// What the demonstrations refuse: values at and beyond each bound of the contract, empty lists,
-// other methods.
+// What the demonstrations refuse: values beyond each bound of the contract, and empty lists.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { pool } from '../../../src/concurrency/pool.ts';
@@ -8,7 +7,6 @@ import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 
-/** The demonstrations that take a list, with its member. */
 const LISTS = [
   ['/semaphore/run', 'task_ids'],
   ['/pool/run', 'items'],
@@ -16,16 +14,12 @@ const LISTS = [
   ['/thread-local/run', 'items'],
 ] as const;
 
-/**
- * A fault of a member: its JSON text (undefined: it is missing), and the code and the field of the
- * error.
- */
+/** The JSON text of a member (undefined: missing), and the code and field of the error. */
 type Fault = readonly [text: string | undefined, code: string, field?: string];
 
-const NO_NUMBERS = ['"4"', '4.0', '16.9', '1e400', 'null', 'true', '[1]', '{}'];
-const NO_TEXTS = ['1', '1.0', 'null', 'true', '["a"]', '{}'];
-const NO_LISTS = ['"a"', '1', 'null', 'true', '{"0":"a"}', '""'];
 const MISSING: Fault = [undefined, 'required'];
+const NO_TEXT: Fault = ['1', 'type'];
+const HALF_A_PAIR: Fault = ['"\\ud800"', 'format'];
 
 // Idle threads would start and end beside each test, and a busy machine starts threads slowly.
 Object.assign(POOL_LIMITS, { idle: 0, queueMs: 60_000 });
@@ -34,63 +28,53 @@ delete process.env.NODE_V8_COVERAGE;
 const service = await startService({ after });
 
 function integerFaults(most: number): Fault[] {
-  const outside: Fault[] = [
+  return [
     ['0', 'minimum'],
-    ['-1', 'minimum'],
     [String(most + 1), 'maximum'],
     ['9007199254740993', 'maximum'],
-  ];
-  return [...outside, ...NO_NUMBERS.map((text): Fault => [text, 'type'])];
-}
-
-function textFaults(most: number): Fault[] {
-  const outside: Fault[] = [
-    [JSON.stringify('x'.repeat(most + 1)), 'maxLength'],
-    [JSON.stringify('😀'.repeat(most + 1)), 'maxLength'],
-    ['"\\ud800"', 'format'],
-    ['"\\udc00\\ud800"', 'format'],
-  ];
-  return [MISSING, ...outside, ...NO_TEXTS.map((text): Fault => [text, 'type'])];
-}
-
-function listFaults(member: string): Fault[] {
-  const items = ['1', 'null', '["a"]', '1.5'].map(
-    (text): Fault => [`["a",${text}]`, 'type', `${member}.1`],
-  );
-  return [
-    MISSING,
-    ...NO_LISTS.map((text): Fault => [text, 'type']),
-    ...items,
-    ['["\\ud800"]', 'format', `${member}.0`],
+    ['4.0', 'type'],
   ];
 }
 
+const tooLong = (most: number): Fault => [JSON.stringify('😀'.repeat(most + 1)), 'maxLength'];
 const LONG_LIST: Fault = [JSON.stringify(Array(51).fill('a')), 'maxItems'];
+const LIST_FAULTS: readonly Fault[] = [
+  MISSING,
+  ['{"0":"a"}', 'type'],
+  ['["a",1.5]', 'type', 'items.1'],
+  ['["\\ud800"]', 'format', 'items.0'],
+];
 
-const FAULTS: readonly [path: string, member: string, faults: readonly Fault[]][] = [
-  ['/counter/increment', 'workers', [MISSING, ...integerFaults(16)]],
-  ['/counter/increment', 'count', [MISSING, ...integerFaults(1_000)]],
-  ['/semaphore/run', 'concurrency_limit', [MISSING, ...integerFaults(8)]],
+const FAULTS: readonly (readonly [path: string, member: string, ...faults: Fault[]])[] = [
+  ['/counter/increment', 'workers', MISSING, ...integerFaults(16)],
+  ['/counter/increment', 'count', MISSING, ...integerFaults(1_000)],
+  ['/semaphore/run', 'concurrency_limit', MISSING, ...integerFaults(8)],
   [
     '/semaphore/run',
     'task_ids',
-    [
-      MISSING,
-      ...NO_LISTS.map((text): Fault => [text, 'type']),
-      ...NO_NUMBERS.map((text): Fault => [`[1,${text}]`, 'type', 'task_ids.1']),
-      [JSON.stringify(Array(51).fill(1)), 'maxItems'],
-      ['[9007199254740992]', 'maximum', 'task_ids.0'],
-      ['[-9007199254740992]', 'minimum', 'task_ids.0'],
-    ],
+    MISSING,
+    ['null', 'type'],
+    ['[1,4.0]', 'type', 'task_ids.1'],
+    [JSON.stringify(Array(51).fill(1)), 'maxItems'],
+    ['[9007199254740992]', 'maximum', 'task_ids.0'],
+    ['[-9007199254740992]', 'minimum', 'task_ids.0'],
   ],
-  ['/event/sync', 'payload', textFaults(500)],
-  ['/pool/run', 'items', [...listFaults('items'), LONG_LIST]],
-  ['/pool/run', 'max_workers', integerFaults(8)],
-  ['/producer-consumer/run', 'items', [...listFaults('items'), LONG_LIST]],
-  ['/producer-consumer/run', 'num_consumers', integerFaults(8)],
-  ['/producer-consumer/run', 'queue_size', integerFaults(50)],
-  ['/thread-local/run', 'items', listFaults('items')],
-  ['/thread-local/run', 'context_key', [...textFaults(100), ['""', 'minLength']]],
+  ['/event/sync', 'payload', MISSING, NO_TEXT, HALF_A_PAIR, tooLong(500)],
+  ['/pool/run', 'items', ...LIST_FAULTS, LONG_LIST],
+  ['/pool/run', 'max_workers', ...integerFaults(8)],
+  ['/producer-consumer/run', 'items', ...LIST_FAULTS, LONG_LIST],
+  ['/producer-consumer/run', 'num_consumers', ...integerFaults(8)],
+  ['/producer-consumer/run', 'queue_size', ...integerFaults(50)],
+  ['/thread-local/run', 'items', ...LIST_FAULTS],
+  [
+    '/thread-local/run',
+    'context_key',
+    MISSING,
+    NO_TEXT,
+    HALF_A_PAIR,
+    ['""', 'minLength'],
+    tooLong(100),
+  ],
 ];
 
 function textOf(members: Readonly<Record<string, string | undefined>>): string {
@@ -102,7 +86,7 @@ function post(path: string, body: string): Promise<Answer> {
   return service.request('POST', path, { body, headers: { 'content-type': 'application/json' } });
 }
 
-for (const [path, member, faults] of FAULTS) {
+for (const [path, member, ...faults] of FAULTS) {
   test(`demonstrations: 422 for a wrong ${member} of ${path}`, async () => {
     for (const [text, code, field = member] of faults) {
       const answer = await post(path, textOf({ ...TAKEN[path], [member]: text }));

@@ -20,7 +20,6 @@ const WIDE = { workers: 2, count: 1_000 };
 const RIGHT = { expected: 2_000, actual: 2_000, consistent: true };
 const WIDE_TEXT = requestText('POST /counter/increment', [], JSON.stringify(WIDE));
 
-/** Makes all counters of this process wait until the returned function is called. */
 function holdCounters(t: TestContext): () => void {
   const held: Mutex[] = [];
   const { prepare } = counter;
@@ -37,7 +36,6 @@ function holdCounters(t: TestContext): () => void {
   };
 }
 
-/** Resolves with the numbers of threads and of waiting demonstrations that the service reports. */
 async function threadCounts(
   service: Service,
 ): Promise<{ alive: number; idle: number; waiting: number }> {
@@ -52,7 +50,6 @@ async function threadCounts(
 
 type Counts = Awaited<ReturnType<typeof threadCounts>>;
 
-/** Sets limits of the thread pool for one test. */
 function limit(t: TestContext, limits: Partial<typeof POOL_LIMITS>): void {
   const before = { ...POOL_LIMITS };
   Object.assign(POOL_LIMITS, limits);
@@ -66,7 +63,6 @@ function startSmall(t: TestContext, limits: Partial<typeof POOL_LIMITS> = {}): P
   return startService(t, { maxThreads: 2 });
 }
 
-/** Requests a counter over a connection of its own. */
 function count({ url }: Service): Promise<Answer> {
   return request(url, 'POST', '/counter/increment', { json: WIDE });
 }
@@ -158,10 +154,7 @@ test('threads: a stop lets work finish and refuses waiting requests', async (t) 
   assert.ok(service.log.every(({ level }) => level !== 'error'));
 });
 
-/**
- * Flags of Node that allow all that the service needs, but no threads. A request would wait only
- * briefly for one.
- */
+/** All that the service needs but threads, for which a request waits only briefly. */
 const NO_THREADS: readonly string[] = [
   process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
