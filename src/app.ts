@@ -81,10 +81,7 @@ export class App {
     });
   }
 
-  /**
-   * Opens the database and accepts requests; resolves with the URL, or with `unix:` and the path.
-   * If it rejects, it leaves nothing open.
-   */
+  /** Resolves with the URL or `unix:` and the path. If it rejects, it leaves nothing open. */
   async listen(): Promise<string> {
     const options = this.#options;
     const documentation = await loadDocumentation();
@@ -113,7 +110,6 @@ export class App {
     }
   }
 
-  /** How many keys are valid; 0 if the service requires none. */
   get keyCount(): number {
     return this.#keys?.count ?? 0;
   }
@@ -172,12 +168,10 @@ export class App {
     });
   }
 
-  /** Returns the name of a client in the log. */
   #clientOf(sender: Sender, key?: number): string {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
-  /** Starts the metrics, and returns their route. */
   #startMetrics(cache: FreshMemory): Route {
     const { db } = this.#options;
     const sources = {

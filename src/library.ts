@@ -38,9 +38,8 @@ export interface ServiceOptions {
 /** A service. It can be started once. */
 export interface Service {
   /**
-   * Opens the database and accepts requests; resolves with the URL of the service. Rejects if that
-   * fails, and leaves nothing open. Also rejects, without effect, on a second call and after
-   * `close`.
+   * Opens the database and accepts requests; resolves with the URL of the service. If it rejects,
+   * it leaves nothing open. A second call and one after `close` reject without effect.
    */
   listen(): Promise<string>;
   /**

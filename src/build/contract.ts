@@ -37,10 +37,8 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
   await writeFile(output, bundle.outputFiles[0]?.contents ?? '');
 }
 
-/** How many errors a validator reports. */
 type Mode = 'first' | 'all';
 
-/** The schemas that need a validator, in the order of their first use. */
 class Validators {
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
   readonly #names = { first: new Map<string, string>(), all: new Map<string, string>() };
@@ -60,7 +58,6 @@ class Validators {
     }
   }
 
-  /** Returns a text that stands for the validator of the schema at `pointer`. */
   expression(mode: Mode, pointer: string): string {
     const names = this.#names[mode];
     const name = names.get(pointer) ?? `schema${names.size}`;
@@ -121,7 +118,6 @@ class Contract {
     ].join('\n');
   }
 
-  /** Returns an operation as in generated.d.ts. */
   #operationOf(template: string, method: string): object {
     const path = `/paths/${escapePointer(template)}`;
     const pointer = `${path}/${method}`;

@@ -5,7 +5,6 @@ import { GUIDES, type Guide, renderGuideList } from '../docs/guides.ts';
 import { escapeHtml, renderPage } from '../docs/page.ts';
 import { writeAsset } from './assets.ts';
 
-/** The base of the service, relative to the page of a guide. */
 const ROOT = '../../';
 
 /** Writes the page of each guide to the folder `target`, from the Markdown in `source`. */

@@ -11,7 +11,6 @@ import { describeRule, describeViolations, findViolations } from './violations.t
 export interface RequestHeaders {
   readonly 'if-match'?: EntityTags;
   readonly 'if-none-match'?: EntityTags;
-  /** Without its quotes. */
   readonly 'idempotency-key'?: string;
   readonly 'last-event-id'?: string;
 }
@@ -77,7 +76,6 @@ function parseHeader({ name, validate }: Header, field: string): EntityTags | st
   return validate(field) ? field.replaceAll('"', '') : undefined;
 }
 
-/** Returns the values of all parameters; adds their violations to `violations`. */
 function readParameters(
   { parameters }: Operation,
   call: Call,

@@ -45,9 +45,7 @@ export interface BodyValidators {
 export interface Body extends BodyValidators {
   /** The names of the members, also of those in lines. All others are ignored. */
   readonly members: readonly string[];
-  /** The defaults of optional members. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** The media types that it may have. */
   readonly types: readonly string[];
   /** The array of the values of a body of JSON lines, and how many there may be. */
   readonly lines?: BodyValidators & { readonly maxItems: number };

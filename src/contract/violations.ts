@@ -5,7 +5,6 @@ import type { BodyValidators, SchemaError } from './generated.js';
 /** Violations are listed only for this many members of an array, which may have half a million. */
 const MAX_MEMBERS = 100;
 
-/** How many violations a sentence describes. */
 const MAX_DESCRIBED = 3;
 
 /** Returns a sentence with the first violations and the number of the others. */
@@ -56,7 +55,6 @@ function toViolation(error: SchemaError): Violation {
 
 type Params = SchemaError['params'];
 
-/** What each rule requires. */
 const RULES: Readonly<Record<string, (params: Params) => string>> = {
   required: () => 'is required',
   type: ({ type }) => `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`,

@@ -11,16 +11,12 @@ import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
 /** The rules of a guard. */
 export interface GuardOptions {
-  /** Undefined: no key is required. */
   readonly keys: Keys | undefined;
   /** Requests that a client may make in {@link WINDOW_S} seconds; undefined: any number. */
   readonly rateLimit: number | undefined;
   readonly trustProxy: boolean;
-  /** The origins whose scripts may read and write. */
   readonly corsOrigins: readonly string[];
-  /** The URL at which clients reach the service. */
   readonly baseUrl: string;
-  /** Whether the service listens on a loopback address. */
   readonly loopback: boolean;
   readonly createLimiter: (name: string, quota: number) => RateLimiter;
 }
@@ -32,7 +28,6 @@ const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 /** The first segments of paths that require no key. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
-/** The names of the limiters, which answers show. */
 const DEFAULT = 'default';
 const WRONG_KEYS = 'wrong-keys';
 
@@ -49,7 +44,6 @@ export function createGuard(options: GuardOptions): Guard {
   const limit = rateLimit && new RequestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
-  /** Resolves with the holder of the sent key, or with the problem that refuses it. */
   async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Holder | Problem> {
     const holder = keys.holderOf(message.headers);
     if (holder === 'none')
@@ -61,7 +55,6 @@ export function createGuard(options: GuardOptions): Guard {
     return holder === 'wrong' ? unauthorized('This key is not known.') : holder;
   }
 
-  /** Checks the key and counts the request, each only if required. */
   async function admit(
     message: IncomingMessage,
     headers: readonly string[],
@@ -102,7 +95,6 @@ class RequestLimit {
     this.#size = size;
   }
 
-  /** Counts a request; resolves with `sender`, to which it adds headers or the refusal. */
   async admit(client: string, sender: Admission): Promise<Admission> {
     return this.#decide(client, sender, await this.#limiter.take(client));
   }

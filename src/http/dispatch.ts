@@ -25,7 +25,6 @@ export interface DispatchOptions {
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
 
-/** What was sent, and what to log. */
 interface Result {
   /** Undefined if the client had disconnected. */
   readonly sent: Reply | undefined;
@@ -36,7 +35,6 @@ interface Result {
 /** The statuses of refusals whose detail is logged, because it never quotes the request. */
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** The reply to `OPTIONS *`. */
 const SERVER_OPTIONS: Reply = {
   status: 204,
   headers: ['allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
@@ -49,7 +47,6 @@ export class Dispatcher {
   readonly #bodies: BodyReader;
   readonly #shared: SharedParts;
   #streams = 0;
-  /** The requests that have arrived in this iteration of the event loop. */
   #arrived: Exchange[] = [];
 
   constructor(options: DispatchOptions) {
@@ -61,7 +58,6 @@ export class Dispatcher {
     this.#shared = { replies, networkOf: options.networkOf };
   }
 
-  /** Answers one request. */
   dispatch(arrival: Arrival): void {
     const exchange = new Exchange(arrival, this.#shared);
     // Requests that arrive together are answered together: memory is checked once for all reads, a
@@ -112,7 +108,6 @@ export class Dispatcher {
     else this.#options.onOutcome(outcome, message);
   }
 
-  /** Sends a stream and reports when it begins and ends. */
   async #stream(
     { message, response, arrivedMs }: Exchange,
     stream: AsyncIterable<Chunk>,
@@ -147,7 +142,6 @@ export class Dispatcher {
     return route;
   }
 
-  /** Answers a request that has failed, after a delay if the problem is held back. */
   async #fail(exchange: Exchange, error: unknown): Promise<Result> {
     // Yield once, so that a parse error later in the same packet takes precedence.
     await undefined;

@@ -18,12 +18,10 @@ export interface Admission {
   readonly headers: readonly string[];
   /** Identifies the client's key without revealing it; undefined as `key`. */
   readonly client?: string | undefined;
-  /** The number of the client's key; undefined if none is required or accepted. */
   readonly key?: number | undefined;
   readonly refusal?: Problem;
   /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
   readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
-  /** The reply to a request that needs no route. */
   readonly reply?: Reply;
 }
 
@@ -49,7 +47,6 @@ export class Exchange {
   template: string | undefined;
   /** The values of the path parameters, percent-decoded, in the order of the template. */
   pathValues: readonly string[] = [];
-  /** The query without its question mark, as it was sent. */
   query = '';
   format: BodyFormat = 'json';
   /** The body as it was sent; empty where the route takes none. */
@@ -68,17 +65,14 @@ export class Exchange {
     this.#shared = shared;
   }
 
-  /** As in {@link Admission}. */
   get client(): string | undefined {
     return this.admission.client;
   }
 
-  /** Identifies the client, by its key or else by its network. */
   clientId(): string {
     return this.client ?? this.#shared.networkOf(this.message);
   }
 
-  /** Records what the guard has decided. Throws its refusal. */
   enter(admission: Admission): void {
     this.admission = admission;
     if (admission.refusal) throw admission.refusal;

@@ -31,7 +31,7 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
     throw new Problem('expectation-failed', 'The only supported expectation is 100-continue.');
 }
 
-/** Counts the host headers; `message.headers` keeps only the first. */
+/** `message.headers` keeps only the first host. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -50,9 +50,8 @@ export interface Target {
 }
 
 /**
- * Parses a target (RFC 9112, section 3.2): a path, an absolute URL, or the `*` of OPTIONS. An
- * encoded slash does not separate segments. Accepts all printable ASCII, because browsers and
- * libraries send some of it raw. Throws bad-request for anything else, a user or a fragment.
+ * Parses a target (RFC 9112, section 3.2) of printable ASCII, some of which browsers send raw: a
+ * path, an absolute URL without a user, or the `*` of OPTIONS. Throws bad-request for others.
  */
 export function parseTarget({
   method,

@@ -40,14 +40,10 @@ export type Guard = (
 export interface Outcome {
   readonly requestId: string;
   readonly method: string;
-  /** As in {@link Admission}. */
   readonly key: number | undefined;
-  /** The template of the path; undefined if no route matched. */
   readonly template: string | undefined;
-  /** Undefined if the client had disconnected before the answer. */
   readonly status: number | undefined;
   readonly milliseconds: number;
-  /** Whether a stream has begun or ended; undefined for any other reply. */
   readonly stream?: 'opened' | 'ended';
   /** The internal cause of a 5xx, or of the end of a stream. */
   readonly error: unknown;

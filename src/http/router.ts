@@ -41,7 +41,6 @@ export function createRouter(routes: readonly Route[]): Router {
   };
 }
 
-/** Finds the item for `segments` from `index` on, below `node`; adds parameters to `values`. */
 function find(
   node: Node,
   segments: readonly string[],
@@ -59,7 +58,6 @@ function find(
   return below;
 }
 
-/** Returns the child of `node` for a segment of a template; adds it if it is missing. */
 function childOf(node: Node, segment: string): Node {
   if (segment.startsWith('{')) {
     node.parameter ??= new Node();

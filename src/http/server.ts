@@ -21,7 +21,6 @@ import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { createSocket } from './socket-path.ts';
 
-/** The form of the id that a request, its response and its log lines have in common. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What the server depends on. */
@@ -146,7 +145,6 @@ export class HttpServer {
     }
   }
 
-  /** Writes an answer without a ServerResponse; `refused` is the request, if it is known. */
   #refuse(
     socket: Duplex,
     problem: Problem,
@@ -184,7 +182,6 @@ export class HttpServer {
   }
 }
 
-/** Returns the client's `x-request-id` if it is well-formed, else a new UUID. */
 function chooseRequestId({ headers }: IncomingMessage): string {
   const sent = headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
@@ -211,7 +208,6 @@ function problemOf(error: NodeJS.ErrnoException & { readonly reason?: string }):
   return new Problem('bad-request', detail, { cause });
 }
 
-/** Returns the text of a whole response, without its body for a HEAD. */
 function responseText(reply: Reply, requestId: string, isHead: boolean): string {
   const date = new Date().toUTCString();
   const headers = [...replyHeaders(reply, requestId), 'date', date, 'connection', 'close'];

@@ -79,7 +79,7 @@ async function createPrivateFolder(folder: string): Promise<void> {
   });
 }
 
-/** Removes a socket on which no process listens; resolves with whether the path is free. */
+/** Resolves with whether the path is free. */
 async function removeStale(path: string): Promise<boolean> {
   const found = statsOf(path);
   if (!found) return true;

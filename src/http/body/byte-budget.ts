@@ -3,7 +3,6 @@ import type { Writable } from 'node:stream';
 import { DISPATCH_LIMITS } from '../limits.ts';
 import { ClientGone, unavailable } from '../problem.ts';
 
-/** A caller that waits until `bytes` fit. */
 interface Waiting {
   readonly bytes: number;
   readonly take: () => void;
@@ -16,7 +15,6 @@ export class ByteBudget {
   readonly #waiting = new Set<Waiting>();
   #usedBytes = 0;
 
-  /** `refusal` is the detail of the problem when the budget is exhausted. */
   constructor(maxBytes: number, refusal: string) {
     this.#maxBytes = maxBytes;
     this.#refusal = refusal;
@@ -74,7 +72,6 @@ export class ByteBudget {
 export class Share {
   readonly #budget: ByteBudget;
   readonly #response: Writable;
-  /** The bytes that it holds now. */
   bytes = 0;
 
   constructor(budget: ByteBudget, response: Writable) {

@@ -54,10 +54,7 @@ function unsupported(detail: string, types: readonly string[]): Problem {
   return new Problem('unsupported-media-type', detail, { headers });
 }
 
-/**
- * Parses the lines that are not blank, at most one more than `maxLines`, with a `pause` after each
- * `sliceBytes`. Rejects with bad-request, which numbers the lines from 0, and as `pause` does.
- */
+/** Parses the lines that are not blank, at most one more than `maxLines`. Rejects with 400. */
 export async function parseLines(
   bytes: Buffer,
   { maxLines }: BodyFormats,

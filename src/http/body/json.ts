@@ -81,7 +81,6 @@ function isDigit(character = ''): boolean {
   return character >= '0' && character <= '9';
 }
 
-/** Whether a number that continues with this character is a float. */
 function isFloatPart(character = ''): boolean {
   return character === '.' || character === 'e' || character === 'E';
 }

@@ -37,12 +37,10 @@ export class BodyReader {
   /** Each iteration of the event loop parses only one part of a large body. */
   readonly #parsing = new Turns();
 
-  /** `limitBytes` is the limit of each body. */
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
 
-  /** Throws payload-too-large if the declared length exceeds the limit. */
   checkDeclaredLength({ headers }: Exchange): void {
     if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
   }
@@ -73,7 +71,6 @@ export class BodyReader {
     return awaitsContinue || !isBounded;
   }
 
-  /** Returns the whole body, or its promise if it has not arrived yet. */
   #read({ message, response, headers, awaitsContinue }: Exchange): Buffer | Promise<Buffer> {
     const limitBytes = this.#limitBytes;
     if (isLarge(Number(headers['content-length'] ?? 0))) this.#budget.ensureRoom();
@@ -88,7 +85,6 @@ export class BodyReader {
     return bytes;
   }
 
-  /** Counts what has arrived of a large body. Throws beyond the budget. */
   #count(share: Share, received: number): void {
     if (!isLarge(received)) return;
     this.#budget.ensureRoom(received - share.bytes);
