@@ -41,7 +41,7 @@ export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set([hostname]);
   const readOrigins = new Set(corsOrigins);
   const writeOrigins = new Set([...corsOrigins, origin]);
-  const limit = rateLimit && new RequestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
+  const limit = rateLimit && requestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
   async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Holder | Problem> {
@@ -65,7 +65,7 @@ export function createGuard(options: GuardOptions): Guard {
     if (holder instanceof Problem) return { headers, refusal: holder };
     const sender = { headers, client: holder?.digest, key: holder?.number };
     if (!isLimited || !limit) return sender;
-    return limit.admit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
+    return limit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
   }
 
   return function guard(message, segments) {
@@ -86,38 +86,29 @@ export function createGuard(options: GuardOptions): Guard {
 }
 
 /** Limits the requests of each client to `size` in a window, and shows its quota in the answers. */
-class RequestLimit {
-  readonly #limiter: RateLimiter;
-  readonly #size: number;
-
-  constructor(limiter: RateLimiter, size: number) {
-    this.#limiter = limiter;
-    this.#size = size;
-  }
-
-  async admit(client: string, sender: Admission): Promise<Admission> {
-    return this.#decide(client, sender, await this.#limiter.take(client));
+function requestLimit(limiter: RateLimiter, size: number) {
+  function decide(client: string, sender: Admission, quota: Quota): Admission {
+    if (!quota.allowed)
+      return { ...sender, refusal: tooMany('Too many requests.', DEFAULT, size, quota) };
+    return {
+      ...sender,
+      headers: [...sender.headers, ...quotaHeaders(DEFAULT, size, quota)],
+      charge: (requests) => charge(client, sender, requests),
+    };
   }
 
   /** Counts further requests, at most the rest of a whole quota: otherwise no wait would help. */
-  async #charge(client: string, sender: Admission, requests: number): Promise<Admission> {
-    const count = Math.min(requests, this.#size - 1);
-    const quota = await this.#limiter.take(client, count);
-    if (quota.allowed) return this.#decide(client, sender, quota);
+  async function charge(client: string, sender: Admission, requests: number): Promise<Admission> {
+    const count = Math.min(requests, size - 1);
+    const quota = await limiter.take(client, count);
+    if (quota.allowed) return decide(client, sender, quota);
     // The retry counts as a request, too.
-    const retried = await this.#limiter.peek(client, count + 1);
-    return this.#decide(client, sender, { ...retried, allowed: false });
+    const retried = await limiter.peek(client, count + 1);
+    return decide(client, sender, { ...retried, allowed: false });
   }
 
-  #decide(client: string, sender: Admission, quota: Quota): Admission {
-    if (!quota.allowed)
-      return { ...sender, refusal: tooMany('Too many requests.', DEFAULT, this.#size, quota) };
-    return {
-      ...sender,
-      headers: [...sender.headers, ...quotaHeaders(DEFAULT, this.#size, quota)],
-      charge: (requests) => this.#charge(client, sender, requests),
-    };
-  }
+  return async (client: string, sender: Admission): Promise<Admission> =>
+    decide(client, sender, await limiter.take(client));
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers; after `t` seconds the quota is full. */

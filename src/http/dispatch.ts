@@ -1,5 +1,6 @@
 // Answers well-formed requests. `#answer` has all steps, in the order in which they report faults.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ByteBudget } from './body/byte-budget.ts';
 import { BodyReader } from './body/read.ts';
 import type { Arrival } from './connections.ts';
@@ -7,10 +8,17 @@ import { Exchange, type Sender, type SharedParts } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
-import { type Chunk, lengthOf, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
+import {
+  type Chunk,
+  lengthOf,
+  type Reply,
+  sendAndClose,
+  sendReply,
+  writeClosingHead,
+} from './reply.ts';
 import type { Guard, Outcome, Route } from './route.ts';
 import { createRouter, type PathItem, type Router } from './router.ts';
-import { sendChunks, sendStreamHead } from './stream.ts';
+import { sendChunks } from './stream.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
 export interface DispatchOptions {
@@ -123,8 +131,8 @@ export class Dispatcher {
   }
 
   /** Finds the route of a request, or the reply if it needs none. Throws 404, 405 or 413. */
-  #find(exchange: Exchange, { segments, query, isServer }: Target): Route | Reply {
-    if (isServer) return SERVER_OPTIONS;
+  #find(exchange: Exchange, { segments, query }: Target): Route | Reply {
+    if (segments.length === 0) return SERVER_OPTIONS;
     const match = this.#router(segments);
     if (!match) throw new Problem('not-found', 'There is nothing at this path.');
     const { template, methods, allow } = match.pathItem;
@@ -148,7 +156,7 @@ export class Dispatcher {
     if (error instanceof ClientGone) return { sent: undefined };
     const { toProblem, problemBase } = this.#options;
     const problem = error instanceof Problem ? error : (toProblem(error) ?? unexpected(error));
-    if (problem.heldBack && !exchange.response.destroyed) await holdBack(exchange.response);
+    if (problem.heldBack) await holdBack(exchange.signal());
     const sent = this.#send(exchange, problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.
@@ -166,9 +174,9 @@ export class Dispatcher {
         : { ...reply, headers: [...(reply.headers ?? []), ...admission.headers] };
     if (reply.stream && this.#streams >= DISPATCH_LIMITS.streams)
       throw unavailable('Too many streams are open.');
-    if (reply.stream && message.method !== 'HEAD') sendStreamHead(response, complete, requestId);
+    if (reply.stream && message.method !== 'HEAD') writeClosingHead(response, complete, requestId);
     else if (reply.status === 413 || (!message.complete && this.#bodies.leavesUnread(exchange)))
-      sendReplyAndClose(message, response, complete, requestId);
+      sendAndClose(response, complete, requestId);
     else sendReply(response, complete, requestId);
     return reply;
   }
@@ -194,14 +202,9 @@ function optionsReply({ allow, methods }: PathItem): Reply {
 }
 
 /** Waits a random time around `heldBackMs`, so that refused clients do not all retry at once. */
-function holdBack(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random()));
-    response.once('close', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+function holdBack(signal: AbortSignal): Promise<void> {
+  const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
+  return delay(milliseconds, undefined, { signal }).catch(() => {});
 }
 
 function unexpected(cause: unknown): Problem {

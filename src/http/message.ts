@@ -41,12 +41,10 @@ function countHosts(rawHeaders: readonly string[]): number {
   return hosts;
 }
 
-/** The decoded segments of the path (`/notes/7` has two), and the raw query without its `?`. */
+/** The decoded segments of the path (`/notes/7` has two, `*` none), and the query without `?`. */
 export interface Target {
   readonly segments: readonly string[];
   readonly query: string;
-  /** Whether the target is `*`, which stands for the whole server. */
-  readonly isServer: boolean;
 }
 
 /**
@@ -57,7 +55,7 @@ export function parseTarget({
   method,
   url: text = '',
 }: Pick<IncomingMessage, 'method' | 'url'>): Target {
-  if (method === 'OPTIONS' && text === '*') return { segments: [], query: '', isServer: true };
+  if (method === 'OPTIONS' && text === '*') return { segments: [], query: '' };
   const origin = text.startsWith('/') ? text : toOriginForm(text);
   if (text.includes('#')) throw new Problem('bad-request', mustEncode('A # in the request target'));
   if (origin === undefined) throw new Problem('bad-request', 'The request target is not a path.');
@@ -70,7 +68,6 @@ export function parseTarget({
   return {
     segments: path.includes('%') ? segments.map((each) => decode(each, 'path')) : segments,
     query,
-    isServer: false,
   };
 }
 

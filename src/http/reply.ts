@@ -1,8 +1,7 @@
 // Replies as values: handlers return them, and the functions below send them.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { JSON_LINES } from './body/media-type.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
 export interface Reply {
@@ -45,16 +44,6 @@ export function jsonReply(
   return typeof json === 'string'
     ? { status, headers: all, body: json }
     : { status, headers: all, large: json };
-}
-
-/** Returns a reply whose body has each of `lines`, JSON texts, as a line. */
-export function jsonLinesReply(
-  status: number,
-  lines: readonly string[],
-  headers: readonly string[],
-): Reply {
-  const all = ['content-type', JSON_LINES, ...headers];
-  return { status, headers: all, body: `${lines.join('\n')}\n` };
 }
 
 /** Returns a reply whose body is plain text. */
@@ -102,17 +91,18 @@ async function* oneByOne(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
   }
 }
 
-/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
-export function sendReplyAndClose(
-  message: IncomingMessage,
-  response: ServerResponse,
-  reply: Reply,
-  requestId: string,
-): void {
+/** Sends the head of the last reply of a connection. */
+export function writeClosingHead(response: ServerResponse, reply: Reply, requestId: string): void {
   response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
-  // Otherwise Node would delay the reply to a HEAD until `end`.
+  // Otherwise Node would delay the head until the first chunk, or that of a HEAD until `end`.
   response.flushHeaders();
+}
+
+/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
+export function sendAndClose(response: ServerResponse, reply: Reply, requestId: string): void {
+  writeClosingHead(response, reply, requestId);
   const { body, large } = reply;
+  const message = response.req;
   for (const part of large?.parts ?? []) response.write(part);
   if (body !== undefined) response.write(body);
   let drained = 0;

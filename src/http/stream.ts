@@ -1,15 +1,9 @@
 // Sends replies that last, such as server-sent events.
 import type { ServerResponse } from 'node:http';
-import { type Chunk, type Reply, replyHeaders } from './reply.ts';
+import type { Chunk } from './reply.ts';
 
 /** A client that has left this much unread is disconnected. */
 const MAX_UNREAD_BYTES = 1_048_576;
-
-/** Sends the head of a reply with a stream, the last one of its connection. */
-export function sendStreamHead(response: ServerResponse, reply: Reply, requestId: string): void {
-  response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
-  response.flushHeaders();
-}
 
 /** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */
 export async function sendChunks(

@@ -23,6 +23,11 @@ export interface BareServer {
  * The call of a request without parameters, query, body and headers, whose client stays connected.
  */
 export const EMPTY_CALL: Call = {
+  requestId: '',
+  arrivedMs: 0,
+  awaitsContinue: false,
+  admission: { headers: [] },
+  template: undefined,
   pathValues: [],
   query: '',
   body: undefined,

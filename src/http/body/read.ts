@@ -129,20 +129,22 @@ export function receiveBody(
         if (received > limitBytes) throw tooLarge(limitBytes);
         onReceived(received);
       } catch (error) {
-        settle(() => reject(error));
+        stop();
+        reject(error);
       }
     }
     function onEnd(): void {
+      stop();
       const [first] = chunks;
       const isOnly = first?.length === received;
-      settle(() => resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received)));
+      resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received));
     }
     function onClose(): void {
-      settle(() => reject(new ClientGone()));
+      stop();
+      reject(new ClientGone());
     }
-    function settle(complete: () => void): void {
+    function stop(): void {
       message.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      complete();
     }
 
     // If the client disconnected before this call, the message emits no further event.
