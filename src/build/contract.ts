@@ -39,11 +39,25 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
 
 type Mode = 'first' | 'all';
 
-class Validators {
+/** Checks minLength or maxLength; counts code points, which is slow, only if that decides. */
+function limitLengthCode(cxt: KeywordCxt): void {
+  const { data, keyword, schemaCode: limit, gen } = cxt;
+  const count = _`${useFunc(gen, ucs2length.default)}(${data})`;
+  cxt.fail(
+    keyword === 'maxLength'
+      ? _`${data}.length > ${limit} && ${count} > ${limit}`
+      : _`${data}.length < 2 * ${limit} && ${count} < ${limit}`,
+  );
+}
+
+class Contract {
+  readonly #document: JsonObject;
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
+  /** The names of the schemas that need a validator, by their pointers. */
   readonly #names = { first: new Map<string, string>(), all: new Map<string, string>() };
 
   constructor(document: JsonObject) {
+    this.#document = document;
     const options = { strict: true, code: { source: true, formats: _`formats` } };
     const allOptions = { ...options, allErrors: true };
     this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020(allOptions) };
@@ -58,7 +72,7 @@ class Validators {
     }
   }
 
-  expression(mode: Mode, pointer: string): string {
+  #validator(mode: Mode, pointer: string): string {
     const names = this.#names[mode];
     const name = names.get(pointer) ?? `schema${names.size}`;
     if (!names.has(pointer)) {
@@ -68,36 +82,12 @@ class Validators {
     return `validator:${mode}.${name}`;
   }
 
-  /** Returns the declaration of all validators of a mode, to which the expressions refer. */
-  declaration(mode: Mode): string {
+  #declaration(mode: Mode): string {
     const names = [...this.#names[mode].values()].map((name) => [name, name]);
     const code = standalone.default(this.#ajvs[mode], Object.fromEntries(names));
     return `const ${mode} = ((exports) => {\n${code}\nreturn exports;\n})({});`;
   }
-}
 
-/** Checks minLength or maxLength; counts code points, which is slow, only if that decides. */
-function limitLengthCode(cxt: KeywordCxt): void {
-  const { data, keyword, schemaCode: limit, gen } = cxt;
-  const count = _`${useFunc(gen, ucs2length.default)}(${data})`;
-  cxt.fail(
-    keyword === 'maxLength'
-      ? _`${data}.length > ${limit} && ${count} > ${limit}`
-      : _`${data}.length < 2 * ${limit} && ${count} < ${limit}`,
-  );
-}
-
-/** The contract, and the module that it becomes. */
-class Contract {
-  readonly #document: JsonObject;
-  readonly #validators: Validators;
-
-  constructor(document: JsonObject) {
-    this.#document = document;
-    this.#validators = new Validators(document);
-  }
-
-  /** Returns the source of the module, before its dependencies are bundled. */
   write(): string {
     const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
     const operations = paths.flatMap(([template, item]) =>
@@ -109,8 +99,8 @@ class Contract {
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     return [
       `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
-      this.#validators.declaration('first'),
-      this.#validators.declaration('all'),
+      this.#declaration('first'),
+      this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
@@ -138,7 +128,7 @@ class Contract {
       headers: all.filter(isHeader).map(([{ name, required, schema }, at]) => {
         if (required) throw new Error(`the header ${name} of ${template} must not be required`);
         const { description: rule } = schema as JsonObject;
-        return { name, rule, validate: this.#validators.expression('first', `${at}/schema`) };
+        return { name, rule, validate: this.#validator('first', `${at}/schema`) };
       }),
       body: requestBody && this.#bodyOf(`${pointer}/requestBody`),
     };
@@ -161,7 +151,7 @@ class Contract {
       isInteger: type === 'integer',
       list: isList ? (explode === false ? 'commas' : 'repeated') : undefined,
       default: schema.default,
-      validate: this.#validators.expression('all', pointer),
+      validate: this.#validator('all', pointer),
     };
   }
 
@@ -172,8 +162,8 @@ class Contract {
     const schemaOf = (type: string) =>
       this.#resolve(`${pointer}/content/${escapePointer(type)}/schema`);
     const schemas = (at: string) => ({
-      validate: this.#validators.expression('first', at),
-      validateFully: this.#validators.expression('all', at),
+      validate: this.#validator('first', at),
+      validateFully: this.#validator('all', at),
     });
     const [schema, schemaPointer] = schemaOf('application/json');
     const members = Object.keys(schema.properties ?? {});
@@ -191,10 +181,7 @@ class Contract {
     };
   }
 
-  /**
-   * Returns all problem types. The remedy of each is `x-remedy` of one of its examples, the meaning
-   * the description of that example or else of its response.
-   */
+  /** One example of each problem has its `x-remedy`, and it or its response the meaning. */
   #problemsOf(): Json[] {
     const found = new Map<string, JsonObject>();
     for (const [name, response] of Object.entries(this.#find('/components/responses'))) {
@@ -240,7 +227,7 @@ class Contract {
   }
 }
 
-/** Returns a value as source; the texts of {@link Validators.expression} become expressions. */
+/** Returns a value as source; the texts of `#validator` become expressions. */
 function withExpressions(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/"validator:(\w+\.\w+)"/g, '$1');
 }

@@ -45,12 +45,7 @@ export function endpoint<Parameters = unknown, Content = unknown>(
       const parameters = readParameters(operation, call, violations);
       const content = body && readContent(body, call, violations);
       if (violations.length > 0) throw validationFailed(violations);
-      return handle({
-        parameters: parameters as Parameters,
-        body: content as Content,
-        headers,
-        call,
-      });
+      return handle({ parameters, body: content, headers, call } as Input<Parameters, Content>);
     },
   };
 }
@@ -119,10 +114,10 @@ function parseParameter(
   text: string,
 ): unknown {
   const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
-  if (!list) return isInteger ? parseInteger(text) : text;
+  const parse = isInteger ? parseInteger : String;
+  if (!list) return parse(text);
   const separated = text === '' ? [] : text.split(',');
-  const items = list === 'commas' ? separated : sent;
-  return isInteger ? items.map((each) => parseInteger(each)) : items;
+  return (list === 'commas' ? separated : sent).map((each) => parse(each));
 }
 
 /** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */

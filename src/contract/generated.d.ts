@@ -33,11 +33,9 @@ export interface Header {
   readonly validate: Validate;
 }
 
-/** The validators of a body. */
+/** The validators of a body: one stops at the first violation, the other collects all. */
 export interface BodyValidators {
-  /** Stops at the first violation. */
   readonly validate: Validate;
-  /** Collects all violations; for values that `validate` has refused. */
   readonly validateFully: Validate;
 }
 

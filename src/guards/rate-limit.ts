@@ -16,9 +16,9 @@ const ROUNDING = 0.000_1;
 export interface Quota {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** Seconds until the requests are allowed, if they are not now; a whole number from 1. */
+  /** Whole seconds until the requests are allowed, if they are not now. */
   readonly retryAfterS: number;
-  /** Seconds until the whole quota is available again; a whole number from 1. */
+  /** Whole seconds until the whole quota is available again. */
   readonly resetS: number;
 }
 

@@ -33,13 +33,6 @@ export interface DispatchOptions {
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
 
-interface Result {
-  /** Undefined if the client had disconnected. */
-  readonly sent: Reply | undefined;
-  readonly error?: unknown;
-  readonly reason?: string;
-}
-
 /** The statuses of refusals whose detail is logged, because it never quotes the request. */
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 
@@ -82,7 +75,7 @@ export class Dispatcher {
   /** Never rejects. Awaits only what is not ready: each `await` costs time. */
   async #answer(exchange: Exchange): Promise<void> {
     const { message } = exchange;
-    let result: Result;
+    let sent: Reply | undefined;
     try {
       checkMessage(message); // 505, 431, 400, 501, 417
       const target = parseTarget(message); // 400
@@ -96,11 +89,10 @@ export class Dispatcher {
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
       const whole = reply instanceof Promise ? await reply : reply;
-      result = { sent: this.#send(exchange, this.#count(exchange, whole)) };
+      sent = this.#send(exchange, this.#count(exchange, whole));
     } catch (error) {
-      result = await this.#fail(exchange, error);
+      sent = await this.#fail(exchange, error);
     }
-    const { sent, error, reason } = result;
     const outcome: Outcome = {
       requestId: exchange.requestId,
       method: message.method ?? '',
@@ -108,8 +100,8 @@ export class Dispatcher {
       template: exchange.template,
       status: sent?.status,
       milliseconds: performance.now() - exchange.arrivedMs,
-      error,
-      reason,
+      error: exchange.error,
+      reason: exchange.reason,
     };
     if (sent?.stream && message.method !== 'HEAD')
       await this.#stream(exchange, sent.stream, outcome);
@@ -150,18 +142,20 @@ export class Dispatcher {
     return route;
   }
 
-  async #fail(exchange: Exchange, error: unknown): Promise<Result> {
+  async #fail(exchange: Exchange, error: unknown): Promise<Reply | undefined> {
     // Yield once, so that a parse error later in the same packet takes precedence.
     await undefined;
-    if (error instanceof ClientGone) return { sent: undefined };
+    if (error instanceof ClientGone) return undefined;
     const { toProblem, problemBase } = this.#options;
     const problem = error instanceof Problem ? error : (toProblem(error) ?? unexpected(error));
     if (problem.heldBack) await holdBack(exchange.signal());
     const sent = this.#send(exchange, problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.
-    if (status < 500) return LOGGED_STATUSES.has(status) ? { sent, reason } : { sent };
-    return cause === undefined ? { sent, reason } : { sent, error: cause };
+    if (status >= 500) exchange.error = cause;
+    if (LOGGED_STATUSES.has(status) || (status >= 500 && cause === undefined))
+      exchange.reason = reason;
+    return sent;
   }
 
   /** Sends a reply and returns it, unless the client has disconnected. Throws before it sends. */

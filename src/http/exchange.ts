@@ -49,10 +49,12 @@ export class Exchange {
   pathValues: readonly string[] = [];
   query = '';
   format: BodyFormat = 'json';
-  /** The body as it was sent; empty where the route takes none. */
   bytes: Buffer = NO_BYTES;
   /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
   body: unknown;
+  /** What to log of a failure. */
+  error: unknown;
+  reason: string | undefined;
   readonly #shared: SharedParts;
   #share: Share | undefined;
 
@@ -84,7 +86,6 @@ export class Exchange {
     if (charge) this.enter(await charge(requests));
   }
 
-  /** What the reply holds of the memory of all large replies. */
   get share(): Share {
     this.#share ??= new Share(this.#shared.replies, this.response);
     return this.#share;

@@ -21,12 +21,10 @@ export const HTTP_LIMITS = {
 
 /** The limits of requests and replies. */
 export const DISPATCH_LIMITS = {
-  /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
   /** Bodies from this size count towards `bodiesBytes`; each loop iteration parses one of them. */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,
-  /** Replies from this length count towards `repliesBytes`. */
   largeReplyCharacters: 16_384,
   repliesBytes: 201_326_592,
   /** What the largest page, of 60 MB, takes while it is read: the engine and Node each copy it. */

@@ -30,7 +30,6 @@ export interface Chunk {
 
 const JSON_HEADERS = ['content-type', 'application/json'];
 
-/** How long, and how much of, the rest of a refused body is read. */
 const MAX_DRAIN_MS = 500;
 const MAX_DRAIN_BYTES = 67_108_864;
 
@@ -41,14 +40,8 @@ export function jsonReply(
   headers?: readonly string[],
 ): Reply {
   const all = headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS;
-  return typeof json === 'string'
-    ? { status, headers: all, body: json }
-    : { status, headers: all, large: json };
-}
-
-/** Returns a reply whose body is plain text. */
-export function textReply(status: number, text: string, headers: readonly string[]): Reply {
-  return { status, headers: ['content-type', 'text/plain; charset=utf-8', ...headers], body: text };
+  if (typeof json === 'string') return { status, headers: all, body: json };
+  return { status, headers: all, large: json };
 }
 
 /** Returns the length of all parts together. */

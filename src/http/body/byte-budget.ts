@@ -80,7 +80,6 @@ export class Share {
     this.#change(bytes);
   }
 
-  /** Holds `bytes` as soon as they fit. Rejects as {@link ByteBudget.wait}. */
   reserve(bytes: number): Promise<void> {
     return this.#budget.wait(bytes, this.#response, () => this.hold(bytes));
   }

@@ -10,7 +10,6 @@ const MERGE_PATCH = 'application/merge-patch+json';
 export interface BodyFormats {
   /** The media types. `application/json` includes `application/*+json`, except for patches. */
   readonly types: readonly string[];
-  /** The most lines that a body of {@link JSON_LINES} may have. */
   readonly maxLines: number;
 }
 
