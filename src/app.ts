@@ -87,20 +87,19 @@ export class App {
     const documentation = await loadDocumentation();
     const keySource = keySourceOf(options);
     this.#keys = keySource && (await loadKeys(keySource));
-    const needsLease = options.db.kind !== 'cluster';
-    const onForeignLog = (kept: string) =>
-      this.#log.write('warn', 'the log of another file was set aside', { kept });
-    const open = () => openStorage('serve', options, onForeignLog);
-    this.#database = await this.#siblings.openDatabase(open, needsLease);
-    try {
-      const memory = new FreshMemory(
-        this.#database.freshness,
-        (options.cacheSizeMib * MIB) / options.processes,
+    const open = () =>
+      openStorage('serve', options, (kept) =>
+        this.#log.write('warn', 'the log of another file was set aside', { kept }),
       );
+    this.#database = await this.#siblings.openDatabase(open, options.db.kind !== 'cluster');
+    try {
+      const memoryBytes = (options.cacheSizeMib * MIB) / options.processes;
+      const memory = new FreshMemory(this.#database.freshness, memoryBytes);
       const routes = options.noMetrics ? [] : [this.#startMetrics(memory)];
       const url = await this.#bind();
       // Do not await below: a request could arrive before the dispatcher exists.
-      this.#bases = resolveBases(options, url);
+      const baseUrl = options.baseUrl ?? (options.socket === undefined ? url : 'http://localhost');
+      this.#bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
       routes.push(...this.#createRoutes(this.#database, memory, documentation));
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
@@ -146,16 +145,15 @@ export class App {
 
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
-    const guard = createGuard({
-      ...options,
-      keys: this.#keys,
-      baseUrl: this.#bases.baseUrl,
-      loopback: isLocal(options),
-      createLimiter: this.#siblings.createLimiter,
-    });
     return new Dispatcher({
       routes,
-      guard,
+      guard: createGuard({
+        ...options,
+        keys: this.#keys,
+        baseUrl: this.#bases.baseUrl,
+        loopback: isLocal(options),
+        createLimiter: this.#siblings.createLimiter,
+      }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,
       onOutcome: (outcome, message) => {
@@ -174,11 +172,9 @@ export class App {
 
   #startMetrics(cache: FreshMemory): Route {
     const { db } = this.#options;
-    const sources = {
-      threads: () => this.#demonstrations.threads(),
-      fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
-      cache,
-    };
+    const threads = () => this.#demonstrations.threads();
+    const sizes = async () => (db.kind === 'file' ? fileSizes(db.name) : {});
+    const sources = { threads, fileSizes: sizes, cache };
     this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
     return metricsRoute(this.#metrics);
   }
@@ -194,17 +190,11 @@ export class App {
     });
     const { write } = this.#indexes;
     const lane = new SlowReads(meters?.page);
-    const tables = new Map(
-      RESOURCES.map((resource) => [
-        resource,
-        new Table(resource, database, write, {
-          meters,
-          index: this.#indexes?.of(resource),
-          memory,
-          lane,
-        }),
-      ]),
-    );
+    const tables = new Map<Resource, Table>();
+    for (const resource of RESOURCES) {
+      const parts = { meters, index: this.#indexes.of(resource), memory, lane };
+      tables.set(resource, new Table(resource, database, write, parts));
+    }
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...healthRoutes(database, () => this.#isStopping),
@@ -239,9 +229,4 @@ function toProblem(error: unknown): Problem | undefined {
   }
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
-}
-
-function resolveBases({ baseUrl, problemBase, socket }: Options, url: string): Bases {
-  const base = baseUrl ?? (socket === undefined ? url : 'http://localhost');
-  return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
 }

@@ -90,11 +90,10 @@ class Contract {
 
   write(): string {
     const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
-    const operations = paths.flatMap(([template, item]) =>
-      METHODS.filter((method) => method in item).map((method) =>
-        this.#operationOf(template, method),
-      ),
-    );
+    const operations = paths.flatMap(([template, item]) => {
+      const methods = METHODS.filter((method) => method in item);
+      return methods.map((method) => this.#operationOf(template, method));
+    });
     const search = this.#find('/components/parameters/SearchText');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     return [
@@ -111,27 +110,25 @@ class Contract {
   #operationOf(template: string, method: string): object {
     const path = `/paths/${escapePointer(template)}`;
     const pointer = `${path}/${method}`;
-    const { operationId, requestBody } = this.#find(pointer);
-    const all = [path, pointer].flatMap((at) =>
-      ((this.#find(at).parameters ?? []) as Json[]).map((_, index) =>
-        this.#resolve(`${at}/parameters/${index}`),
-      ),
-    );
-    const isHeader = ([parameter]: Resolved) => parameter.in === 'header';
-    return {
-      id: operationId,
-      method: method.toUpperCase(),
-      template,
-      parameters: all
-        .filter((each) => !isHeader(each))
-        .map((each) => this.#parameterOf(template, each)),
-      headers: all.filter(isHeader).map(([{ name, required, schema }, at]) => {
-        if (required) throw new Error(`the header ${name} of ${template} must not be required`);
-        const { description: rule } = schema as JsonObject;
-        return { name, rule, validate: this.#validator('first', `${at}/schema`) };
-      }),
-      body: requestBody && this.#bodyOf(`${pointer}/requestBody`),
-    };
+    const { operationId: id, requestBody } = this.#find(pointer);
+    const parameters: object[] = [];
+    const headers: object[] = [];
+    for (const at of [path, pointer]) {
+      const { length } = (this.#find(at).parameters ?? []) as Json[];
+      for (let index = 0; index < length; index += 1) {
+        const found = this.#resolve(`${at}/parameters/${index}`);
+        if (found[0].in === 'header') headers.push(this.#headerOf(template, found));
+        else parameters.push(this.#parameterOf(template, found));
+      }
+    }
+    const body = requestBody && this.#bodyOf(`${pointer}/requestBody`);
+    return { id, method: method.toUpperCase(), template, parameters, headers, body };
+  }
+
+  #headerOf(template: string, [{ name, required, schema }, at]: Resolved): object {
+    if (required) throw new Error(`the header ${name} of ${template} must not be required`);
+    const { description: rule } = schema as JsonObject;
+    return { name, rule, validate: this.#validator('first', `${at}/schema`) };
   }
 
   #parameterOf(template: string, [{ name, in: place, required, explode }, at]: Resolved): object {
@@ -167,16 +164,16 @@ class Contract {
     });
     const [schema, schemaPointer] = schemaOf('application/json');
     const members = Object.keys(schema.properties ?? {});
-    const defaults = members.map((name) => [
-      name,
-      this.#schemaAt(`${schemaPointer}/properties/${name}`).default,
-    ]);
+    const defaultOf = (name: string) =>
+      this.#schemaAt(`${schemaPointer}/properties/${name}`).default;
+    // JSON has no undefined, so only optional members remain.
+    const defaults = Object.fromEntries(members.map((name) => [name, defaultOf(name)]));
     const [lines, linesPointer] = JSON_LINES in content ? schemaOf(JSON_LINES) : [];
     return {
       ...schemas(schemaPointer),
       types: Object.keys(content),
       members,
-      defaults: Object.fromEntries(defaults.filter(([, value]) => value !== undefined)),
+      defaults,
       lines: linesPointer && { ...schemas(linesPointer), maxItems: lines?.maxItems },
     };
   }

@@ -4,7 +4,7 @@ import { type EntityTags, parseEntityTags } from '../http/body/entity-tags.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Body, type Header, type Operation, operations, type Parameter } from './generated.js';
+import { type Body, type Operation, operations, type Parameter } from './generated.js';
 import { describeRule, describeViolations, findViolations } from './violations.ts';
 
 /** The parsed headers of a request, without those that were not sent. */
@@ -53,22 +53,18 @@ export function endpoint<Parameters = unknown, Content = unknown>(
 /** Returns the values of the headers that were sent. Throws 400 if one is malformed. */
 function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   const values: Record<string, EntityTags | string> = {};
-  for (const header of headers) {
-    const { name, rule } = header;
+  for (const { name, rule, validate } of headers) {
     const field = call.headers[name];
     if (field === undefined) continue;
-    const value = parseHeader(header, String(field));
-    if (value === undefined)
+    const text = String(field);
+    // Entity tags may have forms that the pattern in the contract leaves out.
+    const isTags = name === 'if-match' || name === 'if-none-match';
+    const value = isTags ? parseEntityTags(text) : text.replaceAll('"', '');
+    if (value === undefined || (!isTags && !validate(text)))
       throw new Problem('bad-request', `The header ${name} must be ${rule}.`);
     values[name] = value;
   }
   return values;
-}
-
-function parseHeader({ name, validate }: Header, field: string): EntityTags | string | undefined {
-  // Entity tags may have forms that the pattern in the contract leaves out.
-  if (name === 'if-match' || name === 'if-none-match') return parseEntityTags(field);
-  return validate(field) ? field.replaceAll('"', '') : undefined;
 }
 
 function readParameters(

@@ -1,5 +1,4 @@
-// Tracks the open connections of a server and their latest requests. A pipelined request waits
-// until the previous one has been answered.
+// Tracks the open connections of a server. A pipelined request waits for the previous answer.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -31,8 +30,7 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket after each request, but requests behind a slow answer must not fill the
-    // memory.
+    // Node resumes a socket after each request; requests behind a slow answer would fill the memory.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 

@@ -8,16 +8,9 @@ import { Exchange, type Sender, type SharedParts } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
-import {
-  type Chunk,
-  lengthOf,
-  type Reply,
-  sendAndClose,
-  sendReply,
-  writeClosingHead,
-} from './reply.ts';
+import { type Chunk, lengthOf, type Reply, sendAndClose, sendHead, sendReply } from './reply.ts';
 import type { Guard, Outcome, Route } from './route.ts';
-import { createRouter, type PathItem, type Router } from './router.ts';
+import { type PathItem, Router } from './router.ts';
 import { sendChunks } from './stream.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
@@ -52,7 +45,7 @@ export class Dispatcher {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.#router = createRouter(options.routes);
+    this.#router = new Router(options.routes);
     this.#bodies = new BodyReader(options.bodyLimitBytes);
     const refusal = 'Too many large answers are being read, or wait for clients that read slowly.';
     const replies = new ByteBudget(DISPATCH_LIMITS.repliesBytes, refusal);
@@ -125,7 +118,7 @@ export class Dispatcher {
   /** Finds the route of a request, or the reply if it needs none. Throws 404, 405 or 413. */
   #find(exchange: Exchange, { segments, query }: Target): Route | Reply {
     if (segments.length === 0) return SERVER_OPTIONS;
-    const match = this.#router(segments);
+    const match = this.#router.find(segments);
     if (!match) throw new Problem('not-found', 'There is nothing at this path.');
     const { template, methods, allow } = match.pathItem;
     exchange.template = template;
@@ -168,7 +161,7 @@ export class Dispatcher {
         : { ...reply, headers: [...(reply.headers ?? []), ...admission.headers] };
     if (reply.stream && this.#streams >= DISPATCH_LIMITS.streams)
       throw unavailable('Too many streams are open.');
-    if (reply.stream && message.method !== 'HEAD') writeClosingHead(response, complete, requestId);
+    if (reply.stream && message.method !== 'HEAD') sendHead(response, complete, requestId);
     else if (reply.status === 413 || (!message.complete && this.#bodies.leavesUnread(exchange)))
       sendAndClose(response, complete, requestId);
     else sendReply(response, complete, requestId);

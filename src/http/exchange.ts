@@ -67,12 +67,8 @@ export class Exchange {
     this.#shared = shared;
   }
 
-  get client(): string | undefined {
-    return this.admission.client;
-  }
-
   clientId(): string {
-    return this.client ?? this.#shared.networkOf(this.message);
+    return this.admission.client ?? this.#shared.networkOf(this.message);
   }
 
   enter(admission: Admission): void {

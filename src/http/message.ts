@@ -47,10 +47,7 @@ export interface Target {
   readonly query: string;
 }
 
-/**
- * Parses a target (RFC 9112, section 3.2) of printable ASCII, some of which browsers send raw: a
- * path, an absolute URL without a user, or the `*` of OPTIONS. Throws bad-request for others.
- */
+/** Parses a path, an absolute URL, or the `*` of OPTIONS (RFC 9112, section 3.2); throws 400. */
 export function parseTarget({
   method,
   url: text = '',

@@ -85,7 +85,7 @@ async function* oneByOne(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
 }
 
 /** Sends the head of the last reply of a connection. */
-export function writeClosingHead(response: ServerResponse, reply: Reply, requestId: string): void {
+export function sendHead(response: ServerResponse, reply: Reply, requestId: string): void {
   response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
   // Otherwise Node would delay the head until the first chunk, or that of a HEAD until `end`.
   response.flushHeaders();
@@ -93,7 +93,7 @@ export function writeClosingHead(response: ServerResponse, reply: Reply, request
 
 /** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
 export function sendAndClose(response: ServerResponse, reply: Reply, requestId: string): void {
-  writeClosingHead(response, reply, requestId);
+  sendHead(response, reply, requestId);
   const { body, large } = reply;
   const message = response.req;
   for (const part of large?.parts ?? []) response.write(part);

@@ -210,8 +210,7 @@ function responseText(reply: Reply, requestId: string, isHead: boolean): string 
   const date = new Date().toUTCString();
   const headers = [...replyHeaders(reply, requestId), 'date', date, 'connection', 'close'];
   let text = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`;
-  for (let index = 0; index < headers.length; index += 2) {
+  for (let index = 0; index < headers.length; index += 2)
     text += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  }
   return `${text}\r\n${isHead ? '' : reply.body}`;
 }

@@ -10,7 +10,10 @@ export async function sendChunks(
   response: ServerResponse,
   stream: AsyncIterable<Chunk>,
 ): Promise<void> {
-  endIfPaused(response);
+  const { socket } = response;
+  // A connection is paused while a request waits on it, and would hide that the client leaves.
+  if (socket?.isPaused()) response.destroy();
+  else socket?.once('pause', () => response.destroy());
   try {
     for await (const { bytes, hasMore } of stream) {
       if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
@@ -22,13 +25,6 @@ export async function sendChunks(
   } finally {
     response.end();
   }
-}
-
-/** A connection is paused while a request waits on it, and would hide that the client leaves. */
-function endIfPaused(response: ServerResponse): void {
-  const { socket } = response;
-  if (socket?.isPaused()) response.destroy();
-  else socket?.once('pause', () => response.destroy());
 }
 
 function drained(response: ServerResponse): Promise<void> {

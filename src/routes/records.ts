@@ -223,9 +223,9 @@ function recordReply({ text, tag }: Stored): Reply {
 }
 
 /** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
-function onceOf(key: string, path: string, { client = '', format, bytes }: Call): Once {
+function onceOf(key: string, path: string, { admission, format, bytes }: Call): Once {
   return {
-    key: hash('sha256', JSON.stringify([client, path, key]), 'base64url'),
+    key: hash('sha256', JSON.stringify([admission.client ?? '', path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
 }

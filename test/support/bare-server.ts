@@ -34,7 +34,6 @@ export const EMPTY_CALL: Call = {
   format: 'json',
   bytes: Buffer.alloc(0),
   headers: {},
-  client: undefined,
   charge: () => Promise.resolve(),
   clientId: () => '',
   ensureSendable: () => {},

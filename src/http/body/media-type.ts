@@ -1,5 +1,4 @@
-// Parses content-type (RFC 9110, section 8.3.1) and the weighted lists of content negotiation, such
-// as `text/html, application/json;q=0.5` (section 12.4.2).
+// Parses content-type (RFC 9110, section 8.3.1) and the lists of content negotiation (12.4.2).
 
 /** The media type of JSON values, one in each line. */
 export const JSON_LINES = 'application/x-ndjson';

@@ -45,10 +45,7 @@ export class BodyReader {
     if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
   }
 
-  /**
-   * Reads the body and, if the route takes one, parses it. Returns a promise only if it must wait:
-   * it would cost more time than a small body. Throws or rejects with 415, 413 or 400.
-   */
+  /** Reads and parses the body; returns a promise only if it must wait. Throws 415, 413 or 400. */
   receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
     const { message, awaitsContinue } = exchange;
     // A write waits for the end of a body that it ignores, unless the client awaits a 100.
