@@ -59,8 +59,7 @@ class Contract {
   constructor(document: JsonObject) {
     this.#document = document;
     const options = { strict: true, code: { source: true, formats: _`formats` } };
-    const allOptions = { ...options, allErrors: true };
-    this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020(allOptions) };
+    this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020({ ...options, allErrors: true }) };
     for (const ajv of Object.values(this.#ajvs)) {
       ajv.addVocabulary(DOCUMENT_KEYWORDS);
       ajv.removeKeyword('maxLength').removeKeyword('minLength');

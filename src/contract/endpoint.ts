@@ -67,11 +67,7 @@ function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   return values;
 }
 
-function readParameters(
-  { parameters }: Operation,
-  call: Call,
-  violations: Violation[],
-): Record<string, unknown> {
+function readParameters({ parameters }: Operation, call: Call, violations: Violation[]): unknown {
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
   let position = 0;
@@ -89,14 +85,13 @@ function readParameter(
   sent: readonly string[],
   violations: Violation[],
 ): unknown {
-  const [text] = sent;
-  if (text === undefined) return parameter.default;
+  if (sent.length === 0) return parameter.default;
   const location = { field: parameter.name, in: parameter.in };
   if (sent.length > 1 && parameter.list !== 'repeated') {
     violations.push({ ...location, code: 'maxItems', detail: 'must be given only once' });
     return undefined;
   }
-  const value = parseParameter(parameter, sent, text);
+  const value = parseParameter(parameter, sent);
   if (!parameter.validate(value)) {
     for (const error of parameter.validate.errors ?? [])
       violations.push({ ...location, code: error.keyword, detail: describeRule(error) });
@@ -104,11 +99,9 @@ function readParameter(
   return value;
 }
 
-function parseParameter(
-  { in: place, isInteger, list }: Parameter,
-  sent: readonly string[],
-  text: string,
-): unknown {
+function parseParameter(parameter: Parameter, sent: readonly string[]): unknown {
+  const { in: place, isInteger, list } = parameter;
+  const [text = ''] = sent;
   const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
   const parse = isInteger ? parseInteger : String;
   if (!list) return parse(text);

@@ -80,8 +80,4 @@ export const problems: readonly ProblemType[];
 export const MAX_SNIPPET_LENGTH: number;
 
 /** What the text of a search may contain. */
-export const QUERY_BOUNDS: {
-  readonly words: number;
-  readonly terms: number;
-  readonly prefixes: number;
-};
+export const QUERY_BOUNDS: Readonly<Record<'words' | 'terms' | 'prefixes', number>>;

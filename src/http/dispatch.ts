@@ -101,11 +101,8 @@ export class Dispatcher {
     else this.#options.onOutcome(outcome, message);
   }
 
-  async #stream(
-    { message, response, arrivedMs }: Exchange,
-    stream: AsyncIterable<Chunk>,
-    outcome: Outcome,
-  ): Promise<void> {
+  async #stream(exchange: Exchange, stream: AsyncIterable<Chunk>, outcome: Outcome): Promise<void> {
+    const { message, response, arrivedMs } = exchange;
     const { onOutcome } = this.#options;
     this.#streams += 1;
     onOutcome({ ...outcome, stream: 'opened' }, message);

@@ -48,10 +48,8 @@ export interface Target {
 }
 
 /** Parses a path, an absolute URL, or the `*` of OPTIONS (RFC 9112, section 3.2); throws 400. */
-export function parseTarget({
-  method,
-  url: text = '',
-}: Pick<IncomingMessage, 'method' | 'url'>): Target {
+export function parseTarget(message: Pick<IncomingMessage, 'method' | 'url'>): Target {
+  const { method, url: text = '' } = message;
   if (method === 'OPTIONS' && text === '*') return { segments: [], query: '' };
   const origin = text.startsWith('/') ? text : toOriginForm(text);
   if (text.includes('#')) throw new Problem('bad-request', mustEncode('A # in the request target'));

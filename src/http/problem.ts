@@ -78,12 +78,8 @@ export class ClientGone extends Error {
 const PROBLEM_HEADERS = ['content-type', 'application/problem+json', 'cache-control', 'no-store'];
 
 /** Returns a 503 with the time after which the request may succeed. */
-export function unavailable(
-  detail: string,
-  extras: Omit<ProblemExtras, 'headers'> = {},
-  retryAfterS = 1,
-): Problem {
-  const headers = ['retry-after', String(retryAfterS)];
+export function unavailable(detail: string, extras: ProblemExtras = {}, retryAfterS = 1): Problem {
+  const headers = [...(extras.headers ?? []), 'retry-after', String(retryAfterS)];
   return new Problem('service-unavailable', detail, { ...extras, headers });
 }
 

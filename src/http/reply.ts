@@ -50,10 +50,8 @@ export function lengthOf(parts: readonly Buffer[]): number {
 }
 
 /** Returns the headers of a reply with those that every reply has. */
-export function replyHeaders(
-  { status, headers = [], body = '', large, stream }: Reply,
-  requestId: string,
-): string[] {
+export function replyHeaders(reply: Reply, requestId: string): string[] {
+  const { status, headers = [], body = '', large, stream } = reply;
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
   if (status !== 204 && status !== 304 && !stream)
     all.push('content-length', String(large ? lengthOf(large.parts) : Buffer.byteLength(body)));

@@ -40,9 +40,8 @@ function describe(types: readonly string[]): string {
   const json =
     'The body must be JSON in UTF-8: send content-type: application/json ' +
     '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
-  return types.includes(JSON_LINES)
-    ? `${json} Lines of JSON, one record in each, are ${JSON_LINES}.`
-    : json;
+  const lines = ` Lines of JSON, one record in each, are ${JSON_LINES}.`;
+  return types.includes(JSON_LINES) ? `${json}${lines}` : json;
 }
 
 function unsupported(detail: string, types: readonly string[]): Problem {
