@@ -30,7 +30,7 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket after each request; requests behind a slow answer would fill the memory.
+    // Node resumes a socket after each request, but requests behind a slow answer must wait.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
