@@ -81,29 +81,25 @@ export class App {
     });
   }
 
-  /**
-   * Opens the database and accepts requests; resolves with the URL, or with `unix:` and the path.
-   * If it rejects, it leaves nothing open.
-   */
+  /** Resolves with the URL or `unix:` and the path. If it rejects, it leaves nothing open. */
   async listen(): Promise<string> {
     const options = this.#options;
     const documentation = await loadDocumentation();
     const keySource = keySourceOf(options);
     this.#keys = keySource && (await loadKeys(keySource));
-    const needsLease = options.db.kind !== 'cluster';
-    const onForeignLog = (kept: string) =>
-      this.#log.write('warn', 'the log of another file was set aside', { kept });
-    const open = () => openStorage('serve', options, onForeignLog);
-    this.#database = await this.#siblings.openDatabase(open, needsLease);
-    try {
-      const memory = new FreshMemory(
-        this.#database.freshness,
-        (options.cacheSizeMib * MIB) / options.processes,
+    const open = () =>
+      openStorage('serve', options, (kept) =>
+        this.#log.write('warn', 'the log of another file was set aside', { kept }),
       );
+    this.#database = await this.#siblings.openDatabase(open, options.db.kind !== 'cluster');
+    try {
+      const memoryBytes = (options.cacheSizeMib * MIB) / options.processes;
+      const memory = new FreshMemory(this.#database.freshness, memoryBytes);
       const routes = options.noMetrics ? [] : [this.#startMetrics(memory)];
       const url = await this.#bind();
       // Do not await below: a request could arrive before the dispatcher exists.
-      this.#bases = resolveBases(options, url);
+      const baseUrl = options.baseUrl ?? (options.socket === undefined ? url : 'http://localhost');
+      this.#bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
       routes.push(...this.#createRoutes(this.#database, memory, documentation));
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
@@ -113,7 +109,6 @@ export class App {
     }
   }
 
-  /** How many keys are valid; 0 if the service requires none. */
   get keyCount(): number {
     return this.#keys?.count ?? 0;
   }
@@ -150,16 +145,15 @@ export class App {
 
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
-    const guard = createGuard({
-      ...options,
-      keys: this.#keys,
-      baseUrl: this.#bases.baseUrl,
-      loopback: isLocal(options),
-      createLimiter: this.#siblings.createLimiter,
-    });
     return new Dispatcher({
       routes,
-      guard,
+      guard: createGuard({
+        ...options,
+        keys: this.#keys,
+        baseUrl: this.#bases.baseUrl,
+        loopback: isLocal(options),
+        createLimiter: this.#siblings.createLimiter,
+      }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,
       onOutcome: (outcome, message) => {
@@ -172,19 +166,15 @@ export class App {
     });
   }
 
-  /** Returns the name of a client in the log. */
   #clientOf(sender: Sender, key?: number): string {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
-  /** Starts the metrics, and returns their route. */
   #startMetrics(cache: FreshMemory): Route {
     const { db } = this.#options;
-    const sources = {
-      threads: () => this.#demonstrations.threads(),
-      fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
-      cache,
-    };
+    const threads = () => this.#demonstrations.threads();
+    const sizes = async () => (db.kind === 'file' ? fileSizes(db.name) : {});
+    const sources = { threads, fileSizes: sizes, cache };
     this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
     return metricsRoute(this.#metrics);
   }
@@ -200,17 +190,11 @@ export class App {
     });
     const { write } = this.#indexes;
     const lane = new SlowReads(meters?.page);
-    const tables = new Map(
-      RESOURCES.map((resource) => [
-        resource,
-        new Table(resource, database, write, {
-          meters,
-          index: this.#indexes?.of(resource),
-          memory,
-          lane,
-        }),
-      ]),
-    );
+    const tables = new Map<Resource, Table>();
+    for (const resource of RESOURCES) {
+      const parts = { meters, index: this.#indexes.of(resource), memory, lane };
+      tables.set(resource, new Table(resource, database, write, parts));
+    }
     const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...healthRoutes(database, () => this.#isStopping),
@@ -245,9 +229,4 @@ function toProblem(error: unknown): Problem | undefined {
   }
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
-}
-
-function resolveBases({ baseUrl, problemBase, socket }: Options, url: string): Bases {
-  const base = baseUrl ?? (socket === undefined ? url : 'http://localhost');
-  return { baseUrl: base, problemBase: problemBase ?? `${base}/problems` };
 }

@@ -38,15 +38,11 @@ export interface ServiceOptions {
 /** A service. It can be started once. */
 export interface Service {
   /**
-   * Opens the database and accepts requests; resolves with the URL of the service. Rejects if that
-   * fails, and leaves nothing open. Also rejects, without effect, on a second call and after
-   * `close`.
+   * Opens the database and accepts requests; resolves with the URL of the service. If it rejects,
+   * it leaves nothing open. A second call and one after `close` reject without effect.
    */
   listen(): Promise<string>;
-  /**
-   * Finishes requests in flight (for 10 seconds at most), then closes the connections and the
-   * database. May be called at any time and repeatedly.
-   */
+  /** Finishes requests in flight (for 10 seconds at most), then closes all; may be repeated. */
   close(): Promise<void>;
 }
 
@@ -54,8 +50,8 @@ export interface Service {
 const FLAGS = libraryFlags();
 
 /**
- * Returns a service that is not started yet. It handles no signals and never ends the process.
- * Throws an Error with a one-line message if an option is wrong.
+ * Returns a service that is not started yet, and that handles no signals. Throws an Error with a
+ * one-line message if an option is wrong.
  */
 export function createApp(settings: ServiceOptions): Service {
   const options = optionsOf(settings);
@@ -91,12 +87,9 @@ function optionsOf(settings: Partial<ServiceOptions> | undefined): Options {
   if (typeof db !== 'string')
     throw new UsageError('the option db is required: a file, :memory: or the address of a cluster');
   if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys must be an array of keys');
-  const options = parseOptions(toArguments({ db, port, logLevel, ...others }), {
-    NOTES_API_KEYS: apiKeys.join(),
-  });
-  // Only --help and --version give a string, and the library accepts neither.
-  if (typeof options === 'string')
-    throw new UsageError(`unknown option ${JSON.stringify(options)}`);
+  const args = toArguments({ db, port, logLevel, ...others });
+  // Only --help and --version give a string, and they are unknown here.
+  const options = parseOptions(args, { NOTES_API_KEYS: apiKeys.join() }) as Options;
   // The parser drops empty keys, and a service without keys lets everyone write.
   if (options.apiKeys.length !== apiKeys.length)
     throw new UsageError('an API key must not be empty or contain a comma');

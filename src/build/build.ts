@@ -1,7 +1,14 @@
-// The build steps after the TypeScript compiler: the contract, the docs files and the guides.
+// The build steps after the TypeScript compiler: the contract, the docs files and the guides. The
+// service sends the files from memory, so they have compressed variants.
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { GUIDES } from '../docs/guides.ts';
 import { compileContract } from './contract.ts';
-import { bundleDocs } from './docs.ts';
-import { renderGuides } from './guides.ts';
+import { renderGuide } from './guides.ts';
+
+const MAX_COMPRESSED_SHARE = 0.9;
 
 /** Writes these files to dist/. Works only when compiled: its paths are relative to dist/. */
 export async function build(): Promise<void> {
@@ -11,4 +18,43 @@ export async function build(): Promise<void> {
   await compileContract(contract, new URL('contract/generated.js', output));
   await bundleDocs(new URL('docs/assets/', source), new URL('docs/assets/', output));
   await renderGuides(new URL('docs/guides/', source), new URL('docs/guides/', output));
+}
+
+/** Gathers the files of the docs pages, so that the service does not need Swagger UI's package. */
+async function bundleDocs(source: URL, target: URL): Promise<void> {
+  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+  const swaggerUi = pathToFileURL(manifest);
+  const own = await readdir(source);
+  const files = [
+    ...own.map((name) => new URL(name, source)),
+    // The compiler has written it.
+    new URL('../samples.js', target),
+    new URL('swagger-ui.css', swaggerUi),
+    new URL('swagger-ui-bundle.js', swaggerUi),
+  ];
+  await mkdir(target, { recursive: true });
+  await copyFile(new URL('LICENSE', swaggerUi), new URL('swagger-ui.LICENSE', target));
+  for (const file of files) {
+    const name = file.pathname.replace(/.*\//, '');
+    await writeAsset(new URL(name, target), await readFile(file));
+  }
+}
+
+async function renderGuides(source: URL, target: URL): Promise<void> {
+  await mkdir(target, { recursive: true });
+  for (const guide of GUIDES) {
+    const markdown = await readFile(new URL(`${guide.name}.md`, source), 'utf8');
+    const page = Buffer.from(renderGuide(guide, markdown));
+    await writeAsset(new URL(`${guide.name}.html`, target), page);
+  }
+}
+
+/** Writes compressed variants to `path` with `.br` and `.gz`. */
+async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
+  await writeFile(path, bytes);
+  const variants = { br: brotliCompressSync(bytes), gz: gzipSync(bytes, { level: 9 }) };
+  for (const [ending, compressed] of Object.entries(variants)) {
+    if (compressed.length >= bytes.length * MAX_COMPRESSED_SHARE) continue;
+    await writeFile(new URL(`${path.href}.${ending}`), compressed);
+  }
 }

@@ -37,47 +37,7 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
   await writeFile(output, bundle.outputFiles[0]?.contents ?? '');
 }
 
-/** How many errors a validator reports. */
 type Mode = 'first' | 'all';
-
-/** The schemas that need a validator, in the order of their first use. */
-class Validators {
-  readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
-  readonly #names = { first: new Map<string, string>(), all: new Map<string, string>() };
-
-  constructor(document: JsonObject) {
-    const options = { strict: true, code: { source: true, formats: _`formats` } };
-    const allOptions = { ...options, allErrors: true };
-    this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020(allOptions) };
-    for (const ajv of Object.values(this.#ajvs)) {
-      ajv.addVocabulary(DOCUMENT_KEYWORDS);
-      ajv.removeKeyword('maxLength').removeKeyword('minLength');
-      ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });
-      ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
-      // This format is for code generators; the bounds say which integers are accepted.
-      ajv.addFormat('int64', true);
-      ajv.addSchema(document, CONTRACT_ID);
-    }
-  }
-
-  /** Returns a text that stands for the validator of the schema at `pointer`. */
-  expression(mode: Mode, pointer: string): string {
-    const names = this.#names[mode];
-    const name = names.get(pointer) ?? `schema${names.size}`;
-    if (!names.has(pointer)) {
-      this.#ajvs[mode].addSchema({ $ref: `${CONTRACT_ID}#${pointer}` }, name);
-      names.set(pointer, name);
-    }
-    return `validator:${mode}.${name}`;
-  }
-
-  /** Returns the declaration of all validators of a mode, to which the expressions refer. */
-  declaration(mode: Mode): string {
-    const names = [...this.#names[mode].values()].map((name) => [name, name]);
-    const code = standalone.default(this.#ajvs[mode], Object.fromEntries(names));
-    return `const ${mode} = ((exports) => {\n${code}\nreturn exports;\n})({});`;
-  }
-}
 
 /** Checks minLength or maxLength; counts code points, which is slow, only if that decides. */
 function limitLengthCode(cxt: KeywordCxt): void {
@@ -90,30 +50,55 @@ function limitLengthCode(cxt: KeywordCxt): void {
   );
 }
 
-/** The contract, and the module that it becomes. */
 class Contract {
   readonly #document: JsonObject;
-  readonly #validators: Validators;
+  readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
+  /** The names of the schemas that need a validator, by their pointers. */
+  readonly #names = { first: new Map<string, string>(), all: new Map<string, string>() };
 
   constructor(document: JsonObject) {
     this.#document = document;
-    this.#validators = new Validators(document);
+    const options = { strict: true, code: { source: true, formats: _`formats` } };
+    this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020({ ...options, allErrors: true }) };
+    for (const ajv of Object.values(this.#ajvs)) {
+      ajv.addVocabulary(DOCUMENT_KEYWORDS);
+      ajv.removeKeyword('maxLength').removeKeyword('minLength');
+      ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });
+      ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
+      // This format is for code generators; the bounds say which integers are accepted.
+      ajv.addFormat('int64', true);
+      ajv.addSchema(document, CONTRACT_ID);
+    }
   }
 
-  /** Returns the source of the module, before its dependencies are bundled. */
+  #validator(mode: Mode, pointer: string): string {
+    const names = this.#names[mode];
+    const name = names.get(pointer) ?? `schema${names.size}`;
+    if (!names.has(pointer)) {
+      this.#ajvs[mode].addSchema({ $ref: `${CONTRACT_ID}#${pointer}` }, name);
+      names.set(pointer, name);
+    }
+    return `validator:${mode}.${name}`;
+  }
+
+  #declaration(mode: Mode): string {
+    const names = [...this.#names[mode].values()].map((name) => [name, name]);
+    const code = standalone.default(this.#ajvs[mode], Object.fromEntries(names));
+    return `const ${mode} = ((exports) => {\n${code}\nreturn exports;\n})({});`;
+  }
+
   write(): string {
     const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
-    const operations = paths.flatMap(([template, item]) =>
-      METHODS.filter((method) => method in item).map((method) =>
-        this.#operationOf(template, method),
-      ),
-    );
+    const operations = paths.flatMap(([template, item]) => {
+      const methods = METHODS.filter((method) => method in item);
+      return methods.map((method) => this.#operationOf(template, method));
+    });
     const search = this.#find('/components/parameters/SearchText');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     return [
       `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
-      this.#validators.declaration('first'),
-      this.#validators.declaration('all'),
+      this.#declaration('first'),
+      this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
@@ -121,31 +106,28 @@ class Contract {
     ].join('\n');
   }
 
-  /** Returns an operation as in generated.d.ts. */
   #operationOf(template: string, method: string): object {
     const path = `/paths/${escapePointer(template)}`;
     const pointer = `${path}/${method}`;
-    const { operationId, requestBody } = this.#find(pointer);
-    const all = [path, pointer].flatMap((at) =>
-      ((this.#find(at).parameters ?? []) as Json[]).map((_, index) =>
-        this.#resolve(`${at}/parameters/${index}`),
-      ),
-    );
-    const isHeader = ([parameter]: Resolved) => parameter.in === 'header';
-    return {
-      id: operationId,
-      method: method.toUpperCase(),
-      template,
-      parameters: all
-        .filter((each) => !isHeader(each))
-        .map((each) => this.#parameterOf(template, each)),
-      headers: all.filter(isHeader).map(([{ name, required, schema }, at]) => {
-        if (required) throw new Error(`the header ${name} of ${template} must not be required`);
-        const { description: rule } = schema as JsonObject;
-        return { name, rule, validate: this.#validators.expression('first', `${at}/schema`) };
-      }),
-      body: requestBody && this.#bodyOf(`${pointer}/requestBody`),
-    };
+    const { operationId: id, requestBody } = this.#find(pointer);
+    const parameters: object[] = [];
+    const headers: object[] = [];
+    for (const at of [path, pointer]) {
+      const { length } = (this.#find(at).parameters ?? []) as Json[];
+      for (let index = 0; index < length; index += 1) {
+        const found = this.#resolve(`${at}/parameters/${index}`);
+        if (found[0].in === 'header') headers.push(this.#headerOf(template, found));
+        else parameters.push(this.#parameterOf(template, found));
+      }
+    }
+    const body = requestBody && this.#bodyOf(`${pointer}/requestBody`);
+    return { id, method: method.toUpperCase(), template, parameters, headers, body };
+  }
+
+  #headerOf(template: string, [{ name, required, schema }, at]: Resolved): object {
+    if (required) throw new Error(`the header ${name} of ${template} must not be required`);
+    const { description: rule } = schema as JsonObject;
+    return { name, rule, validate: this.#validator('first', `${at}/schema`) };
   }
 
   #parameterOf(template: string, [{ name, in: place, required, explode }, at]: Resolved): object {
@@ -165,7 +147,7 @@ class Contract {
       isInteger: type === 'integer',
       list: isList ? (explode === false ? 'commas' : 'repeated') : undefined,
       default: schema.default,
-      validate: this.#validators.expression('all', pointer),
+      validate: this.#validator('all', pointer),
     };
   }
 
@@ -176,29 +158,26 @@ class Contract {
     const schemaOf = (type: string) =>
       this.#resolve(`${pointer}/content/${escapePointer(type)}/schema`);
     const schemas = (at: string) => ({
-      validate: this.#validators.expression('first', at),
-      validateFully: this.#validators.expression('all', at),
+      validate: this.#validator('first', at),
+      validateFully: this.#validator('all', at),
     });
     const [schema, schemaPointer] = schemaOf('application/json');
     const members = Object.keys(schema.properties ?? {});
-    const defaults = members.map((name) => [
-      name,
-      this.#schemaAt(`${schemaPointer}/properties/${name}`).default,
-    ]);
+    const defaultOf = (name: string) =>
+      this.#schemaAt(`${schemaPointer}/properties/${name}`).default;
+    // JSON has no undefined, so only optional members remain.
+    const defaults = Object.fromEntries(members.map((name) => [name, defaultOf(name)]));
     const [lines, linesPointer] = JSON_LINES in content ? schemaOf(JSON_LINES) : [];
     return {
       ...schemas(schemaPointer),
       types: Object.keys(content),
       members,
-      defaults: Object.fromEntries(defaults.filter(([, value]) => value !== undefined)),
+      defaults,
       lines: linesPointer && { ...schemas(linesPointer), maxItems: lines?.maxItems },
     };
   }
 
-  /**
-   * Returns all problem types. The remedy of each is `x-remedy` of one of its examples, the meaning
-   * the description of that example or else of its response.
-   */
+  /** One example of each problem has its `x-remedy`, and it or its response the meaning. */
   #problemsOf(): Json[] {
     const found = new Map<string, JsonObject>();
     for (const [name, response] of Object.entries(this.#find('/components/responses'))) {
@@ -244,7 +223,7 @@ class Contract {
   }
 }
 
-/** Returns a value as source; the texts of {@link Validators.expression} become expressions. */
+/** Returns a value as source; the texts of `#validator` become expressions. */
 function withExpressions(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/"validator:(\w+\.\w+)"/g, '$1');
 }

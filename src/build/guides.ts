@@ -1,22 +1,9 @@
 // Renders the guides from Markdown to HTML pages.
-import { mkdir, readFile } from 'node:fs/promises';
 import { Marked, Renderer, type Tokens } from 'marked';
 import { GUIDES, type Guide, renderGuideList } from '../docs/guides.ts';
 import { escapeHtml, renderPage } from '../docs/page.ts';
-import { writeAsset } from './assets.ts';
 
-/** The base of the service, relative to the page of a guide. */
 const ROOT = '../../';
-
-/** Writes the page of each guide to the folder `target`, from the Markdown in `source`. */
-export async function renderGuides(source: URL, target: URL): Promise<void> {
-  await mkdir(target, { recursive: true });
-  for (const guide of GUIDES) {
-    const markdown = await readFile(new URL(`${guide.name}.md`, source), 'utf8');
-    const page = Buffer.from(renderGuide(guide, markdown));
-    await writeAsset(new URL(`${guide.name}.html`, target), page);
-  }
-}
 
 /** Returns the page of `guide`. Throws for a wrong title, equal ids, or a link to no guide. */
 export function renderGuide(guide: Guide, markdown: string): string {
@@ -40,7 +27,6 @@ ${renderGuideList(ROOT, guide)}
   });
 }
 
-/** Renders one guide; shows raw HTML as text. */
 class GuideRenderer extends Renderer {
   /** The ids on the page, including those of its frame. */
   readonly #ids = new Set(['main', 'all-guides']);

@@ -1,7 +1,7 @@
 // The grammar of an export: JSON lines. The first line states how many records follow and the last
 // ids; the last line proves that the export is complete. Each other line is a link, or a record as
 // the service returns it, with its type, the number of its last change, and its times.
-import { recordCheck } from '../contract/record.ts';
+import { recordCheck } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';

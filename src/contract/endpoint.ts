@@ -4,14 +4,13 @@ import { type EntityTags, parseEntityTags } from '../http/body/entity-tags.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Body, type Header, type Operation, operations, type Parameter } from './generated.js';
+import { type Body, type Operation, operations, type Parameter } from './generated.js';
 import { describeRule, describeViolations, findViolations } from './violations.ts';
 
 /** The parsed headers of a request, without those that were not sent. */
 export interface RequestHeaders {
   readonly 'if-match'?: EntityTags;
   readonly 'if-none-match'?: EntityTags;
-  /** Without its quotes. */
   readonly 'idempotency-key'?: string;
   readonly 'last-event-id'?: string;
 }
@@ -46,12 +45,7 @@ export function endpoint<Parameters = unknown, Content = unknown>(
       const parameters = readParameters(operation, call, violations);
       const content = body && readContent(body, call, violations);
       if (violations.length > 0) throw validationFailed(violations);
-      return handle({
-        parameters: parameters as Parameters,
-        body: content as Content,
-        headers,
-        call,
-      });
+      return handle({ parameters, body: content, headers, call } as Input<Parameters, Content>);
     },
   };
 }
@@ -59,30 +53,21 @@ export function endpoint<Parameters = unknown, Content = unknown>(
 /** Returns the values of the headers that were sent. Throws 400 if one is malformed. */
 function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   const values: Record<string, EntityTags | string> = {};
-  for (const header of headers) {
-    const { name, rule } = header;
+  for (const { name, rule, validate } of headers) {
     const field = call.headers[name];
     if (field === undefined) continue;
-    const value = parseHeader(header, String(field));
-    if (value === undefined)
+    const text = String(field);
+    // Entity tags may have forms that the pattern in the contract leaves out.
+    const isTags = name === 'if-match' || name === 'if-none-match';
+    const value = isTags ? parseEntityTags(text) : text.replaceAll('"', '');
+    if (value === undefined || (!isTags && !validate(text)))
       throw new Problem('bad-request', `The header ${name} must be ${rule}.`);
     values[name] = value;
   }
   return values;
 }
 
-function parseHeader({ name, validate }: Header, field: string): EntityTags | string | undefined {
-  // Entity tags may have forms that the pattern in the contract leaves out.
-  if (name === 'if-match' || name === 'if-none-match') return parseEntityTags(field);
-  return validate(field) ? field.replaceAll('"', '') : undefined;
-}
-
-/** Returns the values of all parameters; adds their violations to `violations`. */
-function readParameters(
-  { parameters }: Operation,
-  call: Call,
-  violations: Violation[],
-): Record<string, unknown> {
+function readParameters({ parameters }: Operation, call: Call, violations: Violation[]): unknown {
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
   let position = 0;
@@ -100,14 +85,13 @@ function readParameter(
   sent: readonly string[],
   violations: Violation[],
 ): unknown {
-  const [text] = sent;
-  if (text === undefined) return parameter.default;
+  if (sent.length === 0) return parameter.default;
   const location = { field: parameter.name, in: parameter.in };
   if (sent.length > 1 && parameter.list !== 'repeated') {
     violations.push({ ...location, code: 'maxItems', detail: 'must be given only once' });
     return undefined;
   }
-  const value = parseParameter(parameter, sent, text);
+  const value = parseParameter(parameter, sent);
   if (!parameter.validate(value)) {
     for (const error of parameter.validate.errors ?? [])
       violations.push({ ...location, code: error.keyword, detail: describeRule(error) });
@@ -115,16 +99,14 @@ function readParameter(
   return value;
 }
 
-function parseParameter(
-  { in: place, isInteger, list }: Parameter,
-  sent: readonly string[],
-  text: string,
-): unknown {
+function parseParameter(parameter: Parameter, sent: readonly string[]): unknown {
+  const { in: place, isInteger, list } = parameter;
+  const [text = ''] = sent;
   const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
-  if (!list) return isInteger ? parseInteger(text) : text;
+  const parse = isInteger ? parseInteger : String;
+  if (!list) return parse(text);
   const separated = text === '' ? [] : text.split(',');
-  const items = list === 'commas' ? separated : sent;
-  return isInteger ? items.map((each) => parseInteger(each)) : items;
+  return (list === 'commas' ? separated : sent).map((each) => parse(each));
 }
 
 /** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */

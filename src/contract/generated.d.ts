@@ -33,11 +33,9 @@ export interface Header {
   readonly validate: Validate;
 }
 
-/** The validators of a body. */
+/** The validators of a body: one stops at the first violation, the other collects all. */
 export interface BodyValidators {
-  /** Stops at the first violation. */
   readonly validate: Validate;
-  /** Collects all violations; for values that `validate` has refused. */
   readonly validateFully: Validate;
 }
 
@@ -45,9 +43,7 @@ export interface BodyValidators {
 export interface Body extends BodyValidators {
   /** The names of the members, also of those in lines. All others are ignored. */
   readonly members: readonly string[];
-  /** The defaults of optional members. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** The media types that it may have. */
   readonly types: readonly string[];
   /** The array of the values of a body of JSON lines, and how many there may be. */
   readonly lines?: BodyValidators & { readonly maxItems: number };
@@ -84,8 +80,4 @@ export const problems: readonly ProblemType[];
 export const MAX_SNIPPET_LENGTH: number;
 
 /** What the text of a search may contain. */
-export const QUERY_BOUNDS: {
-  readonly words: number;
-  readonly terms: number;
-  readonly prefixes: number;
-};
+export const QUERY_BOUNDS: Readonly<Record<'words' | 'terms' | 'prefixes', number>>;

@@ -1,11 +1,10 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
 import type { Violation } from '../http/problem.ts';
-import type { BodyValidators, SchemaError } from './generated.js';
+import { type BodyValidators, operations, type SchemaError } from './generated.js';
 
 /** Violations are listed only for this many members of an array, which may have half a million. */
 const MAX_MEMBERS = 100;
 
-/** How many violations a sentence describes. */
 const MAX_DESCRIBED = 3;
 
 /** Returns a sentence with the first violations and the number of the others. */
@@ -15,6 +14,15 @@ export function describeViolations(violations: readonly Violation[]): string {
     .map((each) => `${each.field || 'The body'} ${each.detail}`);
   const rest = violations.length - shown.length;
   return `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
+}
+
+/** Returns a function that describes how a value violates the body of a POST to `template`. */
+export function recordCheck(template: string): (value: unknown) => string | undefined {
+  const create = operations.find((each) => each.method === 'POST' && each.template === template);
+  const body = create?.body;
+  if (!body) throw new Error(`the contract has no records at ${template}`);
+  return (value) =>
+    body.validate(value) ? undefined : describeViolations(findViolations(body, value));
 }
 
 /** Returns the violations of `value`, which `body.validate` has just refused. */
@@ -56,7 +64,6 @@ function toViolation(error: SchemaError): Violation {
 
 type Params = SchemaError['params'];
 
-/** What each rule requires. */
 const RULES: Readonly<Record<string, (params: Params) => string>> = {
   required: () => 'is required',
   type: ({ type }) => `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`,

@@ -11,16 +11,12 @@ import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
 /** The rules of a guard. */
 export interface GuardOptions {
-  /** Undefined: no key is required. */
   readonly keys: Keys | undefined;
   /** Requests that a client may make in {@link WINDOW_S} seconds; undefined: any number. */
   readonly rateLimit: number | undefined;
   readonly trustProxy: boolean;
-  /** The origins whose scripts may read and write. */
   readonly corsOrigins: readonly string[];
-  /** The URL at which clients reach the service. */
   readonly baseUrl: string;
-  /** Whether the service listens on a loopback address. */
   readonly loopback: boolean;
   readonly createLimiter: (name: string, quota: number) => RateLimiter;
 }
@@ -32,7 +28,6 @@ const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 /** The first segments of paths that require no key. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
-/** The names of the limiters, which answers show. */
 const DEFAULT = 'default';
 const WRONG_KEYS = 'wrong-keys';
 
@@ -46,10 +41,9 @@ export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set([hostname]);
   const readOrigins = new Set(corsOrigins);
   const writeOrigins = new Set([...corsOrigins, origin]);
-  const limit = rateLimit && new RequestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
+  const limit = rateLimit && requestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
-  /** Resolves with the holder of the sent key, or with the problem that refuses it. */
   async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Holder | Problem> {
     const holder = keys.holderOf(message.headers);
     if (holder === 'none')
@@ -61,7 +55,6 @@ export function createGuard(options: GuardOptions): Guard {
     return holder === 'wrong' ? unauthorized('This key is not known.') : holder;
   }
 
-  /** Checks the key and counts the request, each only if required. */
   async function admit(
     message: IncomingMessage,
     headers: readonly string[],
@@ -72,7 +65,7 @@ export function createGuard(options: GuardOptions): Guard {
     if (holder instanceof Problem) return { headers, refusal: holder };
     const sender = { headers, client: holder?.digest, key: holder?.number };
     if (!isLimited || !limit) return sender;
-    return limit.admit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
+    return limit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
   }
 
   return function guard(message, segments) {
@@ -93,39 +86,29 @@ export function createGuard(options: GuardOptions): Guard {
 }
 
 /** Limits the requests of each client to `size` in a window, and shows its quota in the answers. */
-class RequestLimit {
-  readonly #limiter: RateLimiter;
-  readonly #size: number;
-
-  constructor(limiter: RateLimiter, size: number) {
-    this.#limiter = limiter;
-    this.#size = size;
-  }
-
-  /** Counts a request; resolves with `sender`, to which it adds headers or the refusal. */
-  async admit(client: string, sender: Admission): Promise<Admission> {
-    return this.#decide(client, sender, await this.#limiter.take(client));
+function requestLimit(limiter: RateLimiter, size: number) {
+  function decide(client: string, sender: Admission, quota: Quota): Admission {
+    if (!quota.allowed)
+      return { ...sender, refusal: tooMany('Too many requests.', DEFAULT, size, quota) };
+    return {
+      ...sender,
+      headers: [...sender.headers, ...quotaHeaders(DEFAULT, size, quota)],
+      charge: (requests) => charge(client, sender, requests),
+    };
   }
 
   /** Counts further requests, at most the rest of a whole quota: otherwise no wait would help. */
-  async #charge(client: string, sender: Admission, requests: number): Promise<Admission> {
-    const count = Math.min(requests, this.#size - 1);
-    const quota = await this.#limiter.take(client, count);
-    if (quota.allowed) return this.#decide(client, sender, quota);
+  async function charge(client: string, sender: Admission, requests: number): Promise<Admission> {
+    const count = Math.min(requests, size - 1);
+    const quota = await limiter.take(client, count);
+    if (quota.allowed) return decide(client, sender, quota);
     // The retry counts as a request, too.
-    const retried = await this.#limiter.peek(client, count + 1);
-    return this.#decide(client, sender, { ...retried, allowed: false });
+    const retried = await limiter.peek(client, count + 1);
+    return decide(client, sender, { ...retried, allowed: false });
   }
 
-  #decide(client: string, sender: Admission, quota: Quota): Admission {
-    if (!quota.allowed)
-      return { ...sender, refusal: tooMany('Too many requests.', DEFAULT, this.#size, quota) };
-    return {
-      ...sender,
-      headers: [...sender.headers, ...quotaHeaders(DEFAULT, this.#size, quota)],
-      charge: (requests) => this.#charge(client, sender, requests),
-    };
-  }
+  return async (client: string, sender: Admission): Promise<Admission> =>
+    decide(client, sender, await limiter.take(client));
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers; after `t` seconds the quota is full. */

@@ -10,7 +10,6 @@ const MAX_KEYS = 512;
 /** Visible ASCII without commas, which fits into a header and into a list. */
 const KEY = /^[!-+\--~]+$/;
 
-/** Why a file cannot be read, by error code. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
@@ -39,7 +38,6 @@ export class Keys {
     this.#source = source;
   }
 
-  /** How many keys are valid. */
   get count(): number {
     return this.#digests.length;
   }

@@ -14,7 +14,6 @@ const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'O
 /** How long a browser may cache a preflight, in seconds; the maximum of Chromium. */
 const PREFLIGHT_S = 7_200;
 
-/** The headers that scripts of allowed origins may read. */
 const EXPOSED =
   'accept, accept-patch, allow, etag, idempotent-replayed, link, location, ratelimit, ' +
   'ratelimit-policy, retry-after, www-authenticate, x-request-id';

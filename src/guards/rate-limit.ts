@@ -15,11 +15,10 @@ const ROUNDING = 0.000_1;
 /** The state of a client's quota. */
 export interface Quota {
   readonly allowed: boolean;
-  /** How many more requests are allowed now. */
   readonly remaining: number;
-  /** Seconds until the requests are allowed, if they are not now; a whole number from 1. */
+  /** Whole seconds until the requests are allowed, if they are not now. */
   readonly retryAfterS: number;
-  /** Seconds until the whole quota is available again; a whole number from 1. */
+  /** Whole seconds until the whole quota is available again. */
   readonly resetS: number;
 }
 
@@ -45,7 +44,6 @@ export class LocalRateLimiter implements RateLimiter {
     this.#intervalMs = WINDOW_MS / quota;
   }
 
-  /** Counts `count` requests, all or none. `now` is in milliseconds. */
   take(client: string, count = 1, now = performance.now()): Quota {
     const decision = this.peek(client, count, now);
     // A map keeps the order of insertion, so this makes the client the latest one.
@@ -55,7 +53,6 @@ export class LocalRateLimiter implements RateLimiter {
     return decision;
   }
 
-  /** Returns what `take` would return, without counting. */
   peek(client: string, count = 1, now = performance.now()): Quota & { nextFullAt: number } {
     const time = now / this.#intervalMs;
     const before = Math.max(this.#fullAt.get(client) ?? 0, time);

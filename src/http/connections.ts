@@ -1,5 +1,4 @@
-// Tracks the open connections of a server and their latest requests. A pipelined request waits
-// until the previous one has been answered.
+// Tracks the open connections of a server. A pipelined request waits for the previous answer.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,11 +7,9 @@ import type { Duplex } from 'node:stream';
 export interface Arrival {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
-  /** The id that the answer carries. */
   readonly requestId: string;
   /** Whether the client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
-  /** The response that must be sent before `response`. */
   readonly previous: ServerResponse | undefined;
 }
 
@@ -22,10 +19,8 @@ export class Connections {
   readonly #latest = new Map<Duplex, Arrival | undefined>();
   /** The connections on which a request waits for the previous response. */
   readonly #waiting = new Set<Duplex>();
-  /** How many connections have been accepted so far. */
   accepted = 0;
 
-  /** Adds a connection that was just accepted. */
   add(socket: Socket): void {
     this.accepted += 1;
     this.#latest.set(socket, undefined);
@@ -35,8 +30,7 @@ export class Connections {
       this.#latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    // Node resumes a socket after each request, but requests behind a slow answer must not fill the
-    // memory.
+    // Node resumes a socket after each request, but requests behind a slow answer must wait.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
@@ -45,7 +39,6 @@ export class Connections {
     return this.#latest.get(socket);
   }
 
-  /** Registers the latest request of its connection. */
   begin(arrival: Arrival): void {
     const { message, response } = arrival;
     const { socket } = message;
@@ -102,7 +95,6 @@ export class Connections {
       if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
   }
 
-  /** Destroys all connections. */
   destroyAll(): void {
     for (const socket of this.#latest.keys()) socket.destroy();
   }

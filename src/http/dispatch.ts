@@ -1,5 +1,6 @@
 // Answers well-formed requests. `#answer` has all steps, in the order in which they report faults.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ByteBudget } from './body/byte-budget.ts';
 import { BodyReader } from './body/read.ts';
 import type { Arrival } from './connections.ts';
@@ -7,10 +8,10 @@ import { Exchange, type Sender, type SharedParts } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
-import { type Chunk, lengthOf, type Reply, sendReply, sendReplyAndClose } from './reply.ts';
+import { type Chunk, lengthOf, type Reply, sendAndClose, sendHead, sendReply } from './reply.ts';
 import type { Guard, Outcome, Route } from './route.ts';
-import { createRouter, type PathItem, type Router } from './router.ts';
-import { sendChunks, sendStreamHead } from './stream.ts';
+import { type PathItem, Router } from './router.ts';
+import { sendChunks } from './stream.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
 export interface DispatchOptions {
@@ -25,18 +26,9 @@ export interface DispatchOptions {
   readonly toProblem: (error: unknown) => Problem | undefined;
 }
 
-/** What was sent, and what to log. */
-interface Result {
-  /** Undefined if the client had disconnected. */
-  readonly sent: Reply | undefined;
-  readonly error?: unknown;
-  readonly reason?: string;
-}
-
 /** The statuses of refusals whose detail is logged, because it never quotes the request. */
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** The reply to `OPTIONS *`. */
 const SERVER_OPTIONS: Reply = {
   status: 204,
   headers: ['allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
@@ -49,19 +41,17 @@ export class Dispatcher {
   readonly #bodies: BodyReader;
   readonly #shared: SharedParts;
   #streams = 0;
-  /** The requests that have arrived in this iteration of the event loop. */
   #arrived: Exchange[] = [];
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.#router = createRouter(options.routes);
+    this.#router = new Router(options.routes);
     this.#bodies = new BodyReader(options.bodyLimitBytes);
     const refusal = 'Too many large answers are being read, or wait for clients that read slowly.';
     const replies = new ByteBudget(DISPATCH_LIMITS.repliesBytes, refusal);
     this.#shared = { replies, networkOf: options.networkOf };
   }
 
-  /** Answers one request. */
   dispatch(arrival: Arrival): void {
     const exchange = new Exchange(arrival, this.#shared);
     // Requests that arrive together are answered together: memory is checked once for all reads, a
@@ -78,7 +68,7 @@ export class Dispatcher {
   /** Never rejects. Awaits only what is not ready: each `await` costs time. */
   async #answer(exchange: Exchange): Promise<void> {
     const { message } = exchange;
-    let result: Result;
+    let sent: Reply | undefined;
     try {
       checkMessage(message); // 505, 431, 400, 501, 417
       const target = parseTarget(message); // 400
@@ -92,11 +82,10 @@ export class Dispatcher {
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
       const whole = reply instanceof Promise ? await reply : reply;
-      result = { sent: this.#send(exchange, this.#count(exchange, whole)) };
+      sent = this.#send(exchange, this.#count(exchange, whole));
     } catch (error) {
-      result = await this.#fail(exchange, error);
+      sent = await this.#fail(exchange, error);
     }
-    const { sent, error, reason } = result;
     const outcome: Outcome = {
       requestId: exchange.requestId,
       method: message.method ?? '',
@@ -104,20 +93,16 @@ export class Dispatcher {
       template: exchange.template,
       status: sent?.status,
       milliseconds: performance.now() - exchange.arrivedMs,
-      error,
-      reason,
+      error: exchange.error,
+      reason: exchange.reason,
     };
     if (sent?.stream && message.method !== 'HEAD')
       await this.#stream(exchange, sent.stream, outcome);
     else this.#options.onOutcome(outcome, message);
   }
 
-  /** Sends a stream and reports when it begins and ends. */
-  async #stream(
-    { message, response, arrivedMs }: Exchange,
-    stream: AsyncIterable<Chunk>,
-    outcome: Outcome,
-  ): Promise<void> {
+  async #stream(exchange: Exchange, stream: AsyncIterable<Chunk>, outcome: Outcome): Promise<void> {
+    const { message, response, arrivedMs } = exchange;
     const { onOutcome } = this.#options;
     this.#streams += 1;
     onOutcome({ ...outcome, stream: 'opened' }, message);
@@ -128,9 +113,9 @@ export class Dispatcher {
   }
 
   /** Finds the route of a request, or the reply if it needs none. Throws 404, 405 or 413. */
-  #find(exchange: Exchange, { segments, query, isServer }: Target): Route | Reply {
-    if (isServer) return SERVER_OPTIONS;
-    const match = this.#router(segments);
+  #find(exchange: Exchange, { segments, query }: Target): Route | Reply {
+    if (segments.length === 0) return SERVER_OPTIONS;
+    const match = this.#router.find(segments);
     if (!match) throw new Problem('not-found', 'There is nothing at this path.');
     const { template, methods, allow } = match.pathItem;
     exchange.template = template;
@@ -147,19 +132,20 @@ export class Dispatcher {
     return route;
   }
 
-  /** Answers a request that has failed, after a delay if the problem is held back. */
-  async #fail(exchange: Exchange, error: unknown): Promise<Result> {
+  async #fail(exchange: Exchange, error: unknown): Promise<Reply | undefined> {
     // Yield once, so that a parse error later in the same packet takes precedence.
     await undefined;
-    if (error instanceof ClientGone) return { sent: undefined };
+    if (error instanceof ClientGone) return undefined;
     const { toProblem, problemBase } = this.#options;
     const problem = error instanceof Problem ? error : (toProblem(error) ?? unexpected(error));
-    if (problem.heldBack && !exchange.response.destroyed) await holdBack(exchange.response);
+    if (problem.heldBack) await holdBack(exchange.signal());
     const sent = this.#send(exchange, problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.
-    if (status < 500) return LOGGED_STATUSES.has(status) ? { sent, reason } : { sent };
-    return cause === undefined ? { sent, reason } : { sent, error: cause };
+    if (status >= 500) exchange.error = cause;
+    if (LOGGED_STATUSES.has(status) || (status >= 500 && cause === undefined))
+      exchange.reason = reason;
+    return sent;
   }
 
   /** Sends a reply and returns it, unless the client has disconnected. Throws before it sends. */
@@ -172,9 +158,9 @@ export class Dispatcher {
         : { ...reply, headers: [...(reply.headers ?? []), ...admission.headers] };
     if (reply.stream && this.#streams >= DISPATCH_LIMITS.streams)
       throw unavailable('Too many streams are open.');
-    if (reply.stream && message.method !== 'HEAD') sendStreamHead(response, complete, requestId);
+    if (reply.stream && message.method !== 'HEAD') sendHead(response, complete, requestId);
     else if (reply.status === 413 || (!message.complete && this.#bodies.leavesUnread(exchange)))
-      sendReplyAndClose(message, response, complete, requestId);
+      sendAndClose(response, complete, requestId);
     else sendReply(response, complete, requestId);
     return reply;
   }
@@ -200,14 +186,9 @@ function optionsReply({ allow, methods }: PathItem): Reply {
 }
 
 /** Waits a random time around `heldBackMs`, so that refused clients do not all retry at once. */
-function holdBack(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random()));
-    response.once('close', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+function holdBack(signal: AbortSignal): Promise<void> {
+  const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
+  return delay(milliseconds, undefined, { signal }).catch(() => {});
 }
 
 function unexpected(cause: unknown): Problem {

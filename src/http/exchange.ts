@@ -18,12 +18,10 @@ export interface Admission {
   readonly headers: readonly string[];
   /** Identifies the client's key without revealing it; undefined as `key`. */
   readonly client?: string | undefined;
-  /** The number of the client's key; undefined if none is required or accepted. */
   readonly key?: number | undefined;
   readonly refusal?: Problem;
   /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
   readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
-  /** The reply to a request that needs no route. */
   readonly reply?: Reply;
 }
 
@@ -49,13 +47,14 @@ export class Exchange {
   template: string | undefined;
   /** The values of the path parameters, percent-decoded, in the order of the template. */
   pathValues: readonly string[] = [];
-  /** The query without its question mark, as it was sent. */
   query = '';
   format: BodyFormat = 'json';
-  /** The body as it was sent; empty where the route takes none. */
   bytes: Buffer = NO_BYTES;
   /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
   body: unknown;
+  /** What to log of a failure. */
+  error: unknown;
+  reason: string | undefined;
   readonly #shared: SharedParts;
   #share: Share | undefined;
 
@@ -68,17 +67,10 @@ export class Exchange {
     this.#shared = shared;
   }
 
-  /** As in {@link Admission}. */
-  get client(): string | undefined {
-    return this.admission.client;
-  }
-
-  /** Identifies the client, by its key or else by its network. */
   clientId(): string {
-    return this.client ?? this.#shared.networkOf(this.message);
+    return this.admission.client ?? this.#shared.networkOf(this.message);
   }
 
-  /** Records what the guard has decided. Throws its refusal. */
   enter(admission: Admission): void {
     this.admission = admission;
     if (admission.refusal) throw admission.refusal;
@@ -90,7 +82,6 @@ export class Exchange {
     if (charge) this.enter(await charge(requests));
   }
 
-  /** What the reply holds of the memory of all large replies. */
   get share(): Share {
     this.#share ??= new Share(this.#shared.replies, this.response);
     return this.#share;

@@ -3,34 +3,28 @@
 /** The limits of the server and its connections. */
 export const HTTP_LIMITS = {
   headerBytes: 16_384,
-  /** Header lines of a request. */
   headerCount: 100,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
   /** Node closes a connection whose answer makes no progress for one or two such intervals. */
   stalledMs: 60_000,
-  /** How often Node looks for requests that have timed out. */
   checkIntervalMs: 500,
   connections: 10_000,
-  /** Connections that the system queues until they are accepted. */
   backlog: 4_096,
   /** How long a refused connection stays open, so that the client can read the answer. */
   lingerMs: 500,
   /** How long a closing server still accepts queued connections, and requests on open ones. */
   graceMs: 500,
-  /** How long requests in flight may take to finish when the server closes. */
   closeMs: 10_000,
 };
 
 /** The limits of requests and replies. */
 export const DISPATCH_LIMITS = {
-  /** How long a refusal is held back, on average. */
   heldBackMs: 1_000,
   /** Bodies from this size count towards `bodiesBytes`; each loop iteration parses one of them. */
   largeBodyBytes: 65_536,
   bodiesBytes: 67_108_864,
-  /** Replies from this length count towards `repliesBytes`. */
   largeReplyCharacters: 16_384,
   repliesBytes: 201_326_592,
   /** What the largest page, of 60 MB, takes while it is read: the engine and Node each copy it. */

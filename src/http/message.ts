@@ -31,7 +31,7 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
     throw new Problem('expectation-failed', 'The only supported expectation is 100-continue.');
 }
 
-/** Counts the host headers; `message.headers` keeps only the first. */
+/** `message.headers` keeps only the first host. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -41,24 +41,16 @@ function countHosts(rawHeaders: readonly string[]): number {
   return hosts;
 }
 
-/** The decoded segments of the path (`/notes/7` has two), and the raw query without its `?`. */
+/** The decoded segments of the path (`/notes/7` has two, `*` none), and the query without `?`. */
 export interface Target {
   readonly segments: readonly string[];
   readonly query: string;
-  /** Whether the target is `*`, which stands for the whole server. */
-  readonly isServer: boolean;
 }
 
-/**
- * Parses a target (RFC 9112, section 3.2): a path, an absolute URL, or the `*` of OPTIONS. An
- * encoded slash does not separate segments. Accepts all printable ASCII, because browsers and
- * libraries send some of it raw. Throws bad-request for anything else, a user or a fragment.
- */
-export function parseTarget({
-  method,
-  url: text = '',
-}: Pick<IncomingMessage, 'method' | 'url'>): Target {
-  if (method === 'OPTIONS' && text === '*') return { segments: [], query: '', isServer: true };
+/** Parses a path, an absolute URL, or the `*` of OPTIONS (RFC 9112, section 3.2); throws 400. */
+export function parseTarget(message: Pick<IncomingMessage, 'method' | 'url'>): Target {
+  const { method, url: text = '' } = message;
+  if (method === 'OPTIONS' && text === '*') return { segments: [], query: '' };
   const origin = text.startsWith('/') ? text : toOriginForm(text);
   if (text.includes('#')) throw new Problem('bad-request', mustEncode('A # in the request target'));
   if (origin === undefined) throw new Problem('bad-request', 'The request target is not a path.');
@@ -71,7 +63,6 @@ export function parseTarget({
   return {
     segments: path.includes('%') ? segments.map((each) => decode(each, 'path')) : segments,
     query,
-    isServer: false,
   };
 }
 

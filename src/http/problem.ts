@@ -1,5 +1,4 @@
-// The errors that end a request without the answer of its handler, and the reply to a problem (RFC
-// 9457).
+// The errors that end a request without the answer of its handler, and their replies (RFC 9457).
 import { STATUS_CODES } from 'node:http';
 import type { Reply } from './reply.ts';
 
@@ -44,7 +43,6 @@ export interface ProblemExtras {
   readonly errors?: readonly Violation[];
   /** Delays the answer, so that clients that retry at once do not keep the service busy. */
   readonly heldBack?: boolean;
-  /** The internal cause. It is logged, never sent. */
   readonly cause?: unknown;
 }
 
@@ -79,13 +77,9 @@ export class ClientGone extends Error {
 
 const PROBLEM_HEADERS = ['content-type', 'application/problem+json', 'cache-control', 'no-store'];
 
-/** Returns a 503 for a request that may succeed after `retryAfterS` seconds. */
-export function unavailable(
-  detail: string,
-  extras: Omit<ProblemExtras, 'headers'> = {},
-  retryAfterS = 1,
-): Problem {
-  const headers = ['retry-after', String(retryAfterS)];
+/** Returns a 503 with the time after which the request may succeed. */
+export function unavailable(detail: string, extras: ProblemExtras = {}, retryAfterS = 1): Problem {
+  const headers = [...(extras.headers ?? []), 'retry-after', String(retryAfterS)];
   return new Problem('service-unavailable', detail, { ...extras, headers });
 }
 

@@ -1,8 +1,7 @@
 // Replies as values: handlers return them, and the functions below send them.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { JSON_LINES } from './body/media-type.ts';
 
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
 export interface Reply {
@@ -31,7 +30,6 @@ export interface Chunk {
 
 const JSON_HEADERS = ['content-type', 'application/json'];
 
-/** How long, and how much of, the rest of a refused body is read. */
 const MAX_DRAIN_MS = 500;
 const MAX_DRAIN_BYTES = 67_108_864;
 
@@ -42,24 +40,8 @@ export function jsonReply(
   headers?: readonly string[],
 ): Reply {
   const all = headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS;
-  return typeof json === 'string'
-    ? { status, headers: all, body: json }
-    : { status, headers: all, large: json };
-}
-
-/** Returns a reply whose body has each of `lines`, JSON texts, as a line. */
-export function jsonLinesReply(
-  status: number,
-  lines: readonly string[],
-  headers: readonly string[],
-): Reply {
-  const all = ['content-type', JSON_LINES, ...headers];
-  return { status, headers: all, body: `${lines.join('\n')}\n` };
-}
-
-/** Returns a reply whose body is plain text. */
-export function textReply(status: number, text: string, headers: readonly string[]): Reply {
-  return { status, headers: ['content-type', 'text/plain; charset=utf-8', ...headers], body: text };
+  if (typeof json === 'string') return { status, headers: all, body: json };
+  return { status, headers: all, large: json };
 }
 
 /** Returns the length of all parts together. */
@@ -68,10 +50,8 @@ export function lengthOf(parts: readonly Buffer[]): number {
 }
 
 /** Returns the headers of a reply with those that every reply has. */
-export function replyHeaders(
-  { status, headers = [], body = '', large, stream }: Reply,
-  requestId: string,
-): string[] {
+export function replyHeaders(reply: Reply, requestId: string): string[] {
+  const { status, headers = [], body = '', large, stream } = reply;
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
   if (status !== 204 && status !== 304 && !stream)
     all.push('content-length', String(large ? lengthOf(large.parts) : Buffer.byteLength(body)));
@@ -102,17 +82,18 @@ async function* oneByOne(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
   }
 }
 
-/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
-export function sendReplyAndClose(
-  message: IncomingMessage,
-  response: ServerResponse,
-  reply: Reply,
-  requestId: string,
-): void {
+/** Sends the head of the last reply of a connection. */
+export function sendHead(response: ServerResponse, reply: Reply, requestId: string): void {
   response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
-  // Otherwise Node would delay the reply to a HEAD until `end`.
+  // Otherwise Node would delay the head until the first chunk, or that of a HEAD until `end`.
   response.flushHeaders();
+}
+
+/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
+export function sendAndClose(response: ServerResponse, reply: Reply, requestId: string): void {
+  sendHead(response, reply, requestId);
   const { body, large } = reply;
+  const message = response.req;
   for (const part of large?.parts ?? []) response.write(part);
   if (body !== undefined) response.write(body);
   let drained = 0;

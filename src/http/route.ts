@@ -5,21 +5,7 @@ import type { Admission, Exchange } from './exchange.ts';
 import type { Reply } from './reply.ts';
 
 /** A request as a handler sees it. */
-export type Call = Pick<
-  Exchange,
-  | 'pathValues'
-  | 'query'
-  | 'body'
-  | 'format'
-  | 'bytes'
-  | 'headers'
-  | 'client'
-  | 'clientId'
-  | 'charge'
-  | 'ensureSendable'
-  | 'reserveLarge'
-  | 'signal'
->;
+export type Call = Omit<Exchange, 'enter' | 'error' | 'message' | 'reason' | 'response' | 'share'>;
 
 /** The handler of one method and path. `handle` may throw a Problem. */
 export interface Route {
@@ -40,14 +26,10 @@ export type Guard = (
 export interface Outcome {
   readonly requestId: string;
   readonly method: string;
-  /** As in {@link Admission}. */
   readonly key: number | undefined;
-  /** The template of the path; undefined if no route matched. */
   readonly template: string | undefined;
-  /** Undefined if the client had disconnected before the answer. */
   readonly status: number | undefined;
   readonly milliseconds: number;
-  /** Whether a stream has begun or ended; undefined for any other reply. */
   readonly stream?: 'opened' | 'ended';
   /** The internal cause of a 5xx, or of the end of a stream. */
   readonly error: unknown;

@@ -9,39 +9,37 @@ export interface PathItem {
   readonly allow: string;
 }
 
-/** Finds the item of a path, given as decoded segments, and the values of its parameters. */
-export type Router = (
-  segments: readonly string[],
-) => { readonly pathItem: PathItem; readonly values: readonly string[] } | undefined;
-
 class Node {
   readonly fixed = new Map<string, Node>();
   parameter: Node | undefined;
   pathItem: PathItem | undefined;
 }
 
-/** Returns the router of `routes`. Throws if two of them have the same method and path. */
-export function createRouter(routes: readonly Route[]): Router {
-  const root = new Node();
-  for (const route of routes) {
-    const node = route.template.split('/').slice(1).reduce(childOf, root);
-    const methods = new Map(node.pathItem?.methods);
-    if (methods.has(route.method))
-      throw new Error(`two routes for ${route.method} ${route.template}`);
-    methods.set(route.method, route);
-    if (route.method === 'GET') methods.set('HEAD', route);
-    const allow = [...methods.keys(), 'OPTIONS'].join(', ');
-    node.pathItem = { template: route.template, methods, allow };
+/** Finds the routes of a path. Throws if two of them have the same method and path. */
+export class Router {
+  readonly #root = new Node();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) {
+      const node = route.template.split('/').slice(1).reduce(childOf, this.#root);
+      const methods = new Map(node.pathItem?.methods);
+      if (methods.has(route.method))
+        throw new Error(`two routes for ${route.method} ${route.template}`);
+      methods.set(route.method, route);
+      if (route.method === 'GET') methods.set('HEAD', route);
+      const allow = [...methods.keys(), 'OPTIONS'].join(', ');
+      node.pathItem = { template: route.template, methods, allow };
+    }
   }
 
-  return function findPath(segments) {
+  /** Returns the item of a path, given as decoded segments, and the values of its parameters. */
+  find(segments: readonly string[]) {
     const values: string[] = [];
-    const pathItem = find(root, segments, 0, values);
+    const pathItem = find(this.#root, segments, 0, values);
     return pathItem && { pathItem, values };
-  };
+  }
 }
 
-/** Finds the item for `segments` from `index` on, below `node`; adds parameters to `values`. */
 function find(
   node: Node,
   segments: readonly string[],
@@ -59,7 +57,6 @@ function find(
   return below;
 }
 
-/** Returns the child of `node` for a segment of a template; adds it if it is missing. */
 function childOf(node: Node, segment: string): Node {
   if (segment.startsWith('{')) {
     node.parameter ??= new Node();

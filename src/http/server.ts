@@ -21,7 +21,6 @@ import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { createSocket } from './socket-path.ts';
 
-/** The form of the id that a request, its response and its log lines have in common. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What the server depends on. */
@@ -37,7 +36,6 @@ export interface HttpServerOptions {
 /** A server that listens once and stops once. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
-  readonly #limits: typeof HTTP_LIMITS;
   readonly #server: Server;
   readonly #connections = new Connections();
   #closing = false;
@@ -45,7 +43,6 @@ export class HttpServer {
   constructor(options: HttpServerOptions) {
     const { limits } = options;
     this.#options = options;
-    this.#limits = limits;
     this.#server = createServer({
       maxHeaderSize: limits.headerBytes,
       headersTimeout: limits.headersTimeoutMs,
@@ -70,7 +67,7 @@ export class HttpServer {
 
   /** Resolves with the address when it accepts connections; rejects with an error of node:net. */
   async listen(host: string, port: number): Promise<AddressInfo> {
-    this.#server.listen(port, host, this.#limits.backlog);
+    this.#server.listen(port, host, this.#options.limits.backlog);
     await once(this.#server, 'listening');
     return this.#server.address() as AddressInfo;
   }
@@ -78,7 +75,7 @@ export class HttpServer {
   /** Listens on a Unix socket; rejects as {@link createSocket} or with an error of node:net. */
   listenOnSocket(socket: string): Promise<void> {
     return createSocket(socket, (path) => {
-      this.#server.listen({ path, backlog: this.#limits.backlog });
+      this.#server.listen({ path, backlog: this.#options.limits.backlog });
       return once(this.#server, 'listening');
     });
   }
@@ -94,10 +91,10 @@ export class HttpServer {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });
     // http.Server.closeAllConnections() would miss the connections that sent a CONNECT.
-    const deadline = setTimeout(() => this.#connections.destroyAll(), this.#limits.closeMs);
+    const deadline = setTimeout(() => this.#connections.destroyAll(), this.#options.limits.closeMs);
     await this.#connections.flushed();
     // A client may have sent another request before it read `connection: close`.
-    await Promise.race([closed, delay(this.#limits.graceMs, undefined, { ref: false })]);
+    await Promise.race([closed, delay(this.#options.limits.graceMs, undefined, { ref: false })]);
     await this.#connections.flushed();
     this.#connections.destroySilent();
     this.#server.close();
@@ -121,7 +118,8 @@ export class HttpServer {
   #refuseConnect(message: IncomingMessage, socket: Duplex): void {
     // Node removes its own listeners from this socket; without any, a reset would end the process.
     socket.on('error', () => socket.destroy());
-    if (socket instanceof Socket) socket.setTimeout(this.#limits.stalledMs, () => socket.destroy());
+    if (socket instanceof Socket)
+      socket.setTimeout(this.#options.limits.stalledMs, () => socket.destroy());
     const problem = new Problem('method-not-allowed', 'This service is not a proxy.', {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
@@ -146,7 +144,6 @@ export class HttpServer {
     }
   }
 
-  /** Writes an answer without a ServerResponse; `refused` is the request, if it is known. */
   #refuse(
     socket: Duplex,
     problem: Problem,
@@ -168,12 +165,12 @@ export class HttpServer {
   #end(socket: Duplex, text = ''): void {
     socket.end(text);
     socket.resume();
-    setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
+    setTimeout(() => socket.destroy(), this.#options.limits.lingerMs).unref();
   }
 
   /** Accepts the queued connections, which would be reset; Node accepts one in each iteration. */
   async #acceptBacklog(): Promise<void> {
-    const end = performance.now() + this.#limits.graceMs;
+    const end = performance.now() + this.#options.limits.graceMs;
     let before = -1;
     while (this.#connections.accepted !== before && performance.now() < end) {
       before = this.#connections.accepted;
@@ -184,25 +181,23 @@ export class HttpServer {
   }
 }
 
-/** Returns the client's `x-request-id` if it is well-formed, else a new UUID. */
 function chooseRequestId({ headers }: IncomingMessage): string {
   const sent = headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
+const HEADERS_TOO_LARGE = 'The request line and headers are too large.';
+const LATE = 'The request did not arrive in time.';
+const HTTP_2 = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
+
 /** Returns the problem for an error of Node's parser, whose `reason` is the message of llhttp. */
 function problemOf(error: NodeJS.ErrnoException & { readonly reason?: string }): Problem {
   const { code: cause, reason = '' } = error;
-  if (cause === 'HPE_HEADER_OVERFLOW') {
-    const detail = 'The request line and headers are too large.';
-    return new Problem('request-header-fields-too-large', detail);
-  }
-  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Problem('request-timeout', 'The request did not arrive in time.');
-  if (cause === 'HPE_PAUSED_H2_UPGRADE') {
-    const detail = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
-    return new Problem('http-version-not-supported', detail, { cause });
-  }
+  if (cause === 'HPE_HEADER_OVERFLOW')
+    return new Problem('request-header-fields-too-large', HEADERS_TOO_LARGE);
+  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request-timeout', LATE);
+  if (cause === 'HPE_PAUSED_H2_UPGRADE')
+    return new Problem('http-version-not-supported', HTTP_2, { cause });
   let detail = 'The request is not valid HTTP.';
   if (reason.startsWith('Invalid char in'))
     detail = mustEncode('A character of the request target that is not printable ASCII');
@@ -211,13 +206,11 @@ function problemOf(error: NodeJS.ErrnoException & { readonly reason?: string }):
   return new Problem('bad-request', detail, { cause });
 }
 
-/** Returns the text of a whole response, without its body for a HEAD. */
 function responseText(reply: Reply, requestId: string, isHead: boolean): string {
   const date = new Date().toUTCString();
   const headers = [...replyHeaders(reply, requestId), 'date', date, 'connection', 'close'];
   let text = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`;
-  for (let index = 0; index < headers.length; index += 2) {
+  for (let index = 0; index < headers.length; index += 2)
     text += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  }
   return `${text}\r\n${isHead ? '' : reply.body}`;
 }

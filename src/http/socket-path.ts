@@ -8,7 +8,6 @@ import { access, constants, mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
-/** To connect takes the right to write. */
 const SOCKET_MODE = 0o660;
 const PRIVATE_MODE = 0o700;
 const OTHERS_BITS = 0o077;
@@ -79,7 +78,6 @@ async function createPrivateFolder(folder: string): Promise<void> {
   });
 }
 
-/** Removes a socket on which no process listens; resolves with whether the path is free. */
 async function removeStale(path: string): Promise<boolean> {
   const found = statsOf(path);
   if (!found) return true;

@@ -1,22 +1,19 @@
 // Sends replies that last, such as server-sent events.
 import type { ServerResponse } from 'node:http';
-import { type Chunk, type Reply, replyHeaders } from './reply.ts';
+import type { Chunk } from './reply.ts';
 
 /** A client that has left this much unread is disconnected. */
 const MAX_UNREAD_BYTES = 1_048_576;
-
-/** Sends the head of a reply with a stream, the last one of its connection. */
-export function sendStreamHead(response: ServerResponse, reply: Reply, requestId: string): void {
-  response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
-  response.flushHeaders();
-}
 
 /** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */
 export async function sendChunks(
   response: ServerResponse,
   stream: AsyncIterable<Chunk>,
 ): Promise<void> {
-  endIfPaused(response);
+  const { socket } = response;
+  // A connection is paused while a request waits on it, and would hide that the client leaves.
+  if (socket?.isPaused()) response.destroy();
+  else socket?.once('pause', () => response.destroy());
   try {
     for await (const { bytes, hasMore } of stream) {
       if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
@@ -28,13 +25,6 @@ export async function sendChunks(
   } finally {
     response.end();
   }
-}
-
-/** A connection is paused while a request waits on it, and would hide that the client leaves. */
-function endIfPaused(response: ServerResponse): void {
-  const { socket } = response;
-  if (socket?.isPaused()) response.destroy();
-  else socket?.once('pause', () => response.destroy());
 }
 
 function drained(response: ServerResponse): Promise<void> {

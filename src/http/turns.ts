@@ -5,7 +5,6 @@ import { setImmediate as immediate } from 'node:timers/promises';
 export class Turns {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves in an iteration of the event loop that belongs to nobody else. */
   next(): Promise<void> {
     this.#last = this.#last.then(() => immediate());
     return this.#last;

@@ -2,11 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoint } from '../contract/endpoint.ts';
 import { unavailable } from '../http/problem.ts';
-import { jsonReply, type Reply, textReply } from '../http/reply.ts';
+import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { Database } from '../storage/database.ts';
 
 const MAX_ANSWER_MS = 1_000;
+const TEXT = ['content-type', 'text/plain; charset=utf-8'];
 const NO_STORE = ['cache-control', 'no-store'];
 const RETRY_SOON = [...NO_STORE, 'retry-after', '1'];
 
@@ -61,10 +62,11 @@ function probeReply(
   checks: Readonly<Record<string, boolean>>,
 ): Reply {
   const passed = Object.values(checks).every(Boolean);
-  if (passed && verbose === undefined) return textReply(200, 'ok\n', NO_STORE);
+  const headers = [...TEXT, ...(passed ? NO_STORE : RETRY_SOON)];
+  if (passed && verbose === undefined) return { status: 200, headers, body: 'ok\n' };
   const lines = Object.entries(checks).map(([check, ok]) =>
     ok ? `[+]${check} ok\n` : `[-]${check} failed\n`,
   );
-  const report = `${lines.join('')}${name} check ${passed ? 'passed' : 'failed'}\n`;
-  return textReply(passed ? 200 : 503, report, passed ? NO_STORE : RETRY_SOON);
+  const body = `${lines.join('')}${name} check ${passed ? 'passed' : 'failed'}\n`;
+  return { status: passed ? 200 : 503, headers, body };
 }

@@ -4,7 +4,6 @@ import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts'
 import { discard } from '../http/body/discard.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
-import { whenReady } from '../http/when-ready.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { linkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
@@ -88,11 +87,11 @@ class Lists {
     const { headers, call } = input;
     const load = (begin: () => void) => this.#load(input, path, scope, begin);
     const list = this.#memory.recall(`${path}?${call.query}`, load);
-    return whenReady(
-      list,
-      ({ tag, text, large = '', link }) =>
-        checkRead(headers, tag) ?? jsonReply(200, text ?? large, [...stateHeaders(tag), ...link]),
-    );
+    const answer = ({ tag, text, large, link }: ListText) =>
+      checkRead(headers, tag) ??
+      jsonReply(200, text ?? large ?? '', [...stateHeaders(tag), ...link]);
+    // A list in memory is answered at once: a promise would cost more time than that.
+    return list instanceof Promise ? list.then(answer) : answer(list);
   }
 
   async #load(

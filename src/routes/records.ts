@@ -1,8 +1,9 @@
 // The operations on single records of a resource: create, read, replace, patch and delete.
 import { createHash, hash } from 'node:crypto';
 import { endpoint, type Input } from '../contract/endpoint.ts';
+import { JSON_LINES } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
-import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
+import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { type Link, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import { ownLinkOf } from '../resources/resources.ts';
@@ -89,7 +90,10 @@ class Records {
     const { id, tag, texts, isReplay } = created;
     const replayed = isReplay ? REPLAYED : [];
     const location = `${this.#basePath}${path}`;
-    if (isBulk) return jsonLinesReply(201, texts, ['location', location, ...replayed]);
+    if (isBulk) {
+      const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
+      return { status: 201, headers, body: `${texts.join('\n')}\n` };
+    }
     const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
     return jsonReply(201, texts[0] ?? '', headers);
   }
@@ -219,9 +223,9 @@ function recordReply({ text, tag }: Stored): Reply {
 }
 
 /** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
-function onceOf(key: string, path: string, { client = '', format, bytes }: Call): Once {
+function onceOf(key: string, path: string, { admission, format, bytes }: Call): Once {
   return {
-    key: hash('sha256', JSON.stringify([client, path, key]), 'base64url'),
+    key: hash('sha256', JSON.stringify([admission.client ?? '', path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
 }

@@ -58,7 +58,7 @@ const PARTS: Readonly<Record<string, Record<string, [segments: string[], query: 
 for (const [rule, cases] of Object.entries(PARTS)) {
   test(`targets: ${rule}`, () => {
     for (const [text, [segments, query]] of Object.entries(cases))
-      assert.deepEqual(targetOf(text), { segments, query, isServer: false }, text);
+      assert.deepEqual(targetOf(text), { segments, query }, text);
   });
 }
 
@@ -78,8 +78,8 @@ test('targets: others are refused', () => {
 
 test('targets: * is the whole server, for OPTIONS only', () => {
   const parse = (url: string) => parseTarget({ method: 'OPTIONS', url });
-  assert.deepEqual(parse('*'), { segments: [], query: '', isServer: true });
-  assert.deepEqual(parse('/*'), { segments: ['*'], query: '', isServer: false });
+  assert.deepEqual(parse('*'), { segments: [], query: '' });
+  assert.deepEqual(parse('/*'), { segments: ['*'], query: '' });
   assert.throws(() => parse('*?'), Problem);
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route } from '../../src/http/route.ts';
-import { createRouter } from '../../src/http/router.ts';
+import { Router } from '../../src/http/router.ts';
 
 const route = (method: Route['method'], template: string): Route => ({
   method,
@@ -10,9 +10,9 @@ const route = (method: Route['method'], template: string): Route => ({
 });
 
 function finder(...templates: string[]) {
-  const router = createRouter(templates.map((template) => route('GET', template)));
+  const router = new Router(templates.map((template) => route('GET', template)));
   return (...segments: string[]) => {
-    const match = router(segments);
+    const match = router.find(segments);
     return match && [match.pathItem.template, ...match.values];
   };
 }
@@ -84,13 +84,13 @@ test('router: inherited names are ordinary segments', () => {
 
 test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
   const [read, create] = [route('GET', '/notes'), route('POST', '/notes')];
-  const router = createRouter([
+  const router = new Router([
     read,
     create,
     route('DELETE', '/notes/{note_id}'),
     route('POST', '/run'),
   ]);
-  const place = (path: string) => router(path.split('/'))?.pathItem;
+  const place = (path: string) => router.find(path.split('/'))?.pathItem;
   assert.equal(place('notes')?.allow, 'GET, HEAD, POST, OPTIONS');
   assert.equal(place('notes/1')?.allow, 'DELETE, OPTIONS');
   assert.equal(place('run')?.allow, 'POST, OPTIONS');
@@ -102,8 +102,8 @@ test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
 
 test('router: two routes for one method and path are an error', () => {
   assert.throws(
-    () => createRouter([route('GET', '/a'), route('GET', '/a')]),
+    () => new Router([route('GET', '/a'), route('GET', '/a')]),
     /two routes for GET \/a/,
   );
-  assert.throws(() => createRouter([route('GET', '/a/{x}'), route('GET', '/a/{y}')]), /two routes/);
+  assert.throws(() => new Router([route('GET', '/a/{x}'), route('GET', '/a/{y}')]), /two routes/);
 });

@@ -19,13 +19,17 @@ export interface BareServer {
 
 /** The call of an empty request, whose client stays connected. */
 export const EMPTY_CALL: Call = {
+  requestId: '',
+  arrivedMs: 0,
+  awaitsContinue: false,
+  admission: { headers: [] },
+  template: undefined,
   pathValues: [],
   query: '',
   body: undefined,
   format: 'json',
   bytes: Buffer.alloc(0),
   headers: {},
-  client: undefined,
   charge: () => Promise.resolve(),
   clientId: () => '',
   ensureSendable: () => {},

@@ -3,20 +3,14 @@ import type { Writable } from 'node:stream';
 import { DISPATCH_LIMITS } from '../limits.ts';
 import { ClientGone, unavailable } from '../problem.ts';
 
-/** A caller that waits until `bytes` fit. */
-interface Waiting {
-  readonly bytes: number;
-  readonly take: () => void;
-}
-
 /** A number of bytes that responses share. */
 export class ByteBudget {
   readonly #maxBytes: number;
   readonly #refusal: string;
-  readonly #waiting = new Set<Waiting>();
+  /** The bytes that each caller waits for, by the function that gives it room. */
+  readonly #waiting = new Map<() => void, number>();
   #usedBytes = 0;
 
-  /** `refusal` is the detail of the problem when the budget is exhausted. */
   constructor(maxBytes: number, refusal: string) {
     this.#maxBytes = maxBytes;
     this.#refusal = refusal;
@@ -41,31 +35,28 @@ export class ByteBudget {
         clearTimeout(timer);
         response.off('close', leave);
         // Those behind may need less.
-        if (this.#waiting.delete(waiting)) this.#serve();
+        if (this.#waiting.delete(accept)) this.#serve();
         if (error) reject(error);
         else resolve();
       };
       const leave = () => end(new ClientGone());
       const refuse = () => end(unavailable(this.#refusal));
       const timer = setTimeout(refuse, DISPATCH_LIMITS.replyWaitMs);
-      const waiting: Waiting = {
-        bytes,
-        take() {
-          take();
-          end();
-        },
+      const accept = () => {
+        take();
+        end();
       };
       response.once('close', leave);
-      this.#waiting.add(waiting);
+      this.#waiting.set(accept, bytes);
       this.#serve();
     });
   }
 
   #serve(): void {
-    for (const waiting of this.#waiting) {
-      if (this.#usedBytes + waiting.bytes > this.#maxBytes) return;
-      this.#waiting.delete(waiting);
-      waiting.take();
+    for (const [accept, bytes] of this.#waiting) {
+      if (this.#usedBytes + bytes > this.#maxBytes) return;
+      this.#waiting.delete(accept);
+      accept();
     }
   }
 }
@@ -74,7 +65,6 @@ export class ByteBudget {
 export class Share {
   readonly #budget: ByteBudget;
   readonly #response: Writable;
-  /** The bytes that it holds now. */
   bytes = 0;
 
   constructor(budget: ByteBudget, response: Writable) {

@@ -4,10 +4,7 @@ import { MessageChannel } from 'node:worker_threads';
 const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
-/**
- * Frees the memory of a buffer that shares it with nobody. The buffer is empty afterwards, and so
- * is every part of it.
- */
+/** Frees the memory of a buffer that shares it with nobody; the buffer is empty afterwards. */
 export function discard({ buffer, length }: Buffer): void {
   if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
   // What is transferred to nobody is freed.

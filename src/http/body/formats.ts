@@ -10,7 +10,6 @@ const MERGE_PATCH = 'application/merge-patch+json';
 export interface BodyFormats {
   /** The media types. `application/json` includes `application/*+json`, except for patches. */
   readonly types: readonly string[];
-  /** The most lines that a body of {@link JSON_LINES} may have. */
   readonly maxLines: number;
 }
 
@@ -41,9 +40,8 @@ function describe(types: readonly string[]): string {
   const json =
     'The body must be JSON in UTF-8: send content-type: application/json ' +
     '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
-  return types.includes(JSON_LINES)
-    ? `${json} Lines of JSON, one record in each, are ${JSON_LINES}.`
-    : json;
+  const lines = ` Lines of JSON, one record in each, are ${JSON_LINES}.`;
+  return types.includes(JSON_LINES) ? `${json}${lines}` : json;
 }
 
 function unsupported(detail: string, types: readonly string[]): Problem {
@@ -54,10 +52,7 @@ function unsupported(detail: string, types: readonly string[]): Problem {
   return new Problem('unsupported-media-type', detail, { headers });
 }
 
-/**
- * Parses the lines that are not blank, at most one more than `maxLines`, with a `pause` after each
- * `sliceBytes`. Rejects with bad-request, which numbers the lines from 0, and as `pause` does.
- */
+/** Parses the lines that are not blank, at most one more than `maxLines`. Rejects with 400. */
 export async function parseLines(
   bytes: Buffer,
   { maxLines }: BodyFormats,

@@ -14,10 +14,7 @@ const BYTE_ORDER_MARK = '\ufeff';
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/**
- * Parses a JSON text as `JSON.parse` does, but replaces an integer in the form of a float (`4.0`,
- * `4e0`) and an overflow (`1e999`) with null, which no schema accepts. Throws bad-request.
- */
+/** Parses JSON; `4.0`, `4e0` and `1e999` become null, which no schema accepts. Throws 400. */
 export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   if (bytes.length === 0)
     throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
@@ -81,7 +78,6 @@ function isDigit(character = ''): boolean {
   return character >= '0' && character <= '9';
 }
 
-/** Whether a number that continues with this character is a float. */
 function isFloatPart(character = ''): boolean {
   return character === '.' || character === 'e' || character === 'E';
 }

@@ -1,14 +1,7 @@
-// Parses content-type (RFC 9110, section 8.3.1) and the weighted lists of content negotiation, such
-// as `text/html, application/json;q=0.5` (section 12.4.2).
+// Parses content-type (RFC 9110, section 8.3.1) and the lists of content negotiation (12.4.2).
 
 /** The media type of JSON values, one in each line. */
 export const JSON_LINES = 'application/x-ndjson';
-
-/** A media type. The essence and the parameter names are in lower case, the values unquoted. */
-export interface MediaType {
-  readonly essence: string;
-  readonly parameters: ReadonlyMap<string, string>;
-}
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const ESSENCE = new RegExp(`^[ \\t]*(${TOKEN}/${TOKEN})[ \\t]*`);
@@ -17,8 +10,8 @@ const PARAMETER = new RegExp(
   'y',
 );
 
-/** Parses a media type; returns undefined if `text` is not one. */
-export function parseMediaType(text: string): MediaType | undefined {
+/** Parses a media type; essence and names become lower case. Returns undefined for other texts. */
+export function parseMediaType(text: string) {
   const essence = ESSENCE.exec(text);
   if (!essence?.[1]) return undefined;
   const parameters = new Map<string, string>();

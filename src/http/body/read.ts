@@ -37,20 +37,15 @@ export class BodyReader {
   /** Each iteration of the event loop parses only one part of a large body. */
   readonly #parsing = new Turns();
 
-  /** `limitBytes` is the limit of each body. */
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
 
-  /** Throws payload-too-large if the declared length exceeds the limit. */
   checkDeclaredLength({ headers }: Exchange): void {
     if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
   }
 
-  /**
-   * Reads the body and, if the route takes one, parses it. Returns a promise only if it must wait:
-   * it would cost more time than a small body. Throws or rejects with 415, 413 or 400.
-   */
+  /** Reads and parses the body; returns a promise only if it must wait. Throws 415, 413 or 400. */
   receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
     const { message, awaitsContinue } = exchange;
     // A write waits for the end of a body that it ignores, unless the client awaits a 100.
@@ -73,7 +68,6 @@ export class BodyReader {
     return awaitsContinue || !isBounded;
   }
 
-  /** Returns the whole body, or its promise if it has not arrived yet. */
   #read({ message, response, headers, awaitsContinue }: Exchange): Buffer | Promise<Buffer> {
     const limitBytes = this.#limitBytes;
     if (isLarge(Number(headers['content-length'] ?? 0))) this.#budget.ensureRoom();
@@ -88,7 +82,6 @@ export class BodyReader {
     return bytes;
   }
 
-  /** Counts what has arrived of a large body. Throws beyond the budget. */
   #count(share: Share, received: number): void {
     if (!isLarge(received)) return;
     this.#budget.ensureRoom(received - share.bytes);
@@ -133,20 +126,22 @@ export function receiveBody(
         if (received > limitBytes) throw tooLarge(limitBytes);
         onReceived(received);
       } catch (error) {
-        settle(() => reject(error));
+        stop();
+        reject(error);
       }
     }
     function onEnd(): void {
+      stop();
       const [first] = chunks;
       const isOnly = first?.length === received;
-      settle(() => resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received)));
+      resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received));
     }
     function onClose(): void {
-      settle(() => reject(new ClientGone()));
+      stop();
+      reject(new ClientGone());
     }
-    function settle(complete: () => void): void {
+    function stop(): void {
       message.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      complete();
     }
 
     // If the client disconnected before this call, the message emits no further event.
