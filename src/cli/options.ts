@@ -95,12 +95,8 @@ export function keySourceOf(
 
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */
 export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boolean {
-  return socket !== undefined || isLoopback(host);
-}
-
-/** Whether only this machine can reach `host`. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  if (socket !== undefined || host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
 }
 
 /** Returns the source of the password for a cluster; `flag` is the file. Throws UsageError. */
