@@ -25,7 +25,7 @@ const MAX_LINE_BYTES = 2_097_152;
 const BITS = 30;
 
 /** Some rows of one relation, each with the values of all columns. */
-export interface RecordPage {
+interface RecordPage {
   readonly relation: Relation;
   readonly rows: readonly (readonly unknown[])[];
 }
@@ -42,10 +42,8 @@ export class ExportReader {
   #recordCount = 0;
   #hasEnded = false;
 
-  private constructor(
-    lines: AsyncGenerator<readonly Buffer[]>,
-    [first, ...others]: readonly Buffer[],
-  ) {
+  private constructor(lines: AsyncGenerator<readonly Buffer[]>, batch: readonly Buffer[]) {
+    const [first, ...others] = batch;
     if (!first) throw new Error('it is empty');
     this.#lines = lines;
     this.#firstLines = others;

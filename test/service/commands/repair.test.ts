@@ -95,7 +95,7 @@ test('repair: after another program has moved comments and damaged the index', a
 
   const { request } = await startService(t, { db: path });
   for (const [target, count, ids] of [
-    ['/notes?offset=305', 306, [308]],
+    ['/notes?offset=305', 306, [307]],
     ['/notes/1/comments', 0, []],
     ['/notes/3/comments', 1, [1]],
     ['/notes?q=title&offset=298', 299, [300]],
