@@ -92,7 +92,7 @@ export function readRecord(value: LineValue): RecordLine {
   return read(value);
 }
 
-/** Returns a function that reads a line; it throws if an id is malformed or `check` finds a fault. */
+/** Returns a function that reads a line, and throws if an id or what `check` sees is wrong. */
 export function readerOf(
   relation: Relation,
   check = 'ends' in relation ? () => undefined : recordCheck(relation.path),

@@ -20,8 +20,8 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Fills the empty database `to` with the export `file` or else `input`; resolves with a message
- * that counts the records. Rejects with {@link DatabaseUnusable}, which names a faulty line; then no
- * service starts on the database, and the next import empties it first.
+ * that counts the records. Rejects with {@link DatabaseUnusable}, which names a faulty line; no
+ * service starts on the database then, and the next import empties it first.
  */
 export async function importLines(
   file: string | undefined,
