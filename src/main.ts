@@ -15,11 +15,7 @@ const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
 /** Incomplete installations and too many open files, which may keep a module from loading. */
-const LAUNCHER_EXPLAINS: ReadonlySet<string | undefined> = new Set([
-  'ERR_MODULE_NOT_FOUND',
-  'ERR_DLOPEN_FAILED',
-  'EMFILE',
-]);
+const LAUNCHER_EXPLAINS = ['ERR_MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED', 'EMFILE'];
 
 /** The reader of standard output has closed it: the command fails without a message. */
 class ReaderGone extends Error {}
@@ -43,8 +39,10 @@ export async function main(): Promise<void> {
 }
 
 function isForLauncher(error: unknown): boolean {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return LAUNCHER_EXPLAINS.has(code) || message.startsWith('Could not locate the bindings file');
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return (
+    LAUNCHER_EXPLAINS.includes(code) || message.startsWith('Could not locate the bindings file')
+  );
 }
 
 /** Parses the command line. Warns of unknown variables, unless the log of the service will. */
@@ -55,10 +53,8 @@ function readCommand(): Command {
     readsEnvironment = command.kind === 'run' && command.readsEnvironment;
     return command;
   } finally {
-    if (readsEnvironment) {
-      for (const name of unknownVariables(process.env))
-        process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
-    }
+    for (const name of readsEnvironment ? unknownVariables(process.env) : [])
+      process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
   }
 }
 
@@ -129,7 +125,6 @@ async function serve(options: Options): Promise<void> {
   log.write('info', 'listening', { address, keys: app.keyCount });
 }
 
-/** Returns the service, or the supervisor of several processes that serve. */
 async function createServer(options: Options, log: Log) {
   const { processes, host, port, socket } = options;
   if (processes === 1) {
@@ -142,7 +137,6 @@ async function createServer(options: Options, log: Log) {
   return new Supervisor({ processes, host, port, socket, args, keySource }, log);
 }
 
-/** Serves as one of several processes, under the control of the supervisor. */
 async function serveAsMember(options: Options): Promise<void> {
   const log = createLog(options);
   endOnFault(log);
@@ -190,7 +184,7 @@ async function reloadKeys(app: Pick<App, 'reloadKeys'>, log: Log): Promise<void>
   }
 }
 
-/** Logs an uncaught error and exits, because the state is unknown then. */
+/** After an uncaught error, the state is unknown. */
 function endOnFault(log: Log): void {
   process.on('uncaughtException', (error) => {
     log.write('error', 'uncaught', { error });
@@ -198,7 +192,6 @@ function endOnFault(log: Log): void {
   });
 }
 
-/** Ends the process when `closed` has settled. */
 async function endWith(log: Log, closed: Promise<void> | undefined): Promise<void> {
   try {
     await closed;
@@ -215,14 +208,9 @@ function end(log: Log, status: number): void {
   process.exit(status);
 }
 
-/** Returns a message about an error, without a stack trace. */
 function describe(error: unknown): string {
   if (error instanceof UsageError || error instanceof DatabaseUnusable) return error.message;
-  const { code, message, address, port, hostname } = error as NodeJS.ErrnoException & {
-    address?: string;
-    port?: number;
-    hostname?: string;
-  };
+  const { code, message, address, port, hostname } = error as Record<string, unknown>;
   // A socket has the port -1.
   const isSocket = port === -1;
   switch (code) {

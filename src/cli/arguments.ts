@@ -7,12 +7,10 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The declaration of a flag. */
+/** The declaration of a flag; without `value`, the name of its value in --help, it is a switch. */
 export interface Flag {
   readonly flag: string;
-  /** Its name of one letter. */
   readonly short?: string;
-  /** The name of the value in --help; a switch has none. */
   readonly value?: string;
   /** May be given several times; in the environment, commas separate the values. */
   readonly repeatable?: boolean;
@@ -76,7 +74,7 @@ function explain(message: string, known: readonly Flag[]): string {
   const text = sentence
     .replace(/'([^']*@[^']*)'/g, (_, argument) => quote(argument))
     .replace(
-      /^Option '(--[^ ']+).*' argument (?:is ambiguous|missing)$/s,
+      /^Option '(--[^ ']+).*' argument (is ambiguous|missing)$/s,
       "Option '$1' needs a value",
     )
     .replace(/^./, (first) => first.toLowerCase());

@@ -7,7 +7,6 @@ import { OPTIONS } from './option-table.ts';
 
 /** What the command line gives to a command. */
 export interface Input {
-  /** An empty text if it was left out. */
   readonly operand: string;
   readonly flags: FlagValues;
   /** The database of --db, the environment or the default. */
@@ -23,23 +22,20 @@ export interface Streams {
   readonly screen: (writesData?: boolean) => Screen;
 }
 
-/** How a command ended. */
-export interface Outcome {
-  /** The lines to print on standard output. */
+/** The lines to print at the end of a command, and whether it has found faults. */
+interface Outcome {
   readonly lines: readonly (string | undefined)[];
-  /** Whether it has found faults. */
   readonly hasFailed?: boolean;
 }
 
 /** A sub-command. */
 export interface SubCommand {
   readonly name: string;
-  /** Its argument other than flags, as its usage shows it: in brackets if it is optional. */
+  /** Its argument other than flags, in brackets if it is optional. */
   readonly operand: string;
   readonly flags: readonly Flag[];
   /** Whether its operand and its database must be files. */
   readonly isForFiles?: boolean;
-  /** One line of --help. */
   readonly help: string;
   readonly example: string;
   /** Carries it out. Without this, it prints the help of its operand. */
@@ -56,20 +52,17 @@ const ANY_DB: Flag = {
   help: 'a SQLite file or a cluster (default: NOTES_DB, else notes.db)',
 };
 
-/** The operand that stands for standard input or output, as leaving it out does. */
-const STREAM = '-';
+const REPAIR: Flag = {
+  flag: 'repair',
+  help: 'first rebuild counts and search index, while no service is running',
+};
 
 /** The sub-commands, in the order of --help. */
 export const SUB_COMMANDS: readonly SubCommand[] = [
   {
     name: 'check',
     operand: 'FILE',
-    flags: [
-      {
-        flag: 'repair',
-        help: 'first rebuild counts and search index, while no service is running',
-      },
-    ],
+    flags: [REPAIR],
     help: 'check a database for damage; a service may be using it',
     example: 'check notes.db',
     async run({ operand, flags }) {
@@ -138,7 +131,6 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
   },
 ];
 
-/** Returns the file that an operand names; undefined for standard input or output. */
 function fileIn(operand: string): string | undefined {
-  return operand === '' || operand === STREAM ? undefined : operand;
+  return operand === '' || operand === '-' ? undefined : operand;
 }

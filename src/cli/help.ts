@@ -5,7 +5,6 @@ import { findCommand } from './command-line.ts';
 import { SUB_COMMANDS, type SubCommand } from './commands.ts';
 import { optionsHelp, VERSION_FLAG } from './options.ts';
 
-/** A line of --help. */
 type Row = readonly [left: string, right: string];
 
 /** Returns the text of --help for `command`, or for the service. Throws UsageError. */

@@ -17,24 +17,16 @@ import {
   parseUrl,
 } from './option-values.ts';
 
-/**
- * The declaration of an option. The environment variable is NOTES_FLAG; the name in the library is
- * the flag in camel case.
- */
+/** The declaration of an option; its variable is NOTES_FLAG, its name in the library camel case. */
 export interface Declaration extends Flag {
   readonly default?: string;
   /** A variable in common use that applies if NOTES_FLAG is not set. */
   readonly variable?: string;
-  /** Whether only the command has it, not the library. */
   readonly commandOnly?: boolean;
-  /**
-   * Parses the text from the flag or variable `name`, or the default. Not called if there is none.
-   * Throws {@link UsageError}.
-   */
+  /** Parses the text from the flag or variable `name`, or the default. Throws UsageError. */
   readonly parse: (text: string, name: string) => unknown;
 }
 
-/** What all switches have in common. */
 const SWITCH = { default: 'false', parse: parseSwitch } as const;
 
 /** The default rate limit of a service that other machines can reach. */

@@ -5,7 +5,6 @@ import { dirname } from 'node:path';
 import { type Location, parseLocation } from '../storage/location.ts';
 import { UsageError } from './arguments.ts';
 
-/** Parses a text from the flag or variable `name`. */
 type Parser<Value> = (text: string, name: string) => Value;
 
 const MAX_PROCESSES = 64;
@@ -31,9 +30,8 @@ export function parseOrigins(text: string, name: string): string[] {
   const origins = parseList(text);
   for (const origin of origins) {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
-    if (!isOrigin || !/^https?:/.test(origin)) {
+    if (!isOrigin || !/^https?:/.test(origin))
       throw wrong(name, 'an origin such as https://example.com', origin);
-    }
   }
   return origins;
 }
@@ -67,20 +65,17 @@ export function parseUrl(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
   // The parsed URL does not show an empty query or fragment.
-  if (!isHttp || /[?#]/.test(text) || url.username || url.password) {
+  if (!isHttp || /[?#]/.test(text) || url.username || url.password)
     throw wrong(name, 'an http or https URL without user, query and fragment', text);
-  }
   // In a location header, `//` at the start of a path would lead to another host.
-  if (url.pathname.startsWith('//')) {
+  if (url.pathname.startsWith('//'))
     throw wrong(name, 'a URL whose path begins with one slash', text);
-  }
   return url.href.replace(/\/+$/, '');
 }
 
 /** Parses the location of a database: a file, `:memory:` or the address of a cluster. */
 export function parseDatabase(text: string, name = '--db'): Location {
-  if (text === '') throw new UsageError(`${name} must not be empty`);
-  const location = parseLocation(text);
+  const location = parseLocation(parseText(text, name));
   if (location) return location;
   if (/^rqlites?:/i.test(text)) throw new UsageError(`${name} takes ${CLUSTERS}`);
   // The text may contain a password.
@@ -110,18 +105,16 @@ export function parseText(text: string, name: string): string {
 export function parseHost(text: string, name: string): string {
   const host = parseText(text, name);
   if (!host.includes('/')) return host;
-  const wanted = 'an address or a host name (--socket takes the path of a Unix socket)';
-  throw wrong(name, wanted, text);
+  throw wrong(name, 'an address or a host name (--socket takes the path of a Unix socket)', text);
 }
 
 /** Parses the path of a Unix socket. */
 export function parseSocket(text: string, name: string): string {
   const isLong = (part: string, maxBytes: number) => Buffer.byteLength(part) > maxBytes;
-  if (isLong(text, MAX_SOCKET_BYTES) || isLong(dirname(text), MAX_SOCKET_FOLDER_BYTES)) {
+  if (isLong(text, MAX_SOCKET_BYTES) || isLong(dirname(text), MAX_SOCKET_FOLDER_BYTES))
     throw new UsageError(
       `${name} takes a path of at most ${MAX_SOCKET_BYTES} bytes, ` +
         `in a folder of at most ${MAX_SOCKET_FOLDER_BYTES}`,
     );
-  }
   return parseText(text, name);
 }

@@ -2,26 +2,15 @@
 import { isIP } from 'node:net';
 import { isKey, type KeySource } from '../guards/keys.ts';
 import type { Location } from '../storage/location.ts';
-import { type Flag, type FlagValues, parseArguments, UsageError, usageOf } from './arguments.ts';
+import { type FlagValues, parseArguments, UsageError, usageOf } from './arguments.ts';
 import { type Declaration, MIN_THREADS, OPTIONS, PUBLIC_RATE_LIMIT } from './option-table.ts';
 import { parseDatabase, parseList } from './option-values.ts';
 import { suggestion } from './suggestion.ts';
 
-const DECLARATIONS: readonly (readonly [name: string, declaration: Declaration])[] =
-  Object.entries(OPTIONS);
+const DECLARATIONS: readonly Declaration[] = Object.values(OPTIONS);
 
 /** The flag that only the service has, not its sub-commands. */
-export const VERSION_FLAG: Flag = {
-  flag: 'version',
-  short: 'V',
-  help: 'print the version and exit',
-};
-
-/** The flags of the service, without --help. */
-export const SERVICE_FLAGS: readonly Flag[] = [
-  ...DECLARATIONS.map(([, declaration]) => declaration),
-  VERSION_FLAG,
-];
+export const VERSION_FLAG = { flag: 'version', short: 'V', help: 'print the version and exit' };
 
 const PREFIX = 'NOTES_';
 
@@ -36,7 +25,6 @@ type ValueOf<Declared extends Declaration> =
 
 /** All options of the service, with the values that derive from several of them. */
 export interface Options extends Omit<Parsed, 'rateLimit'> {
-  /** Requests per minute for each client; undefined: any number. */
   readonly rateLimit: number | undefined;
   /** The keys in the environment; a file may contain more. */
   readonly apiKeys: readonly string[];
@@ -53,10 +41,10 @@ export function parseOptions(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Options | 'help' | 'version' {
-  const { flags } = parseArguments(args, SERVICE_FLAGS, false);
+  const { flags } = parseArguments(args, [...DECLARATIONS, VERSION_FLAG], false);
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  const entries = DECLARATIONS.map(([key, declaration]) => {
+  const entries = Object.entries<Declaration>(OPTIONS).map(([key, declaration]) => {
     const { text, name } = lookUp(declaration, flags[declaration.flag], environment);
     return [key, text === undefined ? undefined : declaration.parse(text, name)];
   });
@@ -74,7 +62,7 @@ export function databaseNamed(flag: string | undefined, environment: NodeJS.Proc
 
 /** Returns the lines of --help: each flag with the name of its value, and its meaning. */
 export function optionsHelp(): [left: string, right: string][] {
-  return DECLARATIONS.map(([, declaration]) => {
+  return DECLARATIONS.map((declaration) => {
     const { value, help, default: byDefault } = declaration;
     return [usageOf(declaration), value && byDefault ? `${help} (default: ${byDefault})` : help];
   });
@@ -82,17 +70,14 @@ export function optionsHelp(): [left: string, right: string][] {
 
 /** Returns the flags of the options of the library, by their names there. */
 export function libraryFlags(): ReadonlyMap<string, string> {
-  const declared = DECLARATIONS.filter(([, { commandOnly }]) => !commandOnly);
-  return new Map(declared.map(([, { flag }]) => [toCamelCase(flag), flag]));
-}
-
-function toCamelCase(flag: string): string {
-  return flag.replace(/-./g, (pair) => pair.slice(1).toUpperCase());
+  const toCamelCase = (flag: string) => flag.replace(/-./g, (pair) => pair.slice(1).toUpperCase());
+  const declared = DECLARATIONS.filter(({ commandOnly }) => !commandOnly);
+  return new Map(declared.map(({ flag }) => [toCamelCase(flag), flag]));
 }
 
 /** Returns the names of variables that look like options but are none, with suggestions. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  const known = [...DECLARATIONS.map(([, { flag }]) => variableOf(flag)), ...SECRETS];
+  const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...SECRETS];
   const unknown = Object.keys(environment).filter(
     (name) => name.startsWith(PREFIX) && !known.includes(name),
   );
@@ -101,22 +86,17 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
 }
 
 /** Returns the source of the keys; undefined if there is none, so that nobody needs a key. */
-export function keySourceOf({
-  apiKeys,
-  apiKeysFile,
-}: Pick<Options, 'apiKeys' | 'apiKeysFile'>): KeySource | undefined {
-  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
-  return hasKeys ? { texts: apiKeys, file: apiKeysFile } : undefined;
+export function keySourceOf(
+  options: Pick<Options, 'apiKeys' | 'apiKeysFile'>,
+): KeySource | undefined {
+  const { apiKeys: texts, apiKeysFile: file } = options;
+  return texts.length > 0 || file !== undefined ? { texts, file } : undefined;
 }
 
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */
 export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boolean {
-  return socket !== undefined || isLoopback(host);
-}
-
-/** Whether only this machine can reach `host`. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  if (socket !== undefined || host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
 }
 
 /** Returns the source of the password for a cluster; `flag` is the file. Throws UsageError. */
@@ -134,7 +114,6 @@ export function passwordSource(
   return { dbPassword: password || undefined, dbPasswordFile: file };
 }
 
-/** Checks combinations of options, and adds the values that derive from several of them. */
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const { host, rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = parsed;
   const apiKeys = keysIn(environment.NOTES_API_KEYS ?? '');

@@ -1,14 +1,12 @@
 // Suggests the name that somebody who mistyped one probably meant.
-
 const MAX_MISTAKES = 2;
 
 /** A short name with many mistakes is another name. */
 const LETTERS_PER_MISTAKE = 3;
 
 /**
- * Returns `; did you mean NAME?` with the most similar of `names`, or an empty text if none is
- * similar. A name with a word that begins with `typed` is similar. `prefix` is written in front of
- * the name.
+ * Returns `; did you mean NAME?` with the most similar of `names` after `prefix`, or an empty text.
+ * A name with a word that begins with `typed` is similar.
  */
 export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
   const lower = typed.toLowerCase();
@@ -18,7 +16,6 @@ export function suggestion(typed: string, names: readonly string[], prefix = '')
   return found === undefined ? '' : `; did you mean ${prefix}${found}?`;
 }
 
-/** Returns the words of a name, each after a hyphen. */
 function wordsOf(name: string): string {
   return `-${name.toLowerCase().replaceAll('_', '-')}`;
 }

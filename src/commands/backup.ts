@@ -5,26 +5,23 @@ import { openFile } from '../storage/open.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** The interval at which progress is reported. */
 const POLL_MS = 100;
 
 /**
- * Writes the current content of the database file `db` to the file `target`; resolves with a line
- * that says so. Rejects with DatabaseUnusable, and creates no `target`, if the database cannot be
- * opened, holds an unfinished import, or is damaged, or if `target` exists or cannot be written.
+ * Writes the current content of the database file `db` to the new file `target`; resolves with a
+ * line that says so. Rejects with DatabaseUnusable, and creates no `target`, if that fails.
  */
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', { unit: ' KiB' });
   await using source = await openFile('backup', db);
   const write = (_file: unknown, path: string) => writeSnapshot(source, path, progress);
-  await writeWhole(target, { source: db, like: db, write });
+  await writeWhole(target, { source: db, write });
   return `backed up ${db} to ${target}`;
 }
 
 /**
- * Writes the current content of `source` to the empty file `path`, and reports progress in KiB. The
- * path must be absolute, because SQLite interprets one that starts with `file:` as a URI. Rejects
- * if `source` is damaged or `path` cannot be written.
+ * Writes the content of `source` to the empty file `path` and reports progress in KiB. The path
+ * must be absolute, because SQLite interprets one that starts with `file:` as a URI.
  */
 export async function writeSnapshot(
   source: Source,

@@ -10,7 +10,6 @@ import { isOnPage, type Page, pagesOf } from './pages.ts';
 /** The pages in a part. Each part takes a scan of the index, and memory for its words. */
 const PAGES_IN_PART = 32;
 
-/** The index of a part, and the words of both indexes with their places. */
 const AGAIN = 'temp.indexed_again';
 const WANTED = 'temp.words_wanted';
 const FOUND = 'temp.words_found';
@@ -45,16 +44,14 @@ export async function findWordFaults(
   return faults.slice(0, maxFaults).map(({ line }) => String(line));
 }
 
-/** Resolves with a row for each record whose words in the index are not those of its texts. */
 async function compareWords({ read }: Source, resource: Searchable, isContained: string) {
   const { table } = resource.search;
   const [index] = await read({ sql: `SELECT sql FROM sqlite_schema WHERE name = '${table}'` });
-  for (const sql of [
-    String(index?.sql).replace(table, AGAIN),
-    `CREATE VIRTUAL TABLE ${WANTED} USING fts5vocab(temp, 'indexed_again', 'instance')`,
-    `CREATE VIRTUAL TABLE ${FOUND} USING fts5vocab(main, '${table}', 'instance')`,
-  ])
-    await read({ sql });
+  const vocabulary = (name: string, of: string) =>
+    read({ sql: `CREATE VIRTUAL TABLE ${name} USING fts5vocab(${of}, 'instance')` });
+  await read({ sql: String(index?.sql).replace(table, AGAIN) });
+  await vocabulary(WANTED, "temp, 'indexed_again'");
+  await vocabulary(FOUND, `main, '${table}'`);
   const words = 'SELECT term, doc, col, "offset" FROM';
   const differences = `
     SELECT format('${table}: record %d has other words than its texts', id) AS line

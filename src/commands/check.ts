@@ -18,7 +18,6 @@ import { isUnfinished, UNFINISHED_IMPORT } from '../storage/schema/unfinished.ts
 import { isAtRest } from '../storage/sqlite/existing.ts';
 import { findWordFaults } from './check-words.ts';
 
-/** The most faults that one check reports. */
 const MAX_FAULTS = 25;
 
 const GENERATION = 'notes_server_generation';
@@ -29,10 +28,9 @@ const GENERATION_QUERY = `
   HAVING count(*) <> 1 OR max(generation) NOT GLOB '${'[0-9a-f]'.repeat(8)}'`;
 
 /**
- * Checks the database file at `path`; resolves with a line for each fault, at most
- * {@link MAX_FAULTS} from each check. Rejects with {@link DatabaseUnusable} if the file cannot be
- * read, belongs to another program or was written by another version. `withWords` tells whether to
- * compare the search index with the texts.
+ * Checks the database file at `path`, and its search index unless told not to; resolves with a line
+ * for each fault, at most {@link MAX_FAULTS} from each check. Rejects with {@link DatabaseUnusable}
+ * if the file cannot be read, belongs to another program or was written by another version.
  */
 export async function checkFile(path: string, { withWords = true } = {}): Promise<string[]> {
   const wasAtRest = isAtRest(path);
@@ -56,9 +54,8 @@ async function inspect(path: string, withWords: boolean): Promise<string[]> {
     if (withWords && damage.length === 0) faults.push(...(await findIndexFaults(source)));
     return [...new Set(faults)];
   } catch (error) {
-    throw new DatabaseUnusable(`cannot read the database ${path}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const { message } = error as Error;
+    throw new DatabaseUnusable(`cannot read the database ${path}: ${message}`, { cause: error });
   }
 }
 
@@ -114,7 +111,6 @@ function queriesForReferences(relation: Relation): string[] {
   );
 }
 
-/** Returns the query that compares the block counters with the rows. */
 function queryForBlocks(relation: Relation): string {
   const { table, blocks } = relation;
   const { id, owner } = countedBy(relation);
@@ -147,7 +143,7 @@ function queryForUniqueness(resources: readonly Resource[]): string {
     FROM (${numbers.join(' UNION ALL ')}) GROUP BY number HAVING count(*) > 1`;
 }
 
-/** Returns the query that compares the records with their last changes in the log. */
+/** Compares the records with their last changes. */
 function queryForLog(resource: Resource): string {
   const { table } = resource;
   const type = typeOf(resource);

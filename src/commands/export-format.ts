@@ -17,7 +17,7 @@ export interface Head {
 /** The record or link in a line. */
 export interface RecordLine {
   readonly relation: Relation;
-  /** Its own id, unless it is a link, and those of the records that it refers to. */
+  /** Its own id, unless it is a link, and those that it refers to. */
   readonly ids: readonly number[];
   /** The values of its columns; those of a record without its number and its times. */
   readonly values: readonly unknown[];
@@ -30,15 +30,16 @@ const VERSION = 2;
 const HEAD = 'notes-server';
 const END = 'end';
 
-/** The largest imported id. 2^52 - 1 ids that JSON represents exactly remain for new records. */
+/** The largest imported id: 2^52 - 1 ids that JSON represents exactly remain for new records. */
 const MAX_IMPORTED_ID = 2 ** 52;
 
-/** The latest time that a record may have, which shows the format in messages. */
 const MAX_TIME = '9999-12-31T23:59:59.999Z';
 
 const TABLES = RELATIONS.map(({ table }) => table);
 const SEQUENCES = [...RESOURCES.map(({ table }) => table), CHANGES];
-const READERS = new Map(RELATIONS.map((each) => [typeOf(each), readerOf(each)]));
+const READERS = new Map<unknown, ReturnType<typeof readerOf>>(
+  RELATIONS.map((each) => [typeOf(each), readerOf(each)]),
+);
 
 /** Returns the first line. */
 export function headLine({ counts, lastIds }: Head): string {
@@ -86,15 +87,12 @@ export function isEnd(value: LineValue, records: number, head: Head): boolean {
 
 /** Returns the record or link in a line. Throws if the service could not have stored it. */
 export function readRecord(value: LineValue): RecordLine {
-  const read = typeof value.type === 'string' ? READERS.get(value.type) : undefined;
+  const read = READERS.get(value.type);
   if (!read) throw new Error(`its type must be ${[...READERS.keys()].join(', ')} or end`);
   return read(value);
 }
 
-/**
- * Returns a function that returns the record or link in a line. It throws if an id is malformed or
- * `check` describes a fault; a missing member gets its default.
- */
+/** Returns a function that reads a line, and throws if an id or what `check` sees is wrong. */
 export function readerOf(
   relation: Relation,
   check = 'ends' in relation ? () => undefined : recordCheck(relation.path),

@@ -1,5 +1,4 @@
-// Reads an export page by page and validates each line, so that its records can be stored as they
-// are.
+// Reads an export page by page and validates its lines, so that records can be stored as they are.
 import { skipSpace } from '../http/body/formats.ts';
 import { keysOf, type Relation, referencesOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
@@ -13,16 +12,20 @@ import {
   readLine,
   readRecord,
 } from './export-format.ts';
-import { linesOf } from './lines.ts';
 
-/** A batch becomes transactions. The longest note, with all its texts escaped, needs 1.2 MB. */
-const LINES = { batchBytes: 1_048_576, limitBytes: 2_097_152 };
+const LINE_FEED = 0x0a;
+
+/** A batch becomes transactions. */
+const BATCH_BYTES = 1_048_576;
+
+/** The longest note, with all its texts escaped, needs 1.2 MB. */
+const MAX_LINE_BYTES = 2_097_152;
 
 /** Masks of up to 30 bits are stored without a heap object. */
 const BITS = 30;
 
 /** Some rows of one relation, each with the values of all columns. */
-export interface RecordPage {
+interface RecordPage {
   readonly relation: Relation;
   readonly rows: readonly (readonly unknown[])[];
 }
@@ -31,7 +34,6 @@ export interface RecordPage {
 export class ExportReader {
   readonly head: Head;
   readonly #lines: AsyncGenerator<readonly Buffer[]>;
-  /** Lines that were read together with the first one. */
   readonly #firstLines: readonly Buffer[];
   readonly #lastKeys = new Map<Relation, readonly number[]>();
   /** The ids of each table, and the numbers of all records. */
@@ -40,10 +42,8 @@ export class ExportReader {
   #recordCount = 0;
   #hasEnded = false;
 
-  private constructor(
-    lines: AsyncGenerator<readonly Buffer[]>,
-    [first, ...others]: readonly Buffer[],
-  ) {
+  private constructor(lines: AsyncGenerator<readonly Buffer[]>, batch: readonly Buffer[]) {
+    const [first, ...others] = batch;
     if (!first) throw new Error('it is empty');
     this.#lines = lines;
     this.#firstLines = others;
@@ -52,7 +52,7 @@ export class ExportReader {
 
   /** Reads the first line. Rejects, and closes `input`, if the line is missing or malformed. */
   static async open(input: AsyncIterable<Buffer>): Promise<ExportReader> {
-    const lines = linesOf(input, LINES);
+    const lines = linesOf(input);
     const { value, done } = await lines.next();
     try {
       return new ExportReader(lines, done ? [] : value);
@@ -74,7 +74,6 @@ export class ExportReader {
     await this.#lines.return(undefined);
   }
 
-  /** Returns the rows in these lines, first those to which others refer. */
   #pagesIn(lines: readonly Buffer[]): RecordPage[] {
     const rows = new Map<Relation, (readonly unknown[])[]>(RELATIONS.map((each) => [each, []]));
     for (const line of lines) {
@@ -86,7 +85,6 @@ export class ExportReader {
     return pages.filter((page) => page.rows.length > 0);
   }
 
-  /** Validates any line but the first; returns its record, or undefined if it has none. */
   #parse(line: Buffer): RecordLine | undefined {
     if (skipSpace(line, 0) === line.length) return undefined;
     if (this.#hasEnded) throw new Error('nothing may follow the last line of an export');
@@ -127,6 +125,45 @@ export class ExportReader {
   }
 }
 
+/**
+ * Yields the lines of `chunks` without their line feeds, in batches; keeps one chunk, one line and
+ * one batch in memory. Throws as soon as a line is too long.
+ */
+export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Buffer[]> {
+  let batch: Buffer[] = [];
+  let rest: Buffer[] = [];
+  let [batchSize, restSize, lineNumber] = [0, 0, 1];
+
+  function add(part: Buffer): void {
+    restSize += part.length;
+    if (restSize > MAX_LINE_BYTES)
+      throw new Error(`line ${lineNumber}: it has more than ${MAX_LINE_BYTES} bytes`);
+    rest.push(part);
+  }
+
+  function endLine(): void {
+    batch.push(Buffer.concat(rest));
+    batchSize += restSize;
+    [rest, restSize] = [[], 0];
+    lineNumber += 1;
+  }
+
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      add(chunk.subarray(start, end));
+      endLine();
+      start = end + 1;
+    }
+    add(chunk.subarray(start));
+    if (batchSize < BATCH_BYTES) continue;
+    yield batch;
+    [batch, batchSize] = [[], 0];
+  }
+  if (restSize > 0) endLine();
+  if (batch.length > 0) yield batch;
+}
+
 /** A set of whole numbers. Neighbours share an entry, so that a million of them need about 2 MB. */
 class NumberSet {
   readonly #masks = new Map<number, number>();
@@ -144,7 +181,6 @@ class NumberSet {
   }
 }
 
-/** Returns the result of `read`; puts the line number before the message of its error. */
 function withLineNumber<Result>(line: number, read: () => Result): Result {
   try {
     return read();

@@ -11,10 +11,8 @@ import { type Counts, countsOf, isOnPage, lastIdsOf, pagesOf, totalOf } from './
 import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { isPresent, writeWhole } from './whole-file.ts';
 
-/** Writes a text; resolves when the next one can be written. */
-export type WriteText = (text: string) => Promise<unknown>;
+type WriteText = (text: string) => Promise<unknown>;
 
-/** The SQL of the members that an export adds to each record. */
 const CHANGE_MEMBERS = [
   `'number', number`,
   ...['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`),
@@ -22,10 +20,8 @@ const CHANGE_MEMBERS = [
 
 /**
  * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
- * a file, writes to `output` and resolves with undefined. Others may use the database meanwhile; a
- * database file is read in one transaction. Rejects with {@link DatabaseUnusable} if the database
- * cannot be read or `file` cannot be written, and then leaves no file behind. Also rejects with any
- * error of `output`.
+ * a file, writes to `output`. Rejects with {@link DatabaseUnusable}, and leaves no file behind, if
+ * the database cannot be read or `file` cannot be written; or with an error of `output`.
  */
 export async function exportLines(
   from: StorageOptions,
@@ -43,10 +39,8 @@ export async function exportLines(
     throw new DatabaseUnusable(`${file} already exists; ${remedy}`);
   }
   let written = '';
-  const database = from.db.kind === 'file' ? from.db.name : undefined;
   await writeWhole(file, {
-    source: database,
-    like: database,
+    source: from.db.kind === 'file' ? from.db.name : undefined,
     async write(handle) {
       written = await writeLines(source, (text) => handle.appendFile(text), screen);
     },
@@ -100,11 +94,9 @@ export async function* recordLines(
 export function formatCounts(counts: Counts): string {
   return Object.entries(counts)
     .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))
-    .map(([table, count]) => `${formatNumber(count)} ${nameOf(table, count)}`)
+    .map(([table, count]) => {
+      const plural = table.replace('_', ' ');
+      return `${formatNumber(count)} ${count === 1 ? plural.replace(/s$/, '') : plural}`;
+    })
     .join(', ');
-}
-
-function nameOf(table: string, count: number): string {
-  const plural = table.replace('_', ' ');
-  return count === 1 ? plural.replace(/s$/, '') : plural;
 }

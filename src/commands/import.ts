@@ -10,7 +10,6 @@ import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, type LastIds, lastIdsOf, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
 
-/** Larger chunks need fewer reads. */
 const CHUNK_BYTES = 262_144;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -20,10 +19,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills the empty database `to` with the export `file`, or with `input` if there is no file;
- * resolves with a message that counts the records. Rejects with {@link DatabaseUnusable}, which
- * names a faulty line. If it ends early, no service starts on the database, and the next import
- * empties it first.
+ * Fills the empty database `to` with the export `file` or else `input`; resolves with a message
+ * that counts the records. Rejects with {@link DatabaseUnusable}, which names a faulty line; no
+ * service starts on the database then, and the next import empties it first.
  */
 export async function importLines(
   file: string | undefined,
@@ -33,8 +31,8 @@ export async function importLines(
 ): Promise<string> {
   const source = file ?? 'the input';
   try {
-    const lines = file === undefined ? input : openFile(file);
-    await using reader = await ExportReader.open(lines);
+    const stream = file && createReadStream(file, { highWaterMark: CHUNK_BYTES });
+    await using reader = await ExportReader.open(stream || input);
     await using target = await openStorage('import', to);
     await load(reader, target, createProgress(screen, 'imported'));
     const records = totalOf(reader.head.counts);
@@ -45,10 +43,6 @@ export async function importLines(
     const reason = REASONS[code] ?? message;
     throw new DatabaseUnusable(`cannot import ${source}: ${reason}`, { cause: error });
   }
-}
-
-function openFile(file: string): AsyncIterable<Buffer> {
-  return createReadStream(file, { highWaterMark: CHUNK_BYTES });
 }
 
 /**
@@ -73,7 +67,6 @@ export async function load(
   await transact(target, [...raiseLastIds(lastIds), REMOVE_MARK, ...renewGeneration()]);
 }
 
-/** Marks an empty database as unfinished, or empties one that is marked. */
 async function begin(target: Database): Promise<void> {
   if (await isUnfinished(target)) return empty(target);
   if (Object.keys(await lastIdsOf(target)).length > 0)

@@ -65,9 +65,7 @@ export function insertion(relation: Relation, rows: readonly (readonly unknown[]
 export async function countsOf({ read }: Source): Promise<Counts> {
   const counts = RELATIONS.map(({ table }) => `(SELECT count(*) FROM ${table}) AS ${table}`);
   const [row] = await read({ sql: `SELECT ${counts.join(', ')}` });
-  return Object.fromEntries(
-    Object.entries(row ?? {}).map(([table, count]) => [table, Number(count)]),
-  );
+  return { ...row } as Counts;
 }
 
 /** Returns the number of rows in all tables. */

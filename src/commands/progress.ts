@@ -11,10 +11,7 @@ export type OnProgress = (done: number, total: number) => void;
 
 /** Keeps a line with the largest likely numbers within 80 columns. */
 const BAR_WIDTH = 12;
-
-/** The shortest time between two updates of a bar. */
 const UPDATE_MS = 100;
-
 /** At most this many lines are written if the screen is not a terminal. */
 const STEPS = 10;
 

@@ -13,9 +13,8 @@ import { pagesOf } from './pages.ts';
 
 /**
  * Rebuilds the search indexes and then the counters of the database file at `path`, each in one
- * transaction; resolves with a line for each. Nobody else can use the file meanwhile. Rejects with
- * {@link DatabaseUnusable}, and changes nothing, if the file cannot be locked, is damaged, has
- * another version, or holds an unfinished import.
+ * transaction; resolves with a line for each. Rejects with {@link DatabaseUnusable}, and changes
+ * nothing, if the file is in use or damaged, has another version, or holds an unfinished import.
  */
 export async function repairFile(path: string): Promise<string[]> {
   await using file = await openFile('repair', path);

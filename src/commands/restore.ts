@@ -16,8 +16,7 @@ import { isPresent, type WholeFile, writeWhole } from './whole-file.ts';
 /**
  * Creates the database file `db` from the backup `from`, with a new generation; with `force`,
  * replaces an existing file. Resolves with a line that says where the old file is. Rejects with
- * {@link DatabaseUnusable}, and changes nothing, if the backup is unreadable or damaged, if anybody
- * uses `db` or creates it meanwhile, if `db` is not a file, or if it is missing but its log exists.
+ * {@link DatabaseUnusable}, and changes nothing, if the backup is damaged or `db` is in use.
  */
 export async function restore(
   from: string,
@@ -33,7 +32,7 @@ export async function restore(
   const write = (_file: unknown, path: string) => writeCopy(from, path, progress);
   const restored = `restored ${db} from ${from}`;
   if (!(await isPresent(target))) {
-    await createFrom({ source: from, like: from, write }, target);
+    await createFrom({ source: from, write }, target);
     return restored;
   }
   if (!force)
@@ -45,12 +44,11 @@ export async function restore(
 async function refuseDamaged(backup: string): Promise<void> {
   const [fault, ...others] = await checkFile(backup, { withWords: false });
   if (fault === undefined) return;
-  const more =
-    others.length > 0 ? `, and ${others.length} more fault${others.length === 1 ? '' : 's'}` : '';
+  const count = others.length;
+  const more = count > 0 ? `, and ${count} more fault${count === 1 ? '' : 's'}` : '';
   throw new DatabaseUnusable(`cannot restore ${backup}: ${fault}${more}`);
 }
 
-/** Writes to a path without a file. */
 async function createFrom(copy: WholeFile, target: string): Promise<void> {
   await refuseLogs(target);
   const publish = async (unfinished: string) => {
@@ -65,7 +63,6 @@ async function createFrom(copy: WholeFile, target: string): Promise<void> {
   await writeWhole(target, { ...copy, publish });
 }
 
-/** Replaces an existing file; resolves with the path under which it is kept. */
 async function replaceWith(copy: WholeFile, target: string): Promise<string> {
   const found = await stat(target).catch(() => undefined);
   if (!found?.isFile()) throw new DatabaseUnusable(`${target} is not a file`);
@@ -94,14 +91,13 @@ async function writeCopy(backup: string, path: string, onProgress: OnProgress): 
   for (const statement of renewGeneration()) await copy.read(statement);
 }
 
-/** Rejects if there are logs without their database, because they may hold data. */
+/** Logs without their database may hold data. */
 async function refuseLogs(path: string): Promise<void> {
   const [found] = await logsOf(path);
   if (found !== undefined)
     throw new DatabaseUnusable(`${found} exists without its database: move it away first`);
 }
 
-/** Resolves with the logs of the database at `path` that exist, even without the database. */
 async function logsOf(path: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of auxiliaryPaths(path)) if (await isPresent(name)) found.push(name);

@@ -15,9 +15,8 @@ const ALL_BITS = 0o777;
 export interface WholeFile {
   /** The database from which the content comes; the target must not be one of its logs. */
   readonly source?: string | undefined;
-  /** The file whose owner and mode are copied if permitted. Without it, the file is private. */
+  /** The file whose owner and mode are copied if permitted, by default `source`, or none. */
   readonly like?: string | undefined;
-  /** Writes the content to an open file, which is at `path`. */
   readonly write: (file: FileHandle, path: string) => Promise<void>;
   /** Gives the file its final name, which must be free unless this function is given. */
   readonly publish?: (unfinished: string) => Promise<void>;
@@ -52,7 +51,12 @@ class AlreadyPresent extends DatabaseUnusable {}
 
 async function writeAndPublish(
   path: string,
-  { like, write, publish = (unfinished) => publishNew(unfinished, path) }: WholeFile,
+  {
+    source,
+    like = source,
+    write,
+    publish = (unfinished) => publishNew(unfinished, path),
+  }: WholeFile,
 ): Promise<void> {
   const unfinished = `${path}.unfinished-${randomBytes(4).toString('hex')}`;
   await using file = await open(unfinished, 'wx', PRIVATE_MODE);
@@ -89,13 +93,13 @@ function reasonOf(error: unknown, target: string): string {
   return code === 'EACCES' ? `permission denied in the folder ${folder}` : message;
 }
 
-/** Copies the owner and mode. If the owner cannot change, the group and others get no access. */
+/** If the owner cannot change, the group and others get no access. */
 async function copyPermissions(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
-  const isOwned = await file.chown(uid, gid).then(
-    () => true,
-    () => false,
+  const bits = await file.chown(uid, gid).then(
+    () => ALL_BITS,
+    () => OWNER_BITS,
   );
-  await file.chmod(mode & (isOwned ? ALL_BITS : OWNER_BITS));
+  await file.chmod(mode & bits);
 }
 
 async function syncFolder(path: string): Promise<void> {

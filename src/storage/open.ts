@@ -7,7 +7,7 @@ import { openRqlite } from './rqlite/engine.ts';
 import { migrate } from './schema/migrations.ts';
 import { refuseUnfinished } from './schema/unfinished.ts';
 import { openSqlite } from './sqlite/engine.ts';
-import { type OpenFile, openAlone, openShared, openToInspect } from './sqlite/existing.ts';
+import { openAlone, openShared, openToInspect } from './sqlite/existing.ts';
 import { unusable } from './sqlite/unusable.ts';
 
 /** Where data is kept. */
@@ -18,78 +18,58 @@ export interface StorageOptions {
   readonly dbPasswordFile: string | undefined;
 }
 
-/** The uses that write to a database, and create a missing file. All begin with a migration. */
-const WRITING = {
-  /** A service shares a file. `onForeignLog` is as in {@link openSqlite}. */
-  serve: {
-    open: (path: string, onForeignLog?: (kept: string) => void) =>
-      openSqlite(path, { onForeignLog }),
-    level: undefined,
-    allowsUnfinished: false,
-  },
-  /** Nobody else can use a file. */
-  import: {
-    open: (path: string) => openSqlite(path, { alone: true }),
-    level: 'linearizable',
-    allowsUnfinished: true,
-  },
+/** How each use opens an existing file. A cluster is not read in one transaction. */
+const OPENERS = {
+  export: openSnapshot,
+  backup: openShared,
+  inspect: openToInspect,
+  repair: openAlone,
 } as const;
 
-/** The uses of an existing database. All but `repair` only read, while others may use it. */
-const READING = {
-  /** All of a file is read in one transaction. A cluster is not, so its reads see later writes. */
-  export: { open: openSnapshot, allowsUnfinished: false },
-  backup: { open: openShared, allowsUnfinished: false },
-  /** Leaves no trace, and takes no locks on a file that nobody uses. */
-  inspect: { open: openToInspect, allowsUnfinished: true },
-  /** Nobody else can use the file. */
-  repair: { open: openAlone, allowsUnfinished: false },
-} as const;
-
-type Closable = Pick<Database, 'close'>;
-
-/** Opens a database to write. Rejects with {@link DatabaseUnusable}. */
+/**
+ * Opens a database to write, creates a missing file and migrates it; nobody else can use a file
+ * during an import. Rejects with {@link DatabaseUnusable}.
+ */
 export async function openStorage(
-  use: keyof typeof WRITING,
+  use: 'serve' | 'import',
   options: StorageOptions,
   onForeignLog?: (kept: string) => void,
 ): Promise<Database & AsyncDisposable> {
-  const { open, level, allowsUnfinished } = WRITING[use];
   const { db } = options;
+  const alone = use === 'import';
   const database = await (db.kind === 'cluster'
-    ? openCluster({ ...db, level: level ?? db.level }, options)
-    : open(db.name, onForeignLog));
-  return prepare(database, options, async () => {
+    ? openCluster(alone ? { ...db, level: 'linearizable' } : db, options)
+    : openSqlite(db.name, { alone, onForeignLog }));
+  return prepare(database, db, async () => {
     await migrate(database);
-    if (!allowsUnfinished) await refuseUnfinished(database);
+    if (!alone) await refuseUnfinished(database);
   });
 }
 
 /** Opens an existing database. Rejects with {@link DatabaseUnusable}, also if there is none. */
 export async function openSource(
-  use: keyof typeof READING,
+  use: keyof typeof OPENERS,
   options: StorageOptions,
 ): Promise<Source & AsyncDisposable> {
-  const { open, allowsUnfinished } = READING[use];
   const { db } = options;
   const source = await (db.kind === 'cluster'
     ? openCluster({ ...db, level: 'linearizable' }, options, { toRead: true })
-    : open(db.name));
-  return prepare(source, options, async () => {
-    if (!allowsUnfinished) await refuseUnfinished(source);
+    : OPENERS[use](db.name));
+  return prepare(source, db, async () => {
+    if (use !== 'inspect') await refuseUnfinished(source);
   });
 }
 
 /** Opens an existing file as {@link openSource} does. */
-export function openFile(use: keyof typeof READING, path: string) {
+export function openFile(use: keyof typeof OPENERS, path: string) {
   const db = { kind: 'file', name: path } as const;
   return openSource(use, { db, dbPassword: undefined, dbPasswordFile: undefined });
 }
 
 /** Prepares a database for its use; closes it if that fails. */
-async function prepare<Opened extends Closable>(
+async function prepare<Opened extends Pick<Database, 'close'>>(
   opened: Opened,
-  { db }: StorageOptions,
+  { name }: Location,
   work: () => Promise<void>,
 ): Promise<Opened & AsyncDisposable> {
   try {
@@ -97,11 +77,11 @@ async function prepare<Opened extends Closable>(
     return { ...opened, [Symbol.asyncDispose]: () => opened.close() };
   } catch (error) {
     await opened.close();
-    throw unusable(db.name, error);
+    throw unusable(name, error);
   }
 }
 
-async function openSnapshot(path: string): Promise<OpenFile> {
+async function openSnapshot(path: string) {
   const file = await openShared(path);
   await file.read({ sql: 'BEGIN' });
   return file;
@@ -120,7 +100,6 @@ async function openCluster(
   }
 }
 
-/** Resolves with the text of the file, without a line break at its end. */
 async function readPassword(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');

@@ -15,12 +15,10 @@ import {
   writeForeignFile,
 } from '../support/databases.ts';
 
-/**
- * A closed database with 3,000 notes, 50 tags and 50 comments, some of each deleted again, to copy.
- */
+/** A closed database with notes, tags and comments, some of each deleted again, to copy. */
 const filled = newFile({ after });
 
-async function writeFilled(): Promise<void> {
+before(async () => {
   const database = await openDatabase({ after }, filled);
   for (const sql of [
     `${withNumbers(3_000)} INSERT INTO notes (title, body, number)
@@ -37,9 +35,7 @@ async function writeFilled(): Promise<void> {
     await change(database, sql);
   }
   await database.close();
-}
-
-before(writeFilled);
+});
 
 function copyFilled(test: TestContext): string {
   const path = newFile(test);
@@ -148,11 +144,8 @@ for (const [what, [sql, ...lines]] of Object.entries(PLANTED)) {
     const path = copyFilled(t);
     await writeForeignFile(path, sql);
     const faults = await checkFile(path);
-    for (const line of lines)
-      assert.ok(
-        faults.some((fault) => line.test(fault)),
-        faults.join('\n'),
-      );
+    const isFound = (line: RegExp) => faults.some((fault) => line.test(fault));
+    assert.ok(lines.every(isFound), faults.join('\n'));
   });
 }
 
@@ -165,19 +158,14 @@ test('check: finds damaged pages, one line each', async (t) => {
   }
   writeFileSync(path, bytes);
   const faults = await checkFile(path);
-  assert.ok(
-    faults.filter((fault) => /^Tree \d+ page \d+: /.test(fault)).length >= 1,
-    faults.join('\n'),
-  );
+  assert.match(faults.join('\n'), /^Tree \d+ page \d+: /m);
   for (const fault of faults) assert.doesNotMatch(fault, /\n/);
 });
 
 test('check: reports the first 25 faults of a kind', async (t) => {
   const path = copyFilled(t);
-  await writeForeignFile(
-    path,
-    'PRAGMA foreign_keys = OFF; DELETE FROM notes; DELETE FROM note_tags',
-  );
+  const sql = 'PRAGMA foreign_keys = OFF; DELETE FROM notes; DELETE FROM note_tags';
+  await writeForeignFile(path, sql);
   assert.equal((await checkFile(path)).length, 25);
   await writeForeignFile(path, 'UPDATE comment_blocks SET count = 9');
   assert.equal((await checkFile(path)).length, 50);
@@ -217,15 +205,11 @@ for (const where of ['at rest', 'after a crash']) {
 
 test('check: finds tables, indexes and triggers that are missing', async (t) => {
   const path = copyFilled(t);
-  await writeForeignFile(
-    path,
-    'DROP TRIGGER note_updated; DROP TABLE notes_server_answers; DROP INDEX comments_of_note',
-  );
+  const drops = ['TRIGGER note_updated', 'TABLE notes_server_answers', 'INDEX comments_of_note'];
+  await writeForeignFile(path, drops.map((what) => `DROP ${what}`).join('; '));
   const missing = ['comments_of_note', 'note_updated', 'notes_server_answers', 'answers_by_time'];
-  assert.deepEqual(
-    (await checkFile(path)).sort(),
-    missing.map((name) => `the schema has no ${name}`).sort(),
-  );
+  const faults = missing.map((name) => `the schema has no ${name}`);
+  assert.deepEqual((await checkFile(path)).sort(), faults.sort());
 });
 
 test('check: reads the log too, whatever the name of the file', async (t) => {
@@ -236,13 +220,9 @@ test('check: reads the log too, whatever the name of the file', async (t) => {
   const strange = join(dirname(path), 'a b?c#d%41.db');
   for (const companion of ['', '-wal', '-shm'])
     copyFileSync(`${path}${companion}`, `${strange}${companion}`);
-  for (const name of [path, link, strange, relative('.', path)]) {
-    assert.deepEqual(
-      await checkFile(name),
-      ['tag_blocks: block 0 counts 0 records, but there are 48'],
-      name,
-    );
-  }
+  const fault = 'tag_blocks: block 0 counts 0 records, but there are 48';
+  for (const name of [path, link, strange, relative('.', path)])
+    assert.deepEqual(await checkFile(name), [fault], name);
 });
 
 test('check: a service may start to use the file meanwhile', async (t) => {

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { DatabaseUnusable, type Source } from '../database.ts';
+import { type Database, DatabaseUnusable, type Source } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
@@ -13,10 +13,7 @@ import { codeOf, unusable } from './unusable.ts';
 
 const READ_WRITE = sqlite3.OPEN_READWRITE;
 
-/** An open file with one connection; `read` runs any statement. */
-export interface OpenFile extends Source {
-  close(): Promise<void>;
-}
+type OpenFile = Pick<Database, 'read' | 'close'>;
 
 /** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
 export function isAtRest(path: string): boolean {
@@ -24,9 +21,8 @@ export function isAtRest(path: string): boolean {
 }
 
 /**
- * Opens a file of this program read-only; others may use it. `atRest` tells to take no locks and to
- * create no log or index, because a read-only connection could not remove them. Rejects with
- * {@link DatabaseUnusable} if the file is missing, empty, of another program or version.
+ * Opens a file of this program read-only, and at rest without locks or companions, which it could
+ * not remove. Rejects with {@link DatabaseUnusable} if it is missing, empty or of another program.
  */
 export function openToInspect(
   path: string,
@@ -39,9 +35,8 @@ export function openToInspect(
 }
 
 /**
- * Opens a file of this program to read it; others may use it. A user who may not write reads a file
- * at rest without locks; if it changes meanwhile, statements reject with {@link DatabaseUnusable}.
- * Rejects as {@link openToInspect}.
+ * Opens a file that others may use, as {@link openToInspect} does. A user who may not write reads
+ * a file at rest without locks; if it changes meanwhile, statements reject.
  */
 export function openShared(path: string): Promise<OpenFile> {
   // SQLite would create a log and an index that this user owns and the file's owner cannot write.
@@ -52,10 +47,7 @@ export function openShared(path: string): Promise<OpenFile> {
   return openExisting(path, () => openConnection(path, READ_WRITE), READER_PRAGMAS);
 }
 
-/**
- * Opens a file of this program to change it, so that nobody else can use it until it is closed.
- * Rejects with {@link DatabaseUnusable} if somebody uses it, and as {@link openToInspect} does.
- */
+/** Opens a file to change it; rejects if somebody uses it, and as {@link openToInspect} does. */
 export function openAlone(path: string): Promise<OpenFile> {
   const pragmas = `${KEEP_LOCKS}; ${WRITER_PRAGMAS}; ${TAKE_WRITE_LOCK}`;
   return openExisting(path, () => openConnection(path, READ_WRITE), pragmas);
@@ -85,7 +77,6 @@ async function openExisting(
   }
 }
 
-/** Whether there is a file or folder at `path` that this user may not write. */
 function isProtected(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -95,7 +86,6 @@ function isProtected(path: string): boolean {
   }
 }
 
-/** Returns a check that throws if the file at `path` has changed, or a log has appeared. */
 function createChangeCheck(path: string): () => void {
   const stateOf = () => {
     const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
@@ -131,8 +121,7 @@ export async function lockToReplace(path: string): Promise<() => Promise<void>> 
   }
   try {
     mode = await modeOf();
-    // Leave WAL mode: a process that has opened the old file would create its log beside the new
-    // file.
+    // In WAL mode, a process that has opened the old file would create a log beside the new one.
     await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
     if ((await modeOf()) !== 'delete') throw new DatabaseUnusable('another process has opened it');
   } catch (error) {

@@ -14,7 +14,7 @@ import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
 import { writeWhole } from '../../../src/commands/whole-file.ts';
 import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
-import { assertRefused, runCommand } from '../../support/command.ts';
+import { assertRefused, type CommandParts, runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
@@ -131,9 +131,25 @@ test('backup: nothing is left on a full disk', async (t) => {
   await backup(target, await filledFile(t, 10));
 });
 
-test('backup: a folder that cannot be written', async (t) => {
-  const parts = unprivileged(t);
-  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
+/** Registers a test that runs commands as another user. */
+function testAsOther(
+  name: string,
+  run: (t: TestContext, parts: CommandParts) => Promise<void>,
+): void {
+  test(name, (t) => {
+    const parts = unprivileged(t);
+    return parts ? run(t, parts) : skipLoudly(t, 'another user cannot read this tree');
+  });
+}
+
+/** Returns a new path in a folder to which everybody may write. */
+function openTarget(t: TestContext): string {
+  const folder = temporaryFolder(t);
+  chmodSync(folder, 0o777);
+  return join(folder, 'backup.db');
+}
+
+testAsOther('backup: a folder that cannot be written', async (t, parts) => {
   const file = await filledFile(t, 1);
   for (const each of [dirname(file), temporaryFolder(t)]) chmodSync(each, 0o755);
   const closed = temporaryFolder(t);
@@ -144,54 +160,40 @@ test('backup: a folder that cannot be written', async (t) => {
   await assert.rejects(backup(missing, file), /cannot write \S+: the folder \S+ is missing$/);
 });
 
-test('backup: private if its user may only read the database', { skip: needsFile }, async (t) => {
-  const parts = unprivileged(t);
-  if (!parts || process.getuid?.() !== 0) return skipLoudly(t, 'it takes two users');
+testAsOther('backup: private if its user may only read the database', async (t, parts) => {
+  if (needsFile || process.getuid?.() !== 0) return skipLoudly(t, 'it takes a file and two users');
   const db = await filledFile(t, 1);
   chmodSync(db, 0o644);
   chmodSync(dirname(db), 0o755);
   await startService(t, { db });
-  const open = temporaryFolder(t);
-  chmodSync(open, 0o777);
-  const target = join(open, 'backup.db');
+  const target = openTarget(t);
   assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
   assert.equal(statSync(target).mode & 0o777, 0o600);
   assert.deepEqual(await checkFile(target), []);
 });
 
-/** Asserts that a user to whom a file and its folder have these modes can export and back it up. */
-async function assertReadable(t: TestContext, fileMode: number, folderMode: number): Promise<void> {
-  const parts = unprivileged(t);
-  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
-  const db = await filledFile(t, 1);
-  const text = await exported(db);
-  chmodSync(db, fileMode);
-  chmodSync(dirname(db), folderMode);
-  const { status, stdout, stderr } = await runCommand(t, ['export', '--db', db], parts);
-  assert.deepEqual([status, stdout], [0, text], stderr);
-  const open = temporaryFolder(t);
-  chmodSync(open, 0o777);
-  const target = join(open, 'backup.db');
-  assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
-  assert.equal(await exported(target), text);
-  // Companions of another user would keep the owner out.
-  assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
-  chmodSync(dirname(db), 0o777);
-}
-
 for (const [fileMode, folderMode] of [
-  [0o444, 0o555],
-  [0o444, 0o777],
-  [0o666, 0o555],
+  ['444', '555'],
+  ['444', '777'],
+  ['666', '555'],
 ] as const) {
-  const modes = [fileMode, folderMode].map((mode) => mode.toString(8)).join(' in ');
-  test(`backup: of a database with mode ${modes}, and export`, (t) =>
-    assertReadable(t, fileMode, folderMode));
+  testAsOther(`backup: of a file ${fileMode} in ${folderMode}, and export`, async (t, parts) => {
+    const db = await filledFile(t, 1);
+    const text = await exported(db);
+    chmodSync(db, fileMode);
+    chmodSync(dirname(db), folderMode);
+    const { status, stdout, stderr } = await runCommand(t, ['export', '--db', db], parts);
+    assert.deepEqual([status, stdout], [0, text], stderr);
+    const target = openTarget(t);
+    assert.equal((await runCommand(t, ['backup', target, '--db', db], parts)).status, 0);
+    assert.equal(await exported(target), text);
+    // Companions of another user would keep the owner out.
+    assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
+    chmodSync(dirname(db), 0o777);
+  });
 }
 
-test('backup: of a database that the user may not read', async (t) => {
-  const parts = unprivileged(t);
-  if (!parts) return skipLoudly(t, 'another user cannot read this tree');
+testAsOther('backup: of a database that the user may not read', async (t, parts) => {
   const db = await filledFile(t, 1);
   chmodSync(db, 0);
   chmodSync(dirname(db), 0o755);

@@ -37,15 +37,10 @@ test('command: the ready line is all it prints on standard output', async (t) =>
 
 test('command: options come from the environment too', async (t) => {
   const env = {
-    NOTES_PORT: '0',
-    NOTES_DB: 'other.db',
-    HOST: '127.0.0.2',
-    NOTES_BODY_LIMIT: '20',
-    PORT: 'ignored',
+    ...{ NOTES_PORT: '0', PORT: 'ignored', HOST: '127.0.0.2', NOTES_DB: 'other.db' },
+    ...{ NOTES_BODY_LIMIT: '20', NOTES_LOG_LEVEL: 'debug' },
   };
-  const command = startCommand(t, ['--log-level', 'silent'], {
-    env: { ...env, NOTES_LOG_LEVEL: 'debug' },
-  });
+  const command = startCommand(t, ['--log-level', 'silent'], { env });
   const url = await command.ready();
   assert.equal(new URL(url).hostname, '127.0.0.2');
   assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 413);
@@ -77,11 +72,8 @@ test('command: a warning of unknown variables precedes the message of a sub-comm
   ] as const) {
     const ending = await runCommand(t, [...args], { env });
     assert.equal(ending.stderr.slice(0, warnings.length), warnings);
-    assertRefused(
-      { ...ending, stderr: ending.stderr.slice(warnings.length) },
-      status,
-      /none|bogus/,
-    );
+    const stderr = ending.stderr.slice(warnings.length);
+    assertRefused({ ...ending, stderr }, status, /none|bogus/);
   }
   const { stderr } = await runCommand(t, ['help', 'backup'], { env });
   assert.equal(stderr, '');
@@ -107,26 +99,12 @@ test('command: --help and --version', async (t) => {
   }
 });
 
-const USAGE_ERRORS: readonly (readonly [what: string, args: string[], reason: RegExp])[] = [
-  [
-    'an argument with control characters',
-    ['a\r\n\n b\u001b[31mred\u009b'],
-    /'a b\\x1b\[31mred\\x9b'/,
-  ],
-  ['a command without its words', ['backup'], /backup takes one TARGET \(see --help\)$/m],
-];
-
-for (const [what, args, reason] of USAGE_ERRORS) {
-  test(`command: ${what} is one line, status 2`, async (t) => {
-    const folder = temporaryFolder(t);
-    assertRefused(await runCommand(t, args, { folder, coverage: true }), 2, reason);
-    assert.deepEqual(readdirSync(folder), []);
-  });
-}
-
-test('command: a wrong variable is one line, status 2', async (t) => {
-  const ending = await runCommand(t, [], { env: { NOTES_LOG_LEVEL: 'loud' } });
-  assertRefused(ending, 2, /: NOTES_LOG_LEVEL .* not "loud" \(see --help\)$/m);
+test('command: a usage error is one line without control characters, status 2', async (t) => {
+  const folder = temporaryFolder(t);
+  const args = ['a\r\n\n b\u001b[31mred\u009b'];
+  const ending = await runCommand(t, args, { folder, coverage: true });
+  assertRefused(ending, 2, /'a b\\x1b\[31mred\\x9b' \(see --help\)$/m);
+  assert.deepEqual(readdirSync(folder), []);
 });
 
 const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
@@ -159,10 +137,7 @@ test('command: a port in use is one line, status 1', async (t) => {
 test('command: listens on every address', async (t) => {
   const { url, port } = await startService(t, { host: '0.0.0.0' });
   assert.equal(new URL(url).hostname, '0.0.0.0');
-  assert.equal(
-    (await request(`http://127.0.0.1:${port}`, 'GET', '/health')).text,
-    '{"status":"ok","db":"ok"}',
-  );
+  assert.equal((await request(`http://127.0.0.1:${port}`, 'GET', '/health')).status, 200);
 });
 
 const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
@@ -198,10 +173,7 @@ test('command: serves without a reader of its ready line', async (t) => {
   assert.equal((await stop(command)).status, 0);
 });
 
-/**
- * Whether something accepts connections at the port; looks after a pause that leaves CPU time to
- * others.
- */
+/** Whether something accepts connections at the port. The pause leaves CPU time to others. */
 async function isAccepting(service: { readonly port: number }): Promise<boolean> {
   await sleep(PAUSE_MS);
   return openSocket(service).then(

@@ -63,107 +63,103 @@ function fileWith(t: TestContext, text: string): string {
   return file;
 }
 
-/** Input that is wrong, and the reason. */
-const WRONG: Record<string, [input: string | Buffer, RegExp]> = {
-  'an empty input': ['', /it is empty$/],
+const changed = (from: string, to: string) => WHOLE.replace(from, to);
+
+const ID = 'id must be a whole number from 1 to 4503599627370496';
+const NUMBER = 'number must be a whole number from 1 to 40, as the first line states';
+const LINK = '{"type":"note_tag","note_id":3,"tag_id":2}\n';
+
+/** Input that is wrong, and the end of the message. */
+const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
+  'an empty input': ['', 'it is empty'],
   'a byte order mark': [
     `\ufeff${WHOLE}`,
-    /line 1: it is not valid JSON; remove the byte order mark at its start\.$/,
+    'line 1: it is not valid JSON; remove the byte order mark at its start.',
   ],
-  'a blank line at the start': [`\n${WHOLE}`, /line 1: it is empty; a JSON text is expected\.$/],
-  'another file': ['{"a":1}\n', /line 1: it is not an export of notes-server$/],
-  'a newer version': [
-    WHOLE.replace('"version":2', '"version":3'),
-    /line 1: its version is 3; this program reads version 2$/,
+  'a blank line at the start': [`\n${WHOLE}`, 'line 1: it is empty; a JSON text is expected.'],
+  'another file': ['{"a":1}\n', 'line 1: it is not an export of notes-server'],
+  'another version': [
+    changed('"version":2', '"version":3'),
+    'line 1: its version is 3; this program reads version 2',
   ],
-  'an older version': [
-    WHOLE.replace('"version":2', '"version":1'),
-    /line 1: its version is 1; this program reads version 2$/,
+  'a version that is a text': [
+    changed('"version":2', `"version":"${'9'.repeat(5_000)}"`),
+    'line 1: its version is not a number; this program reads version 2',
   ],
   'wrong counts': [
-    WHOLE.replace('"notes":2', '"notes":-2'),
-    new RegExp(`line 1: counts must map ${TABLES} to whole numbers from 0 to \\d+`),
+    changed('"notes":2', '"notes":-2'),
+    `line 1: counts must map ${TABLES} to whole numbers from 0 to 4503599627370496`,
   ],
-  'a missing last line': [HEAD + NOTES, /the last line is missing: the export ends after line 3$/],
-  'half a line': [WHOLE.slice(0, -40), /line 4: it is not valid JSON\.$/],
+  'a missing last line': [HEAD + NOTES, 'the last line is missing: the export ends after line 3'],
+  'half a line': [WHOLE.slice(0, -40), 'line 4: it is not valid JSON.'],
   'a missing line': [
     HEAD + NOTES + END,
-    /line 4: the first line states 3 records, the last line 3, but there are 2$/,
+    'line 4: the first line states 3 records, the last line 3, but there are 2',
+  ],
+  'a last line with a text': [
+    changed('"records":3', `"records":"${'9'.repeat(5_000)}"`),
+    'line 5: the first line states 3 records, the last line no number, but there are 3',
   ],
   'a line after the end': [
     `${WHOLE}${COMMENT}`,
-    /line 6: nothing may follow the last line of an export$/,
+    'line 6: nothing may follow the last line of an export',
   ],
-  'a list': [`${HEAD}[]\n`, /line 2: it is not a JSON object$/],
+  'a list': [`${HEAD}[]\n`, 'line 2: it is not a JSON object'],
   'bytes that are no UTF-8': [
     Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'),
-    /line 2: it is not valid UTF-8\.$/,
+    'line 2: it is not valid UTF-8.',
   ],
   'an unknown type': [
     `${HEAD}{"type":"user"}\n`,
-    new RegExp(`line 2: its type must be ${RELATIONS.map(typeOf).join(', ')} or end$`),
+    `line 2: its type must be ${RELATIONS.map(typeOf).join(', ')} or end`,
   ],
-  'a blank title': [WHOLE.replace('"c"', '" "'), /line 3: title must not be blank\.$/],
-  'half a character': [WHOLE.replace('"d"', '"\\ud800"'), /line 3: body must be valid Unicode/],
-  'no id': [WHOLE.replace('"id":3,', ''), /line 3: id must be a whole number from 1 to \d+$/],
-  'an id that is a float': [
-    WHOLE.replace('"id":3', '"id":3.0'),
-    /line 3: id must be a whole number from 1 to \d+$/,
+  'a blank title': [changed('"c"', '" "'), 'line 3: title must not be blank.'],
+  'a title that is no text': [changed('"a"', '{"toString":1}'), 'line 2: title must be a string.'],
+  'half a character': [
+    changed('"d"', '"\\ud800"'),
+    'line 3: body must be valid Unicode, without lone surrogates.',
   ],
+  'no id': [changed('"id":3,', ''), `line 3: ${ID}`],
+  'an id that is a float': [changed('"id":3', '"id":3.0'), `line 3: ${ID}`],
+  'an id that is too large': [changed('"id":3', `"id":${2 ** 52 + 1}`), `line 3: ${ID}`],
   'a record after blank lines that is wrong': [
-    WHOLE.replace(COMMENT, `\n \t\r\n${COMMENT.replace('"e"', '" "')}`),
-    /line 6: body must not be blank\.$/,
+    changed(COMMENT, `\n \t\r\n${COMMENT.replace('"e"', '" "')}`),
+    'line 6: body must not be blank.',
   ],
   'an id twice': [
-    WHOLE.replace('"id":3', '"id":1'),
-    /line 3: ids must increase within each type, but 1 follows 1$/,
+    changed('"id":3', '"id":1'),
+    'line 3: ids must increase within each type, but 1 follows 1',
   ],
-  'a record without a number': [
-    WHOLE.replace(',"number":31', ''),
-    /line 2: number must be a whole number from 1 to 40, as the first line states$/,
-  ],
-  'a number of zero': [
-    WHOLE.replace('"number":31', '"number":0'),
-    /line 2: number must be a whole number from 1 to 40, as the first line states$/,
-  ],
-  'a number above the last one': [
-    WHOLE.replace('"number":30', '"number":41'),
-    /line 4: number must be a whole number from 1 to 40, as the first line states$/,
-  ],
-  'a number twice': [
-    WHOLE.replace('"number":30', '"number":31'),
-    /line 4: the number 31 occurs twice$/,
-  ],
+  'a record without a number': [changed(',"number":31', ''), `line 2: ${NUMBER}`],
+  'a number of zero': [changed('"number":31', '"number":0'), `line 2: ${NUMBER}`],
+  'a number above the last one': [changed('"number":30', '"number":41'), `line 4: ${NUMBER}`],
+  'a number twice': [changed('"number":30', '"number":31'), 'line 4: the number 31 occurs twice'],
   'a time without milliseconds': [
-    WHOLE.replace('12:00:00.000Z', '12:00:00Z'),
-    /line 3: created_at must be null or a time like 9999-12-31T23:59:59\.999Z$/,
+    changed('12:00:00.000Z', '12:00:00Z'),
+    'line 3: created_at must be null or a time like 9999-12-31T23:59:59.999Z',
   ],
   'a time that does not exist': [
-    WHOLE.replace('02-28', '02-29'),
-    /line 3: updated_at must be null or a time like /,
+    changed('02-28', '02-29'),
+    'line 3: updated_at must be null or a time like 9999-12-31T23:59:59.999Z',
   ],
   'a link without its tag': [
-    WHOLE.replace(
-      END,
-      '{"type":"note_tag","note_id":3,"tag_id":2}\n{"type":"end","records":4}\n',
-    ).replace('"note_tags":0', '"note_tags":1'),
-    /line 5: tag_id refers to a tag that does not exist$/,
+    HEAD + NOTES + LINK,
+    'line 4: tag_id refers to a tag that does not exist',
   ],
   'a link twice': [
-    HEAD + NOTES + TAG + '{"type":"note_tag","note_id":3,"tag_id":2}\n'.repeat(2),
-    /line 6: ids must increase within each type, but 3,2 follows 3,2$/,
+    HEAD + NOTES + TAG + LINK.repeat(2),
+    'line 6: ids must increase within each type, but 3,2 follows 3,2',
   ],
   'a comment without its note': [
-    WHOLE.replace('"note_id":3', '"note_id":4'),
-    /line 4: note_id refers to a note that does not exist$/,
+    changed('"note_id":3', '"note_id":4'),
+    'line 4: note_id refers to a note that does not exist',
   ],
 };
 
 for (const [what, [input, reason]] of Object.entries(WRONG)) {
   test(`import: ${what} is refused`, async (t) => {
-    await assert.rejects(imported(newFile(t), input), (error: Error) => {
-      assert.match(error.message, /^cannot import the input: /);
-      assert.match(error.message, reason);
+    await assert.rejects(imported(newFile(t), input), ({ message }: Error) => {
+      assert.equal(message, `cannot import the input: ${reason}`);
       return true;
     });
   });
@@ -271,19 +267,9 @@ test('import: numbers and times are kept, in a new generation', async (t) => {
 });
 
 test('import: ids up to 2 ** 52', async (t) => {
-  const [largest, beyond] = [2 ** 52, 2 ** 52 + 1];
-  for (const [lines, reason] of [
-    [linesOf([beyond]), /line 2: id must be a whole number from 1 to 4503599627370496$/],
-    [
-      linesOf([], { tags: beyond }),
-      new RegExp(
-        'line 1: last_ids must map notes, tags, comments, changes to whole numbers ' +
-          `from 0 to ${largest}$`,
-      ),
-    ],
-  ] as const) {
-    await assert.rejects(imported(newFile(t), lines), reason);
-  }
+  const largest = 2 ** 52;
+  const beyond = imported(newFile(t), linesOf([], { tags: largest + 1 }));
+  await assert.rejects(beyond, /last_ids must map [a-z, ]+ to whole numbers from 0 to \d+$/);
   const db = newFile(t);
   await imported(db, linesOf([largest], { tags: largest }));
   const { request } = await startService(t, { db });
@@ -301,25 +287,6 @@ test('import: no database is made without an export', async (t) => {
   await assert.rejects(imported(db, '{"type":"note"}\n'), /it is not an export of notes-server$/);
   await assert.rejects(runInProcess(['import', dirname(db), '--db', db]), /: it is a folder$/);
   assert.deepEqual(readdirSync(dirname(db)), []);
-});
-
-test('import: messages do not quote long values', async (t) => {
-  const lines = linesOf([1]);
-  const long = `"${'9'.repeat(5_000)}"`;
-  for (const [input, reason] of [
-    [lines.replace('"title 1"', '{"toString":1}'), /line 2: title must be a string\.$/],
-    [lines.replace('"title 1"', '[[[]]]'), /line 2: title must be a string\.$/],
-    [lines.replace('"version":2', `"version":${long}`), /line 1: its version is not a number; /],
-    [
-      lines.replace('"records":1', `"records":${long}`),
-      /line 3: .* the last line no number, but there are 1$/,
-    ],
-  ] as const) {
-    await assert.rejects(imported(newFile(t), input), (error: Error) => {
-      assert.match(error.message, reason);
-      return error.message.length < 500;
-    });
-  }
 });
 
 const SCRIPT = '/usr/bin/script';

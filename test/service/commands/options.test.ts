@@ -8,12 +8,7 @@ import { UsageError } from '../../../src/cli/arguments.ts';
 import { findCommand, parseCommand } from '../../../src/cli/command-line.ts';
 import type { Input } from '../../../src/cli/commands.ts';
 import { helpText } from '../../../src/cli/help.ts';
-import {
-  isLoopback,
-  type Options,
-  optionsHelp,
-  unknownVariables,
-} from '../../../src/cli/options.ts';
+import { type Options, optionsHelp, unknownVariables } from '../../../src/cli/options.ts';
 import { parseCluster } from '../../../src/storage/rqlite/address.ts';
 
 type Value = Options[keyof Options];
@@ -22,14 +17,7 @@ type Value = Options[keyof Options];
 type Given = readonly [text: string, value?: Value];
 
 /** An option with its default and two texts. The flag alone sets a switch. */
-type Sample = readonly [
-  flag: string,
-  key: keyof Options,
-  byDefault: Value,
-  first: Given,
-  second: Given,
-  isSwitch?: true,
-];
+type Sample = readonly [string, keyof Options, Value, first: Given, second: Given, isSwitch?: true];
 
 const DB = { kind: 'file', name: 'notes.db' } as const;
 const MEMORY = { kind: 'memory', name: ':memory:' } as const;
@@ -41,13 +29,7 @@ const SAMPLES: readonly Sample[] = [
   ['db', 'db', DB, [':memory:', MEMORY], ['a b.db', { ...DB, name: 'a b.db' }]],
   ['api-keys-file', 'apiKeysFile', undefined, ['keys'], ['/etc/a b']],
   ['rate-limit', 'rateLimit', undefined, ['1', 1], ['1000000', 1_000_000]],
-  [
-    'base-url',
-    'baseUrl',
-    undefined,
-    ['http://a.org'],
-    ['https://a.org:84/b//', 'https://a.org:84/b'],
-  ],
+  ['base-url', 'baseUrl', undefined, ['http://a.org'], ['https://a:84/b//', 'https://a:84/b']],
   ['trust-proxy', 'trustProxy', false, ['1', true], ['false', false], true],
   ['processes', 'processes', 1, ['2', 2], ['64', 64]],
   ['socket', 'socket', undefined, ['a.sock'], ['x'.repeat(103)]],
@@ -55,13 +37,7 @@ const SAMPLES: readonly Sample[] = [
   ['allow-anonymous', 'allowAnonymous', false, ['true', true], ['0', false], true],
   ['cors-origin', 'corsOrigins', [], ['http://a', ['http://a']], [`${TWO_ORIGINS}`, TWO_ORIGINS]],
   ['body-limit', 'bodyLimitBytes', 1_048_576, ['1', 1], ['268435456', 268_435_456]],
-  [
-    'problem-base',
-    'problemBase',
-    undefined,
-    ['http://a.b/p/', 'http://a.b/p'],
-    ['HTTPS://A.B/p', 'https://a.b/p'],
-  ],
+  ['problem-base', 'problemBase', undefined, ['http://a.b/p'], ['HTTPS://A.B/p', 'https://a.b/p']],
   ['db-password-file', 'dbPasswordFile', undefined, ['a'], ['b']],
   ['max-threads', 'maxThreads', 64, ['16', 16], ['1024', 1_024]],
   ['cache-size', 'cacheSizeMib', 64, ['0', 0], ['65536', 65_536]],
@@ -85,17 +61,10 @@ function options(
 test('options: help of everything', () => {
   assert.deepEqual(parseCommand(['help'], {}), { kind: 'help' });
   assert.deepEqual(parseCommand(['help', '--help'], {}), { kind: 'help', name: 'help' });
-  for (const args of [
-    ['help', 'backup'],
-    ['backup', '--help'],
-  ])
-    assert.deepEqual(parseCommand(args, {}), { kind: 'help', name: 'backup' });
   assert.throws(() => parseCommand(['help', 'check', 'backup'], {}), UsageError);
-  const examples = [
-    ...(/\nExamples:\n((?: {2}.*\n)+)\nCommands /.exec(helpText())?.[1]?.matchAll(/\S.*/g) ?? []),
-  ];
+  const examples = [...helpText().matchAll(/^ {2}notes-server (.*)$/gm)];
   assert.equal(examples.length, 3);
-  for (const [line] of examples) parseCommand(line.split(' ').slice(1), {});
+  for (const [, args = ''] of examples) parseCommand(args.split(' '), {});
 });
 
 test('options: --help lists each with its default', () => {
@@ -154,16 +123,9 @@ test('options: PORT and HOST count if ours are not set or empty', () => {
 });
 
 test('options: no other variable sets anything', () => {
-  const others = FLAGS.flatMap((flag) => [variable(flag).slice('NOTES_'.length), `notes_${flag}`]);
-  const names = [
-    ...others.filter((name) => !/^(HOST|PORT)$/.test(name)),
-    'NOTES_HELP',
-    'NOTES_VERSION',
-  ];
-  assert.deepEqual(
-    options([], Object.fromEntries(names.map((name) => [name, 'nonsense']))),
-    options([]),
-  );
+  const names = ['NOTES_HELP', 'NOTES_VERSION', 'DB', 'LOG_LEVEL', 'notes_port'];
+  const environment = Object.fromEntries(names.map((name) => [name, 'nonsense']));
+  assert.deepEqual(options([], environment), options([]));
 });
 
 const WRONG_URLS = [
@@ -213,20 +175,14 @@ for (const [flag, texts] of Object.entries(WRONG)) {
 }
 
 test('options: the message of a wrong value says where it is and what would be right', () => {
+  const port = 'PORT takes a whole number from 0 to 65535, not "a"';
+  const proxy = 'NOTES_TRUST_PROXY takes one of true, false, 1, 0, not "yes"';
   for (const [args, environment, message] of [
     [['--port', '-1'], {}, '--port takes a whole number from 0 to 65535, not "-1"'],
-    [
-      [],
-      { NOTES_PORT: 'a', PORT: '1' },
-      'NOTES_PORT takes a whole number from 0 to 65535, not "a"',
-    ],
-    [[], { NOTES_PORT: '', PORT: 'a' }, 'PORT takes a whole number from 0 to 65535, not "a"'],
+    [[], { NOTES_PORT: 'a', PORT: '1' }, `NOTES_${port}`],
+    [[], { NOTES_PORT: '', PORT: 'a' }, port],
     [['backup', 'a'], { NOTES_DB: 'http://a' }, 'NOTES_DB takes a file, :memory: or rqlite:'],
-    [
-      [],
-      { NOTES_TRUST_PROXY: 'yes' },
-      'NOTES_TRUST_PROXY takes one of true, false, 1, 0, not "yes"',
-    ],
+    [[], { NOTES_TRUST_PROXY: 'yes' }, proxy],
     [['--rate-limit', '-5'], {}, '--rate-limit takes off or a whole number from 1 to 1000000'],
     [['--processes', 'many'], {}, '--processes takes auto or a whole number from 1 to 64'],
     [['--host', '/a.sock'], {}, '--host takes an address or a host name (--socket takes the path'],
@@ -255,33 +211,22 @@ test('options: a name that is nearly right gets a suggestion', () => {
       error instanceof UsageError && error.message.endsWith(`; did you mean ${name}?`);
     assert.throws(() => parseCommand(args, {}), suggests, args.join(' '));
   }
-  for (const name of [
-    '--bogus',
-    '--',
-    'bogus',
-    '--eys-file',
-    'nope',
-    'cook',
-    '-x',
-    '--p\u00f6rt-of-call',
-    'x'.repeat(100_000),
-  ]) {
+  const unlike = '--bogus -- bogus --eys-file nope cook -x --p\u00f6rt-of-call'.split(' ');
+  for (const name of [...unlike, 'x'.repeat(100_000)]) {
     const suggestsNothing = (error: Error) => !error.message.includes('did you mean');
     assert.throws(() => parseCommand([name, 'x'], {}), suggestsNothing, name);
   }
 });
 
 test('options: unknown variables are found, with a suggestion', () => {
-  assert.deepEqual(unknownVariables({ NOTES_API_KEY: 'a' }), [
-    'NOTES_API_KEY; did you mean NOTES_API_KEYS?',
-  ]);
-  const access = ['NOTES_API_KEY_FILE', 'NOTES_APIKEYS', 'NOTES_KEYS', 'NOTES_KEYS_FILE'];
-  assert.deepEqual(unknownVariables(Object.fromEntries(access.map((name) => [name, 'a']))), [
-    'NOTES_API_KEY_FILE; did you mean NOTES_API_KEYS_FILE?',
-    'NOTES_APIKEYS; did you mean NOTES_API_KEYS?',
-    'NOTES_KEYS; did you mean NOTES_API_KEYS?',
-    'NOTES_KEYS_FILE; did you mean NOTES_API_KEYS_FILE?',
-  ]);
+  for (const [name, meant] of Object.entries({
+    NOTES_API_KEY: 'NOTES_API_KEYS',
+    NOTES_API_KEY_FILE: 'NOTES_API_KEYS_FILE',
+    NOTES_APIKEYS: 'NOTES_API_KEYS',
+    NOTES_KEYS: 'NOTES_API_KEYS',
+    NOTES_KEYS_FILE: 'NOTES_API_KEYS_FILE',
+  }))
+    assert.deepEqual(unknownVariables({ [name]: 'a' }), [`${name}; did you mean ${meant}?`]);
   const environment = { NOTES_PROT: '1', NOTES_API_KEYS: 'a', NOTES_DB: 'a', NOTES_HELP: '1' };
   assert.deepEqual(unknownVariables({ ...environment, XNOTES_PORT: '1', notes_port: '1' }), [
     'NOTES_PROT; did you mean NOTES_PORT?',
@@ -396,7 +341,6 @@ test('options: several processes need a file', () => {
 test('options: a public address needs keys or --allow-anonymous', () => {
   const reachable = '0.0.0.0 :: 192.0.2.1 2001:db8::1 example.org 127.0.0.1.example.org localhost.';
   for (const host of reachable.split(' ')) {
-    assert.equal(isLoopback(host), false, host);
     assert.throws(() => parseCommand(['--host', host], {}), /--allow-anonymous/, host);
     assert.equal(options(['--host', host], { NOTES_API_KEYS: 'key' }).host, host);
     assert.equal(options(['--host', host, '--api-keys-file', 'keys']).host, host);
@@ -477,20 +421,13 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
 
 for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
   test(`options: the words of ${kind}`, () => {
-    for (const args of [
-      [kind, '--help'],
-      [kind, '-h'],
-      ['help', kind],
-    ])
-      assert.deepEqual(parseCommand(args, {}), { kind: 'help', name: kind });
+    for (const line of [`${kind} --help`, `${kind} -h`, `help ${kind}`])
+      assert.deepEqual(parseCommand(line.split(' '), {}), { kind: 'help', name: kind });
     assert.throws(() => parseCommand([kind, 'a', '--version'], {}), UsageError);
     const help = helpText(kind);
     assert.ok(help.startsWith(`Usage: notes-server ${usage}`), help);
     for (const { flag, help: meaning } of findCommand(kind).flags)
-      assert.ok(
-        help.split('\n').some((line) => isRow(line, flag, meaning)),
-        `${kind} --${flag}`,
-      );
+      assert.ok(help.split('\n').some((line) => isRow(line, flag, meaning)));
     assert.ok(helpText().includes(`\n  ${kind} `));
     const [, example = ''] = /\nExample:\n {2}notes-server (.*)\n$/.exec(help) ?? [];
     assert.equal(example.split(' ')[0], kind);

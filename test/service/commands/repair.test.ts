@@ -24,7 +24,7 @@ import {
   isIndexed,
   setIndexTimes,
 } from '../../support/search-index.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { startService } from '../../support/service.ts';
 
 const COUNTERS = RELATIONS.map(({ blocks }) => blocks);
 
@@ -79,23 +79,12 @@ for (const [what, sql] of Object.entries(DAMAGES)) {
   });
 }
 
-async function fill({ request }: Service): Promise<void> {
-  for (const title of ['milk', 'bread', '東京']) {
-    assert.equal((await request('POST', '/notes', { json: { title, body: 'b' } })).status, 201);
-  }
-  for (const body of ['one', 'two'])
-    assert.equal((await request('POST', '/notes/1/comments', { json: { body } })).status, 201);
-}
-
 test('repair: after another program has moved comments and damaged the index', async (t) => {
-  const first = await startService(t);
-  await fill(first);
-  await first.close();
-  const path = first.file;
+  const path = await indexedFile(t);
   await writeForeignFile(
     path,
-    `UPDATE comments SET note_id = 2; DELETE FROM note_blocks;
-     INSERT INTO note_words (rowid, title, body) VALUES (9, 'milk', 'cheese')`,
+    `UPDATE comments SET note_id = 3; DELETE FROM note_blocks;
+     INSERT INTO note_words (rowid, title, body) VALUES (999, 'title', 'cheese')`,
   );
   assert.equal((await runCommand(t, ['check', path])).status, 1);
   const lines = ['rebuilt the search index', 'rebuilt the counts', 'ok'];
@@ -105,16 +94,16 @@ test('repair: after another program has moved comments and damaged the index', a
   assert.equal((await runCommand(t, ['check', path])).status, 0);
 
   const { request } = await startService(t, { db: path });
-  const idsAt = async (target: string) => {
+  for (const [target, count, ids] of [
+    ['/notes?offset=305', 306, [307]],
+    ['/notes/1/comments', 0, []],
+    ['/notes/3/comments', 1, [1]],
+    ['/notes?q=title&offset=298', 299, [300]],
+    ['/notes?q=cheese', 0, []],
+  ] as const) {
     const { items, total } = (await request('GET', target)).json;
-    return [total, items.map(({ id }: { id: number }) => id)];
-  };
-  assert.deepEqual(await idsAt('/notes'), [3, [1, 2, 3]]);
-  assert.deepEqual(await idsAt('/notes?offset=2'), [3, [3]]);
-  assert.deepEqual(await idsAt('/notes/1/comments'), [0, []]);
-  assert.deepEqual(await idsAt('/notes/2/comments?offset=1'), [2, [2]]);
-  for (const [word, ids] of Object.entries({ milk: [1], bread: [2], 東京: [3], cheese: [] }))
-    assert.deepEqual(await idsAt(`/notes?q=${encodeURIComponent(word)}`), [ids.length, ids], word);
+    assert.deepEqual([total, items.map(({ id }: { id: number }) => id)], [count, ids], target);
+  }
 });
 
 test('repair: of a sound or empty database', async (t) => {

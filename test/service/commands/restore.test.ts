@@ -247,13 +247,11 @@ test('restore: relative names, and one that looks like a URI', async (t) => {
     assert.equal(await notesIn(join(folder, name)), 16);
   }
   assert.equal(readFileSync(join(folder, 'notes.db.replaced-1-wal'), 'utf8'), 'a log');
-  const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
-  assert.deepEqual(names, [
-    'file:x.db',
-    'notes.db',
-    'notes.db.replaced-1',
-    'notes.db.replaced-1-wal',
-  ]);
+  const names = ['file:x.db', 'notes.db', 'notes.db.replaced-1', 'notes.db.replaced-1-wal'];
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => !name.endsWith('-shm')),
+    names,
+  );
 });
 
 test('restore: a folder, a broken link or a pipe is refused', async (t) => {
