@@ -4,7 +4,6 @@ import { type ParsedCluster, parseCluster } from './rqlite/address.ts';
 /** Where data is kept; `name` is the text that was parsed. */
 export type Location =
   | { readonly kind: 'memory'; readonly name: string }
-  /** The name is the path of the file. */
   | { readonly kind: 'file'; readonly name: string }
   | ({ readonly kind: 'cluster'; readonly name: string } & ParsedCluster);
 

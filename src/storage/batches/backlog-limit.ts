@@ -13,10 +13,7 @@ export const BATCH_LIMITS = {
   pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
   queueSize: 67_108_864,
-  /**
-   * This many items may always wait, within `queueSize`. Beyond that, only as many as recent
-   * throughput can serve within `waitMs` or the time of `waitBatches`, whichever is longer.
-   */
+  /** This many may always wait; more, only if they can be served in `waitMs` or `waitBatches`. */
   guaranteedItems: 128,
   waitMs: 50,
   waitBatches: 2,
@@ -25,7 +22,6 @@ export const BATCH_LIMITS = {
   burstItemMs: 4,
 };
 
-/** The number of batches that the moving sums approximately cover. */
 const WINDOW_BATCHES = 8;
 
 /** Decides which items may join one queue. */
@@ -43,7 +39,7 @@ export class BacklogLimit {
     this.#tokens = limits.burstItems;
   }
 
-  /** Whether an item may join a queue of this length and size. Spends a token if it needs one. */
+  /** Whether an item may join the queue; spends a token if it needs one. */
   admit(length: number, size: number, itemSize: number): boolean {
     const { queueItems, queueSize } = this.#limits;
     if (length >= queueItems || size + itemSize > queueSize) return false;

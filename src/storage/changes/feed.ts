@@ -8,36 +8,29 @@ import { LAST_NUMBER } from './numbers.ts';
 
 /** The times of a feed; tests change them. */
 export const FEED_TIMES = {
-  /** How often to look for commits of others, where that costs almost nothing. */
+  /** How often to look for commits of others; with a query where only that can tell. */
   lookMs: 100,
-  /** The same where it is a query. */
   queryMs: 400,
-  /** The shortest time between two rounds. */
   roundMs: 10,
 };
 
-/** How many followers are woken in one iteration of the event loop. */
 const WOKEN_AT_ONCE = 32;
 
 /** The changes of a database, for all who follow them. */
 export class ChangeFeed {
   readonly #database: Database;
-  /** Reads once for all who read from the same cursor at the same time. */
+  /** Reads once for all who ask the same at the same time. */
   readonly #reads: Batcher<ChangesRequest, Changes | undefined>;
   readonly #waiting = new Set<() => void>();
-  /** What followers have read since the round began, by the request. */
   readonly #readInRound = new Map<string, Promise<Changes | undefined>>();
   #roundBeganMs = 0;
   #nextRound: NodeJS.Timeout | undefined;
-  /** What the last look found. */
   #seen: string | undefined;
   #lookedMs = 0;
   #nextLook: NodeJS.Timeout | undefined;
-  /** Whether the feed is closed, so that nobody waits any more. */
   isClosed = false;
   /** Increases when everybody must stop following, and may begin again. */
   term = 0;
-  /** Increases whenever there may be new changes. */
   round = 0;
 
   constructor(database: Database) {
@@ -50,7 +43,7 @@ export class ChangeFeed {
     return this.#reads.submit(request);
   }
 
-  /** Does as `read`, with everything that had been committed when the round began. */
+  /** Reads once for all in a round. */
   readInRound(request: ChangesRequest): Promise<Changes | undefined> {
     const key = JSON.stringify(request);
     const known = this.#readInRound.get(key) ?? this.read(request);
@@ -58,7 +51,7 @@ export class ChangeFeed {
     return known;
   }
 
-  /** Resolves when a round after `round` begins, after `ms`, or when the signal aborts. */
+  /** Resolves when another round has begun, after `ms`, or when the signal aborts. */
   wait(round: number, ms: number, signal: AbortSignal): Promise<void> {
     if (round !== this.round || this.isClosed || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -76,7 +69,6 @@ export class ChangeFeed {
     });
   }
 
-  /** Must be called after writes of this process. */
   noticeWrites(): void {
     if (this.#nextRound !== undefined) return;
     const leftMs = this.#roundBeganMs + FEED_TIMES.roundMs - performance.now();
@@ -84,13 +76,11 @@ export class ChangeFeed {
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
   }
 
-  /** Begins a new term. */
   endTerm(): void {
     this.term += 1;
     this.#beginRound();
   }
 
-  /** Ends the last term; nobody waits any more. */
   close(): void {
     this.isClosed = true;
     clearTimeout(this.#nextLook);
@@ -136,7 +126,6 @@ export class ChangeFeed {
     this.#scheduleLook();
   }
 
-  /** Resolves with the last number; undefined if the database cannot serve. */
   async #queryLast(): Promise<string | undefined> {
     try {
       const [row] = await this.#database.read({ sql: `SELECT ${LAST_NUMBER} AS last` });
@@ -147,7 +136,6 @@ export class ChangeFeed {
   }
 }
 
-/** Reads once for equal requests. */
 function readAll(
   database: Database,
   requests: readonly ChangesRequest[],

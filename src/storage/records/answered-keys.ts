@@ -27,7 +27,7 @@ export class KeyClock {
   #leadMs = readLeadMs();
   #measuredMs = this.#leadMs;
 
-  /** Returns the statements that the next transaction must begin with. */
+  /** Returns what the next transaction must begin with. */
   corrections(): Statement[] {
     this.#measuredMs = readLeadMs();
     const jumpMs = Math.round(this.#measuredMs - this.#leadMs);
@@ -36,7 +36,7 @@ export class KeyClock {
     return [{ sql, parameter: JSON.stringify(jumpMs) }];
   }
 
-  /** Must be called when that transaction is durable. */
+  /** Must be called when it is durable. */
   accept(): void {
     // Not measured again: the clock may have been set during the transaction.
     this.#leadMs = this.#measuredMs;

@@ -25,13 +25,12 @@ import {
 /** A request that must not be carried out twice. */
 export interface Once {
   readonly key: string;
-  /** Identifies the content of the request; not empty. */
   readonly fingerprint: string;
 }
 
-/** The outcome of a write that was not carried out because a link names no record. */
+/** A write was not carried out because a link names no record. */
 export interface MissingEnds {
-  /** The positions of such links among those of the write. */
+  /** Their positions among the links of the write. */
   readonly missing: readonly number[];
 }
 
@@ -41,7 +40,6 @@ type Creation = WriteKind<RowSet, Created | MissingEnds | undefined>;
 const KEY = member(1);
 const FINGERPRINT = member(2);
 
-/** The SQL of all links, and of the members of the current one. */
 const LINKS = `json_each(?1, '$[2]') AS link`;
 const ROW = 'link.value ->> 0';
 const END = 'link.value ->> 1';
@@ -183,7 +181,6 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
   };
 }
 
-/** Returns the outcome, given the columns of the record before and, if it was patched, after. */
 function changedBy(row: Row): Stored | MissingEnds | undefined {
   const { missing, tag, text } = row;
   if (missing === undefined) return undefined;

@@ -15,24 +15,19 @@ import type { Condition } from './condition.ts';
 import { createReads } from './reads.ts';
 import { type Created, recordKinds, type Stored } from './writes.ts';
 
-/** How often a search is read if others write meanwhile. */
 const MAX_READS = 3;
 
-/** Stands for the key of a request without one. */
 const NO_KEY = { fingerprint: '' };
 
-/** The key of all writes with links, so that the statements of each see only its rows. */
+/** Then the statements of each write with links see only its rows. */
 const ALONE = 0;
 
 /** What a table works with besides its database. */
 export interface TableOptions {
-  /** Observe the reads of single records and of pages. */
   readonly meters?: { readonly read: BatchMeter; readonly page: BatchMeter } | undefined;
-  /** Catches up before a search. */
   readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
-  /** Keeps records; the writer of the table must use the same. */
+  /** The writer of the table must use the same. */
   readonly memory?: FreshMemory | undefined;
-  /** Runs the slow reads; all tables of a database share one. */
   readonly lane?: SlowReads;
 }
 
@@ -47,7 +42,6 @@ export class Table {
   readonly #readRecord: ReturnType<typeof createReads>;
   readonly #pages: Pages;
 
-  /** The writes go through `write`. */
   constructor(
     resource: Resource,
     database: Database,
@@ -61,10 +55,7 @@ export class Table {
     this.#pages = new Pages(resource, database, meters?.page, lane);
   }
 
-  /**
-   * Stores records, all or none; if a request with this key has been answered, only resolves with
-   * its outcome. Resolves with undefined if the owner is missing.
-   */
+  /** Stores all or none, once for each key; undefined if the owner is missing. */
   create(records: readonly Values[], owner = 0, once?: Once): Promise<Created | undefined> {
     const { creation, keyedCreation } = this.#kinds;
     if (!once) return this.#write(creation, undefined, { rows: rowsOf(records, owner) });
@@ -84,15 +75,11 @@ export class Table {
     return this.#write(this.#linked.creation, ALONE, { rows, links });
   }
 
-  /** Returns a record that is in memory, else the promise of the record or undefined. */
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
     return this.#readRecord({ id, owner });
   }
 
-  /**
-   * Replaces the values of a record, but keeps those for which null is given. Resolves with the new
-   * record, or with undefined if there is no such record or it does not satisfy the condition.
-   */
+  /** Replaces values, except by null. Undefined if no record satisfies the condition. */
   change(
     id: number,
     values: Values,
@@ -103,7 +90,7 @@ export class Table {
     return this.#write(kind, id, { rows: [[owner, id, condition, ...values]] });
   }
 
-  /** As `change`; replaces the links of the record, too, which do not change its tag. */
+  /** As `change`; replaces the links, too, which do not change the tag. */
   changeLinked(
     id: number,
     values: Values,
@@ -115,10 +102,7 @@ export class Table {
     return this.#write(this.#linked.change, ALONE, { rows, links });
   }
 
-  /**
-   * Deletes a record and everything it owns; resolves with false if there is no such record or it
-   * does not satisfy the condition.
-   */
+  /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
     return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
   }
@@ -129,10 +113,7 @@ export class Table {
     return linked;
   }
 
-  /**
-   * Resolves with a page, or with undefined if the record that the list belongs to is missing.
-   * Rejects with IndexBehind if a search would have to wait too long.
-   */
+  /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
   async page(request: PageRequest): Promise<Page | undefined> {
     if (!this.#index || request.filters?.match === undefined) return this.#pages.read(request);
     const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;

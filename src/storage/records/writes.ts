@@ -9,22 +9,19 @@ import { NOW } from './answered-keys.ts';
 import { satisfiesSql } from './condition.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql, recordText } from './text.ts';
 
-/** A record as it is stored. */
+/** A record as it is stored: its JSON text, and its entity tag without quotes. */
 export interface Stored {
-  /** Its JSON text. */
   readonly text: string;
-  /** Its entity tag, without quotes. */
   readonly tag: string;
 }
 
 /** The records of one creation, which have consecutive ids. */
 export interface Created {
-  /** The id and the entity tag of the first record. */
+  /** Of the first record. */
   readonly id: number;
   readonly tag: string;
-  /** The JSON text of each record. */
   readonly texts: readonly string[];
-  /** Whether an earlier request with the same key has created the records. */
+  /** Whether an earlier request with the same key has created them. */
   readonly isReplay?: boolean;
   /** Whether that request had another content. */
   readonly isReuse?: boolean;
@@ -122,10 +119,7 @@ function creationStatement(resource: Resource) {
   };
 }
 
-/**
- * Returns the statement that replaces values, if `where` holds; as a patch, it keeps those that are
- * not given.
- */
+/** Returns the statement that replaces values; as a patch, only those that are given. */
 export function changeStatement(resource: Resource, isPatch: boolean, where = 'TRUE') {
   const { table, fields } = resource;
   const target = `${isTarget(resource)} AND ${where}`;
@@ -176,12 +170,11 @@ function ownedBy(resource: Resource): string[] {
   return owned.flatMap((each) => [each.table, ...ownedBy(each)]);
 }
 
-/** Returns the JSON texts of what a write has created, given the id of the first record. */
+/** Returns the texts of the created records. */
 export function createdTexts(resource: Resource, id: number, { rows }: RowSet): string[] {
   return rows.map((row, index) => recordText(resource, id + index, row));
 }
 
-/** Returns the records of each write, or undefined if its owner is missing. */
 function firstCreated(
   resource: Resource,
   writes: readonly RowSet[],
@@ -200,7 +193,6 @@ function firstCreated(
   });
 }
 
-/** What a statement returns of a record that it has written. */
 interface Written {
   readonly id: number;
   readonly tag: string;
@@ -208,17 +200,16 @@ interface Written {
   readonly rest: string;
 }
 
-/** Returns the SQL of a {@link Written} as one text, because the package is slow for each value. */
+/** As one text, because the package is slow for each value. */
 function writtenSql(id: string, tag = "''", rest = "''"): string {
   return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
 }
 
-/** Returns the SQL of the rows that a statement will return. */
 function foretoldSql(written: string, from: string): string {
   return `(SELECT json_group_array(json_object('written', ${written})) ${from})`;
 }
 
-/** Returns what a row with {@link writtenSql} as its column `written` says. */
+/** Returns what the column `written` says. */
 export function writtenIn({ written }: Row): Written {
   const text = String(written);
   const idEnd = text.indexOf(' ');

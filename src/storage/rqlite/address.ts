@@ -10,7 +10,6 @@ export type ReadLevel = 'linearizable' | 'weak';
 
 /** A parsed address. */
 export interface ParsedCluster {
-  /** The origins of the nodes. */
   readonly nodes: readonly string[];
   readonly level: ReadLevel;
   readonly user: string | undefined;

@@ -14,7 +14,7 @@ export const BATCH_TABLES = [
   'CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT',
 ];
 
-/** The SQL that reads the stored rows of the batch whose id is `?1`. */
+/** Reads the stored rows of a batch. */
 export const SELECT_ROWS = 'SELECT rows FROM notes_server_done WHERE id = ?1';
 
 /** SQLite's message if the batch has already been carried out. */
@@ -56,17 +56,16 @@ export function toSteps(batchId: string, statements: readonly Statement[]): Step
   ];
 }
 
-/** Returns the step that runs one statement. */
+/** Returns the step that runs a statement. */
 export function toStep({ sql, parameter }: Statement): Step {
   return parameter === undefined ? [sql] : [sql, parameter];
 }
 
-/** Parses the result of {@link SELECT_ROWS}; returns the rows of each statement. */
+/** Returns the rows of each statement. */
 export function parseRows(stored: readonly Row[] | null | undefined): Row[][] {
   return JSON.parse(String(stored?.[0]?.rows));
 }
 
-/** Returns the SQL that stores the rows that the next statement will return. */
 function storeSql(rows = `'[]'`): string {
   return `
     UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;

@@ -12,7 +12,6 @@ import { DatabaseUnavailable, type Row } from '../database.ts';
 
 /** The nodes of a cluster and the credentials for it. */
 export interface ClusterAddress {
-  /** At least one origin, such as `http://127.0.0.1:4001`; all with the same scheme. */
   readonly nodes: readonly string[];
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -24,7 +23,7 @@ export const CLUSTER_LIMITS = {
   nodeMs: 2_000,
   clusterMs: 10_000,
   bytesPerMs: 256,
-  /** The pause between two attempts, which doubles each time. */
+  /** The pause doubles each time. */
   firstPauseMs: 20,
   maxPauseMs: 400,
 };
@@ -32,7 +31,7 @@ export const CLUSTER_LIMITS = {
 /** An SQL statement and its parameters. */
 export type Step = readonly [sql: string, ...parameters: (string | number)[]];
 
-/** The result of one statement. */
+/** The result of a statement. */
 export interface Result {
   readonly rows?: readonly Row[] | null;
   readonly error?: string;
@@ -51,7 +50,6 @@ export class Cluster {
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #request: typeof httpRequest;
   readonly #headers: OutgoingHttpHeaders;
-  /** The node that answered last, or the leader according to another node. */
   #leader: string | undefined;
   #attempts = 0;
 
@@ -70,10 +68,7 @@ export class Cluster {
     };
   }
 
-  /**
-   * Sends statements until a node has processed them; resolves with their results. Rejects with
-   * {@link DatabaseUnavailable} if no node answers in time; one may still have carried them out.
-   */
+  /** Resolves with the results. After DatabaseUnavailable, a node may have carried them out. */
   async send(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
     const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = this.#limits;
     const body = JSON.stringify(steps);
@@ -103,7 +98,6 @@ export class Cluster {
     this.#agent.destroy();
   }
 
-  /** Sends a body to one node; resolves with undefined if that node is not the leader. */
   async #try(
     path: string,
     body: string,

@@ -1,5 +1,4 @@
-// The distributed engine: rqlite, which replicates SQLite with Raft. A batch is sent again until a
-// node answers, and is carried out once.
+// rqlite, which replicates SQLite with Raft. A batch is resent until a node answers.
 import {
   type Database,
   DatabaseUnavailable,
@@ -34,11 +33,7 @@ const QUERY = '/db/query?associative&redirect&noparse';
 const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pragma_foreign_keys' };
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
-/**
- * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable if no node can
- * serve, and with DatabaseUnusable, without changing it, if its nodes lack -fk, as
- * {@link storedSchema} does, and, with `toRead`, if it is empty.
- */
+/** Opens a cluster as {@link storedSchema} does; rejects if it lacks -fk or, `toRead`, is empty. */
 export async function openRqlite(
   address: ClusterAddress,
   level: ReadLevel,
@@ -98,7 +93,6 @@ async function transact(
   }
 }
 
-/** Resolves with the rows that a batch has stored, or undefined if it was not carried out. */
 async function storedRows(cluster: Cluster, batchId: string): Promise<Row[][] | undefined> {
   try {
     const stored = await query(cluster, { sql: SELECT_ROWS, parameter: batchId });
@@ -121,7 +115,6 @@ async function execute(
   return checked(results);
 }
 
-/** Returns the results; throws the first error among them. */
 function checked(results: readonly Result[]): readonly Result[] {
   const error = results.find((result) => result.error !== undefined)?.error;
   if (error === undefined) return results;

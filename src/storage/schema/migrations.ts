@@ -15,13 +15,9 @@ export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_sche
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
-/** The table of versions before the first release. */
 const DEVELOPMENT_VERSIONS = 'notes_server_versions';
 
-/**
- * Migrates the database; several processes may do so at once. Resolves with the names in its
- * schema. Rejects as {@link storedSchema} does.
- */
+/** Migrates as others may at once; resolves with the names in the schema. */
 export async function migrate(
   database: Database,
   steps: readonly string[] = STEPS,
@@ -40,18 +36,12 @@ export async function migrate(
   }
 }
 
-/** The schema of a database. */
-export interface StoredSchema {
-  /** 0 if the database is empty. */
+interface StoredSchema {
   readonly version: number;
-  /** The names of its tables, indexes and triggers. */
   readonly names: ReadonlySet<string>;
 }
 
-/**
- * Resolves with the schema of a database; changes nothing. Rejects with {@link DatabaseUnusable}
- * for a version above `known`, and for the database of another program or of a development version.
- */
+/** Rejects for a newer schema, another program, and a development version. */
 export async function storedSchema(
   read: Database['read'],
   known = SCHEMA_VERSION,
@@ -85,7 +75,6 @@ export function namesMissingIn({ version, names }: StoredSchema): string[] {
   return created.map(([, name = '']) => name).filter((name) => !names.has(name));
 }
 
-/** Returns the statements of a step, which blank lines separate, and that of its version. */
 function transactionOf(step: string, version: number): Statement[] {
   const insert = `INSERT INTO notes_server_schema (version) VALUES (${version})`;
   const generation = JSON.stringify(newGeneration());

@@ -7,7 +7,7 @@ const MARK = 'notes_server_import';
 /** What is wrong with a database in which an import is unfinished. */
 export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
 
-/** The SQL query that returns whether an import is unfinished. */
+/** The query that tells whether an import is unfinished. */
 export const UNFINISHED = `SELECT count(*) > 0 AS found FROM sqlite_schema WHERE name = '${MARK}'`;
 
 /** The statements that mark the database. They fail if there is a mark, or any id was assigned. */
