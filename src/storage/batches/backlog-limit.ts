@@ -41,14 +41,18 @@ export class BacklogLimit {
 
   /** Whether an item may join the queue; spends a token if it needs one. */
   admit(length: number, size: number, itemSize: number): boolean {
-    const { queueItems, queueSize } = this.#limits;
+    const { queueItems, queueSize, burstItems, burstItemMs } = this.#limits;
     if (length >= queueItems || size + itemSize > queueSize) return false;
     if (this.#needsNoToken(length)) {
       this.#isInBurst = false;
       return true;
     }
     // Refill only when a burst begins: a queue that stays long must not gain tokens.
-    if (!this.#isInBurst) this.#refill();
+    if (!this.#isInBurst) {
+      const now = performance.now();
+      this.#tokens = Math.min(burstItems, this.#tokens + (now - this.#lastRefillMs) / burstItemMs);
+      this.#lastRefillMs = now;
+    }
     this.#isInBurst = true;
     if (this.#tokens < 1) return false;
     this.#tokens -= 1;
@@ -70,12 +74,5 @@ export class BacklogLimit {
     const { items, batches, ms } = this.#recent;
     const maxWaitMs = Math.max(waitMs, (waitBatches * ms) / batches);
     return length < guaranteedItems || length * ms < maxWaitMs * items;
-  }
-
-  #refill(): void {
-    const now = performance.now();
-    const { burstItems, burstItemMs } = this.#limits;
-    this.#tokens = Math.min(burstItems, this.#tokens + (now - this.#lastRefillMs) / burstItemMs);
-    this.#lastRefillMs = now;
   }
 }

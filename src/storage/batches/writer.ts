@@ -145,7 +145,8 @@ function statementsOf<Content extends RowSet>(
   writes: readonly Content[],
   now: number,
 ): Statement[] {
-  const extra = kind.extra?.(writes) ?? [];
+  const [{ links } = { links: undefined }] = writes;
+  const extra = kind.extra?.(writes) ?? (links ? [links] : []);
   const withRows = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
   return kind.statements.map(({ ignoresRows, ...statement }) => ({
     ...statement,

@@ -99,11 +99,9 @@ export class ChangeFeed {
   }
 
   async #wakeAll(): Promise<void> {
-    let woken = 0;
-    for (const end of [...this.#waiting]) {
+    for (const [index, end] of [...this.#waiting].entries()) {
       end();
-      woken += 1;
-      if (woken % WOKEN_AT_ONCE === 0) await nextTurn();
+      if ((index + 1) % WOKEN_AT_ONCE === 0) await nextTurn();
     }
   }
 
@@ -126,13 +124,12 @@ export class ChangeFeed {
     this.#scheduleLook();
   }
 
-  async #queryLast(): Promise<string | undefined> {
-    try {
-      const [row] = await this.#database.read({ sql: `SELECT ${LAST_NUMBER} AS last` });
-      return String(row?.last);
-    } catch {
-      return undefined;
-    }
+  #queryLast(): Promise<string | undefined> {
+    const read = this.#database.read({ sql: `SELECT ${LAST_NUMBER} AS last` });
+    return read.then(
+      ([row]) => String(row?.last),
+      () => undefined,
+    );
   }
 }
 

@@ -44,8 +44,6 @@ const LINKS = `json_each(?1, '$[2]') AS link`;
 const ROW = 'link.value ->> 0';
 const END = 'link.value ->> 1';
 
-const linksOf = ([first]: readonly RowSet[]) => [first?.links];
-
 /** Returns the SQL of the positions of links that name no record, and of whether there are none. */
 function missingEnds(link: Link | undefined) {
   if (!link) return { missing: `'[]'`, isComplete: 'TRUE' };
@@ -97,7 +95,6 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
           WHERE ${KEY} IS NOT NULL AND ${FINGERPRINT} IS NOT NULL AND ${isAdmitted}`,
       },
     ],
-    ...(link ? { extra: linksOf } : {}),
     outcomes(writes, rows) {
       const byPosition = new Map(rows.map((row) => [row.position, row]));
       let position = 0;
@@ -170,7 +167,6 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
       },
       changeStatement(resource, true, `${isComplete} AND (${isGiven.join(' OR ')})`),
     ],
-    extra: linksOf,
     outcomes: (_, rows) => [changedBy(Object.assign({}, ...rows))],
     changes({ rows: [row = []] }, outcome) {
       if (!outcome || 'missing' in outcome) return [];

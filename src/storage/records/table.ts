@@ -56,50 +56,39 @@ export class Table {
   }
 
   /** Stores all or none, once for each key; undefined if the owner is missing. */
-  create(records: readonly Values[], owner = 0, once?: Once): Promise<Created | undefined> {
-    const { creation, keyedCreation } = this.#kinds;
-    if (!once) return this.#write(creation, undefined, { rows: rowsOf(records, owner) });
-    const write = { rows: rowsOf(records, owner, once) };
-    // Without links, no end is missing.
-    return this.#write(keyedCreation, once.key, write) as Promise<Created | undefined>;
-  }
-
-  /** As `create`, with links, whose positions are those of records. */
-  createLinked(
+  create(
     records: readonly Values[],
-    links: readonly NewLink[],
     owner = 0,
     once?: Once,
+    links?: readonly NewLink[],
   ): Promise<Created | MissingEnds | undefined> {
-    const rows = rowsOf(records, owner, once ?? NO_KEY);
-    return this.#write(this.#linked.creation, ALONE, { rows, links });
+    if (links) {
+      const rows = rowsOf(records, owner, once ?? NO_KEY);
+      return this.#write(this.#linked.creation, ALONE, { rows, links });
+    }
+    const { creation, keyedCreation } = this.#kinds;
+    const rows = rowsOf(records, owner, once);
+    return once
+      ? this.#write(keyedCreation, once.key, { rows })
+      : this.#write(creation, undefined, { rows });
   }
 
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
     return this.#readRecord({ id, owner });
   }
 
-  /** Replaces values, except by null. Undefined if no record satisfies the condition. */
+  /** Replaces links and values, except by null; undefined if no record satisfies the condition. */
   change(
     id: number,
     values: Values,
     owner = 0,
     condition: Condition = null,
-  ): Promise<Stored | undefined> {
-    const kind = values.includes(null) ? this.#kinds.patch : this.#kinds.replacement;
-    return this.#write(kind, id, { rows: [[owner, id, condition, ...values]] });
-  }
-
-  /** As `change`; replaces the links, too, which do not change the tag. */
-  changeLinked(
-    id: number,
-    values: Values,
-    links: readonly NewLink[],
-    owner = 0,
-    condition: Condition = null,
+    links?: readonly NewLink[],
   ): Promise<Stored | MissingEnds | undefined> {
     const rows = [[owner, id, condition, ...values]];
-    return this.#write(this.#linked.change, ALONE, { rows, links });
+    if (links) return this.#write(this.#linked.change, ALONE, { rows, links });
+    const kind = values.includes(null) ? this.#kinds.patch : this.#kinds.replacement;
+    return this.#write(kind, id, { rows });
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */

@@ -58,9 +58,7 @@ export class Cluster {
     const credentials = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
     this.#nodes = nodes;
     this.#limits = limits;
-    this.#agent = isSecure
-      ? new HttpsAgent({ keepAlive: true })
-      : new HttpAgent({ keepAlive: true });
+    this.#agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
     this.#request = isSecure ? httpsRequest : httpRequest;
     this.#headers = {
       'content-type': 'application/json',
@@ -104,17 +102,12 @@ export class Cluster {
     count: number,
     limitMs: number,
   ): Promise<readonly Result[] | undefined> {
-    const node = this.#nextNode();
+    if (this.#leader === undefined) this.#attempts += 1;
+    const node = this.#leader ?? this.#nodes[this.#attempts % this.#nodes.length] ?? '';
     const answer = await this.#post(`${node}${path}`, body, limitMs);
     const results = resultsOf(answer, count);
     this.#leader = results ? node : originOf(answer.location);
     return results;
-  }
-
-  #nextNode(): string {
-    if (this.#leader !== undefined) return this.#leader;
-    this.#attempts += 1;
-    return this.#nodes[this.#attempts % this.#nodes.length] ?? '';
   }
 
   #post(url: string, body: string, limitMs: number): Promise<Answer> {

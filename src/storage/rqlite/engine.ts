@@ -1,4 +1,5 @@
-// rqlite, which replicates SQLite with Raft. A batch is resent until a node answers.
+// rqlite, which replicates SQLite with Raft. A batch is resent until a node answers: its first
+// statement inserts its id, so that a second run fails, and the rows are stored with it.
 import {
   type Database,
   DatabaseUnavailable,
@@ -7,18 +8,9 @@ import {
   type Row,
   type Statement,
 } from '../database.ts';
-import { storedSchema } from '../schema/migrations.ts';
-import type { ReadLevel } from './address.ts';
-import {
-  BATCH_TABLES,
-  DONE_ERROR,
-  FORBIDDEN_ERROR,
-  needsRows,
-  parseRows,
-  SELECT_ROWS,
-  toStep,
-  toSteps,
-} from './batch.ts';
+import type { ReadLevel } from '../location.ts';
+import { SCHEMA_VERSION, storedSchema, VERSION, VERSIONS_TABLE } from '../schema/migrations.ts';
+import { UNFINISHED } from '../schema/unfinished.ts';
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
 /**
@@ -29,6 +21,36 @@ import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.
 const EXECUTE = '/db/execute?transaction&redirect&noparse';
 const EXECUTE_AND_QUERY = '/db/request?transaction&associative&redirect&noparse';
 const QUERY = '/db/query?associative&redirect&noparse';
+
+/** More batches than can follow one that is being resent. Not an age, because clocks differ. */
+const KEPT_BATCHES = 20_000;
+
+/** The SQL that creates the tables that every batch needs. */
+const BATCH_TABLES = [
+  VERSIONS_TABLE,
+  'CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT',
+];
+
+/** Reads the stored rows of a batch. */
+const SELECT_ROWS = 'SELECT rows FROM notes_server_done WHERE id = ?1';
+
+/** SQLite's message if the batch has already been carried out. */
+const DONE_ERROR = 'UNIQUE constraint failed: notes_server_done.id';
+
+/** SQLite's message if {@link BEGIN_TO_SERVE} finds that the service must not write now. */
+const FORBIDDEN_ERROR = 'NOT NULL constraint failed: notes_server_done.rows';
+
+const beginSql = (rows: string) => `INSERT INTO notes_server_done (id, rows) VALUES (?1, ${rows})`;
+const BEGIN = beginSql(`'[]'`);
+
+/** Also fails if the schema is newer than this program, or if an import is unfinished. */
+const BEGIN_TO_SERVE = beginSql(`
+  iif(${VERSION} > ${SCHEMA_VERSION}
+    OR (${UNFINISHED}), NULL, '[]')`);
+
+const DELETE_OLD_BATCHES = `
+  DELETE FROM notes_server_done
+  WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${KEPT_BATCHES}`;
 
 const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pragma_foreign_keys' };
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
@@ -123,4 +145,40 @@ function checked(results: readonly Result[]): readonly Result[] {
   throw /\b(?:full|locked|busy|timeout|I\/O)\b/.test(error)
     ? new DatabaseUnavailable(error)
     : new Error(error);
+}
+
+/** Whether a statement returns rows: those of the service do, those of commands do not. */
+function needsRows(statements: readonly Statement[]): boolean {
+  return statements.some(({ rows }) => rows !== undefined);
+}
+
+/** Returns the steps of a batch. If it {@link needsRows}, the last step reads the stored rows. */
+function toSteps(batchId: string, statements: readonly Statement[]): Step[] {
+  const hasRows = needsRows(statements);
+  return [
+    [hasRows ? BEGIN_TO_SERVE : BEGIN, batchId],
+    ...statements.flatMap((statement): Step[] => {
+      const { parameter, rows } = statement;
+      const input = (rows && parameter) ?? '';
+      const store: Step[] = hasRows ? [[storeSql(rows), input, batchId]] : [];
+      return [...store, toStep(statement)];
+    }),
+    [DELETE_OLD_BATCHES],
+    ...(hasRows ? [[SELECT_ROWS, batchId] as const] : []),
+  ];
+}
+
+/** Returns the step that runs a statement. */
+function toStep({ sql, parameter }: Statement): Step {
+  return parameter === undefined ? [sql] : [sql, parameter];
+}
+
+/** Returns the rows of each statement. */
+function parseRows(stored: readonly Row[] | null | undefined): Row[][] {
+  return JSON.parse(String(stored?.[0]?.rows));
+}
+
+function storeSql(rows = `'[]'`): string {
+  return `
+    UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
 }
