@@ -94,10 +94,7 @@ async function commit(
   const now = Date.now();
   const runs = inRuns(items);
   const corrections = clock.corrections();
-  const statements = [
-    ...corrections,
-    ...runs.flatMap(({ kind, writes }) => statementsOf(kind, writes, now)),
-  ];
+  const statements = [...corrections, ...runs.flatMap((run) => statementsOf(run, now))];
   const transact = async () => {
     const all = await database.transact(randomUUID(), statements);
     clock.accept();
@@ -140,11 +137,7 @@ function inRuns(items: readonly Item[]): Run[] {
   return runs;
 }
 
-function statementsOf<Content extends RowSet>(
-  kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>,
-  writes: readonly Content[],
-  now: number,
-): Statement[] {
+function statementsOf({ kind, writes }: Run, now: number): Statement[] {
   const [{ links } = { links: undefined }] = writes;
   const extra = kind.extra?.(writes) ?? (links ? [links] : []);
   const withRows = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);

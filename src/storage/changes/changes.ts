@@ -38,22 +38,19 @@ export const MAX_RECORD_BYTES = 262_144;
 const ID = 2;
 const OTHER_ID = 3;
 
-type IdMembers = readonly (readonly [name: string, place: number])[];
-
 const EVENTS = ['created', 'updated', 'deleted'];
 
-const ID_MEMBERS: ReadonlyMap<string, IdMembers> = new Map([
+/** By the type of a change: the members that name records, and where a line has their ids. */
+const ID_MEMBERS = new Map<string, readonly (readonly [name: string, place: number])[]>([
   ...RESOURCES.flatMap((resource) => {
     const { owner, idParameter } = resource;
-    const own: IdMembers = [[idParameter, ID]];
-    const members = owner ? [[owner.resource.idParameter, OTHER_ID] as const, ...own] : own;
+    const own = [idParameter, ID] as const;
+    const members = owner ? [[owner.resource.idParameter, OTHER_ID] as const, own] : [own];
     return EVENTS.map((event) => [`${typeOf(resource)}.${event}`, members] as const);
   }),
   ...LINKS.flatMap(({ events, ends: [first, second] }) => {
-    const members: IdMembers = [
-      [first.resource.idParameter, ID],
-      [second.resource.idParameter, OTHER_ID],
-    ];
+    const own = [first.resource.idParameter, ID] as const;
+    const members = [own, [second.resource.idParameter, OTHER_ID] as const];
     return events.map((type) => [type, members] as const);
   }),
 ]);

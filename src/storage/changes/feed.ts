@@ -16,13 +16,15 @@ export const FEED_TIMES = {
 
 const WOKEN_AT_ONCE = 32;
 
+type Reads = Map<string, Promise<Changes | undefined>>;
+
 /** The changes of a database, for all who follow them. */
 export class ChangeFeed {
   readonly #database: Database;
   /** Reads once for all who ask the same at the same time. */
   readonly #reads: Batcher<ChangesRequest, Changes | undefined>;
   readonly #waiting = new Set<() => void>();
-  readonly #readInRound = new Map<string, Promise<Changes | undefined>>();
+  readonly #readInRound: Reads = new Map();
   #roundBeganMs = 0;
   #nextRound: NodeJS.Timeout | undefined;
   #seen: string | undefined;
@@ -45,10 +47,7 @@ export class ChangeFeed {
 
   /** Reads once for all in a round. */
   readInRound(request: ChangesRequest): Promise<Changes | undefined> {
-    const key = JSON.stringify(request);
-    const known = this.#readInRound.get(key) ?? this.read(request);
-    this.#readInRound.set(key, known);
-    return known;
+    return readOnce(this.#readInRound, request, () => this.read(request));
   }
 
   /** Resolves when another round has begun, after `ms`, or when the signal aborts. */
@@ -133,16 +132,16 @@ export class ChangeFeed {
   }
 }
 
-function readAll(
-  database: Database,
-  requests: readonly ChangesRequest[],
-): Promise<(Changes | undefined)[]> {
-  const reads = new Map<string, Promise<Changes | undefined>>();
-  const all = requests.map((request) => {
-    const key = JSON.stringify(request);
-    const read = reads.get(key) ?? readChanges(database, request);
-    reads.set(key, read);
-    return read;
-  });
-  return Promise.all(all);
+function readAll(database: Database, requests: readonly ChangesRequest[]) {
+  const reads: Reads = new Map();
+  return Promise.all(
+    requests.map((each) => readOnce(reads, each, () => readChanges(database, each))),
+  );
+}
+
+function readOnce(reads: Reads, request: ChangesRequest, read: () => Promise<Changes | undefined>) {
+  const key = JSON.stringify(request);
+  const result = reads.get(key) ?? read();
+  reads.set(key, result);
+  return result;
 }

@@ -55,12 +55,9 @@ export function recordKinds(resource: Resource) {
       const byId = writtenById(rows);
       return writes.map(({ rows: [row = []] }) => {
         const written = byId.get(Number(row[1]));
-        return (
-          written && {
-            text: written.rest || recordText(resource, written.id, row),
-            tag: written.tag,
-          }
-        );
+        if (!written) return undefined;
+        const { id, tag, rest } = written;
+        return { text: rest || recordText(resource, id, row), tag };
       });
     },
     changes: ({ rows: [row] }, now) => (now ? [[table, Number(row?.[1]), now]] : []),
@@ -184,23 +181,17 @@ function firstCreated(
   const owners = new Set(created.map(({ rest }) => rest));
   let next = 0;
   return writes.map((write) => {
-    if (!owners.has(String(write.rows[0]?.[0]))) return undefined;
     const first = created[next];
+    if (!first || !owners.has(String(write.rows[0]?.[0]))) return undefined;
     next += write.rows.length;
-    return (
-      first && { id: first.id, tag: first.tag, texts: createdTexts(resource, first.id, write) }
-    );
+    return { id: first.id, tag: first.tag, texts: createdTexts(resource, first.id, write) };
   });
 }
 
-interface Written {
-  readonly id: number;
-  readonly tag: string;
-  /** The id of the owner of a new record, the text of one that was patched. */
-  readonly rest: string;
-}
-
-/** As one text, because the package is slow for each value. */
+/**
+ * `rest` is the id of the owner of a new record, or the text of one that was patched. One text,
+ * because the package is slow for each value.
+ */
 function writtenSql(id: string, tag = "''", rest = "''"): string {
   return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
 }
@@ -210,7 +201,7 @@ function foretoldSql(written: string, from: string): string {
 }
 
 /** Returns what the column `written` says. */
-export function writtenIn({ written }: Row): Written {
+export function writtenIn({ written }: Row) {
   const text = String(written);
   const idEnd = text.indexOf(' ');
   const tagEnd = text.indexOf(' ', idEnd + 1);
@@ -221,6 +212,6 @@ export function writtenIn({ written }: Row): Written {
   };
 }
 
-function writtenById(rows: readonly Row[]): ReadonlyMap<number, Written> {
+function writtenById(rows: readonly Row[]) {
   return new Map(rows.map(writtenIn).map((written) => [written.id, written]));
 }

@@ -75,7 +75,11 @@ export class Cluster {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       let failure: unknown;
       try {
-        const results = await this.#try(path, body, steps.length, nodeMs + bodyMs);
+        if (this.#leader === undefined) this.#attempts += 1;
+        const node = this.#leader ?? this.#nodes[this.#attempts % this.#nodes.length] ?? '';
+        const answer = await this.#post(`${node}${path}`, body, nodeMs + bodyMs);
+        const results = resultsOf(answer, steps.length);
+        this.#leader = results ? node : originOf(answer.location);
         if (results) return results;
       } catch (error) {
         if (error instanceof DatabaseUnavailable) throw error;
@@ -94,20 +98,6 @@ export class Cluster {
 
   close(): void {
     this.#agent.destroy();
-  }
-
-  async #try(
-    path: string,
-    body: string,
-    count: number,
-    limitMs: number,
-  ): Promise<readonly Result[] | undefined> {
-    if (this.#leader === undefined) this.#attempts += 1;
-    const node = this.#leader ?? this.#nodes[this.#attempts % this.#nodes.length] ?? '';
-    const answer = await this.#post(`${node}${path}`, body, limitMs);
-    const results = resultsOf(answer, count);
-    this.#leader = results ? node : originOf(answer.location);
-    return results;
   }
 
   #post(url: string, body: string, limitMs: number): Promise<Answer> {

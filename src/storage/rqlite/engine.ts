@@ -25,16 +25,14 @@ const QUERY = '/db/query?associative&redirect&noparse';
 /** More batches than can follow one that is being resent. Not an age, because clocks differ. */
 const KEPT_BATCHES = 20_000;
 
-/** The SQL that creates the tables that every batch needs. */
 const BATCH_TABLES = [
   VERSIONS_TABLE,
   'CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT',
 ];
 
-/** Reads the stored rows of a batch. */
 const SELECT_ROWS = 'SELECT rows FROM notes_server_done WHERE id = ?1';
 
-/** SQLite's message if the batch has already been carried out. */
+/** The message of SQLite if a batch is repeated. */
 const DONE_ERROR = 'UNIQUE constraint failed: notes_server_done.id';
 
 /** SQLite's message if {@link BEGIN_TO_SERVE} finds that the service must not write now. */
@@ -96,8 +94,9 @@ async function transact(
   batchId: string,
   statements: readonly Statement[],
 ): Promise<readonly (readonly Row[])[]> {
-  const steps = toSteps(batchId, statements);
-  const hasRows = needsRows(statements);
+  // The statements of the service return rows, those of commands do not.
+  const hasRows = statements.some(({ rows }) => rows !== undefined);
+  const steps = toSteps(batchId, statements, hasRows);
   try {
     const results = await execute(cluster, hasRows ? EXECUTE_AND_QUERY : EXECUTE, steps);
     return hasRows ? parseRows(results.at(-1)?.rows) : statements.map(() => []);
@@ -147,14 +146,7 @@ function checked(results: readonly Result[]): readonly Result[] {
     : new Error(error);
 }
 
-/** Whether a statement returns rows: those of the service do, those of commands do not. */
-function needsRows(statements: readonly Statement[]): boolean {
-  return statements.some(({ rows }) => rows !== undefined);
-}
-
-/** Returns the steps of a batch. If it {@link needsRows}, the last step reads the stored rows. */
-function toSteps(batchId: string, statements: readonly Statement[]): Step[] {
-  const hasRows = needsRows(statements);
+function toSteps(batchId: string, statements: readonly Statement[], hasRows: boolean): Step[] {
   return [
     [hasRows ? BEGIN_TO_SERVE : BEGIN, batchId],
     ...statements.flatMap((statement): Step[] => {
@@ -168,12 +160,10 @@ function toSteps(batchId: string, statements: readonly Statement[]): Step[] {
   ];
 }
 
-/** Returns the step that runs a statement. */
 function toStep({ sql, parameter }: Statement): Step {
   return parameter === undefined ? [sql] : [sql, parameter];
 }
 
-/** Returns the rows of each statement. */
 function parseRows(stored: readonly Row[] | null | undefined): Row[][] {
   return JSON.parse(String(stored?.[0]?.rows));
 }

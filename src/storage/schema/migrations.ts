@@ -15,17 +15,12 @@ export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_sche
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
-const DEVELOPMENT_VERSIONS = 'notes_server_versions';
-
-/** Migrates as others may at once; resolves with the names in the schema. */
-export async function migrate(
-  database: Database,
-  steps: readonly string[] = STEPS,
-): Promise<StoredSchema['names']> {
+/** Brings the schema up to date; others may do so at once. */
+export async function migrate(database: Database, steps: readonly string[] = STEPS): Promise<void> {
   for (;;) {
-    const { version, names } = await storedSchema(database.read, steps.length);
+    const { version } = await storedSchema(database.read, steps.length);
     const step = steps[version];
-    if (step === undefined) return names;
+    if (step === undefined) return;
     try {
       await database.transact(`migration-${version + 1}`, transactionOf(step, version + 1));
     } catch (error) {
@@ -51,7 +46,7 @@ export async function storedSchema(
   });
   const names = new Set(found.map(({ name }) => String(name)));
   if (names.size === 0) return { version: 0, names };
-  if (names.has(DEVELOPMENT_VERSIONS))
+  if (names.has('notes_server_versions'))
     throw new DatabaseUnusable(
       'a development version made it: export it with that version, and import the export here',
     );
