@@ -3,6 +3,9 @@
 /** The value of a field, as in JSON. */
 export type FieldValue = string | number | boolean;
 
+/** The members of a body. */
+export type Members = Readonly<Record<string, unknown>>;
+
 /** A member that clients supply. Its bounds are in the contract. */
 export interface Field {
   readonly type: 'text' | 'integer' | 'boolean';
@@ -111,18 +114,12 @@ export function textFieldsOf({ fields }: Resource): readonly string[] {
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */
-export function patchOf(
-  { fields }: Resource,
-  members: Readonly<Record<string, unknown>>,
-): readonly (FieldValue | null)[] {
+export function patchOf({ fields }: Resource, members: Members): readonly (FieldValue | null)[] {
   return Object.keys(fields).map((name) => (members[name] ?? null) as FieldValue | null);
 }
 
 /** Returns the values of the fields, in order, with defaults. Members must fit the contract. */
-export function valuesOf(
-  { fields }: Relation,
-  members: Readonly<Record<string, unknown>>,
-): readonly FieldValue[] {
+export function valuesOf({ fields }: Relation, members: Members): readonly FieldValue[] {
   const values: FieldValue[] = [];
   for (const name in fields) {
     const value = members[name] ?? fields[name]?.default;

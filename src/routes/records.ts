@@ -4,7 +4,13 @@ import { endpoint, type Input } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Link, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import {
+  type Link,
+  type Members,
+  patchOf,
+  type Resource,
+  valuesOf,
+} from '../resources/resource.ts';
 import { ownLinkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import type { NewLink, Values } from '../storage/batches/writer.ts';
@@ -24,7 +30,6 @@ const REPLAYED = ['idempotent-replayed', 'true'];
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
 
-type Members = Readonly<Record<string, unknown>>;
 type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
 

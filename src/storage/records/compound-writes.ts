@@ -25,6 +25,7 @@ import {
 /** A request that must not be carried out twice. */
 export interface Once {
   readonly key: string;
+  /** Of the content of the request; not empty. */
   readonly fingerprint: string;
 }
 
