@@ -56,10 +56,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/**
- * The database cannot serve now: it is busy, full or gone. Except for {@link DatabaseUncertain},
- * the failed call changed nothing.
- */
+/** It is busy, full or gone. Except for {@link DatabaseUncertain}, the call changed nothing. */
 export class DatabaseUnavailable extends Error {
   override readonly name: string = 'DatabaseUnavailable';
 }

@@ -1,10 +1,6 @@
 // Where data is kept: in a SQLite file, in memory, or on a cluster.
 
-/**
- * rqlite's read consistency. `linearizable`: the leader first confirms that it still leads, and
- * applies every acknowledged write. `weak`: it does not, so reads may miss the latest writes for a
- * moment after a start or an election.
- */
+/** With `weak`, reads may miss the latest writes for a moment after a start or an election. */
 export type ReadLevel = 'linearizable' | 'weak';
 
 /** A parsed address. */

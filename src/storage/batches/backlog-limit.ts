@@ -5,11 +5,7 @@ import { availableParallelism } from 'node:os';
 export const BATCH_LIMITS = {
   batchItems: 512,
   batchSize: 4_194_304,
-  /**
-   * How many turns of the event loop follow a batch of several items: on a single core, their
-   * clients get the answers first, and send requests that join a larger batch. Four immediates
-   * guarantee three iterations of the loop, in which even the last of these requests arrive.
-   */
+  /** Turns of the event loop after a batch, in which clients send more on a single core. */
   pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
   queueSize: 67_108_864,

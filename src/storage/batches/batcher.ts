@@ -11,7 +11,6 @@ export class QueueFull extends Error {
 
 /** Observes the batches of one kind. */
 export interface BatchMeter {
-  /** Called once by each batcher. */
   watch(queueLength: () => number): void;
   done(items: number, milliseconds: number): void;
 }
@@ -59,11 +58,7 @@ export class Batcher<Item, Outcome> {
     meter?.watch(() => this.#queue.length);
   }
 
-  /**
-   * Runs an item and resolves with its outcome. If a batch fails, its items run again one by one,
-   * so that each rejects only with its own error. Rejects with {@link QueueFull} if the queue is
-   * full, and with {@link DatabaseUnavailable} if any batch fails with it while the item waits.
-   */
+  /** If a batch fails, its items run again one by one; if unavailable, all that wait reject. */
   submit(item: Item): Promise<Outcome> {
     const { size, concurrency = 1 } = this.#options;
     const itemSize = size?.(item) ?? 0;
@@ -105,8 +100,7 @@ export class Batcher<Item, Outcome> {
   #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
     if (error instanceof DatabaseUnavailable) {
       for (const { reject } of batch) reject(error);
-      // The batches of all queued items would fail the same way, one after another. These items
-      // changed nothing, so their outcome is certain.
+      // Their batches would fail the same way. They changed nothing, so their outcome is certain.
       const certain =
         error instanceof DatabaseUncertain
           ? new DatabaseUnavailable(error.message, { cause: error })

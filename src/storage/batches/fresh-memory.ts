@@ -26,7 +26,6 @@ type Load<Value> = (begin: () => void) => Promise<Value>;
 /** What an entry takes beside its text. */
 const ENTRY_BYTES = 300;
 
-/** The area of texts that every change of the database can change. */
 const VOLATILE = 'pages';
 
 /** The memory of one process for a database. */
@@ -179,10 +178,7 @@ export class FreshMemory {
   }
 }
 
-/**
- * Returns a copy of a part of a longer text. V8 would keep the longer one in memory as long as the
- * part.
- */
+/** Returns a copy of a part, for which V8 would keep the whole text in memory. */
 export function detached(part: string): string {
   // UTF-8 would take ten times as long for Japanese.
   const encoding = isAscii(part) ? 'latin1' : 'utf16le';

@@ -24,10 +24,7 @@ interface KindStatement extends Pick<Statement, 'sql' | 'rows'> {
   readonly ignoresRows?: boolean;
 }
 
-/**
- * A kind of write. Its statements share one parameter, in JSON: [now, rows, ...extra], `now` in ms
- * since 1970. No write can make them fail.
- */
+/** Its statements share [ms since 1970, rows, ...extra] in JSON. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
   readonly statements: readonly KindStatement[];
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];

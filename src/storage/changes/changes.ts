@@ -8,7 +8,6 @@ import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from './numbers.ts';
 /** A place in the log. */
 export interface Cursor {
   readonly generation: string;
-  /** Of the last change before it. */
   readonly number: number;
 }
 
@@ -105,7 +104,6 @@ function parseLine(line: string, generation: string, withRecords: boolean): Logg
   return { id, type, text: `${text}}` };
 }
 
-/** Returns the SQL of a value of the record of a change. */
 function ofRecordSql(valueSql: (resource: Resource) => string): string {
   const cases = RESOURCES.map(
     (resource) => `WHEN '${typeOf(resource)}' THEN

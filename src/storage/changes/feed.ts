@@ -1,5 +1,4 @@
-// Tells those who follow the log of changes when there is something new: at once after a write of
-// this process, and soon after one of others. Looks for those only while somebody follows.
+// Tells followers of the log when there is something new; looks only while somebody follows.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Batcher } from '../batches/batcher.ts';
 import type { Database } from '../database.ts';
@@ -40,7 +39,6 @@ export class ChangeFeed {
     this.#reads = new Batcher({ run: (requests) => readAll(database, requests), concurrency: 2 });
   }
 
-  /** Resolves with the latest changes, as {@link readChanges}. */
   read(request: ChangesRequest): Promise<Changes | undefined> {
     return this.#reads.submit(request);
   }

@@ -23,7 +23,6 @@ const MIN_JUMP_MS = 60_000;
 
 /** Notices when the clock is set forward, which would make all keys look old. */
 export class KeyClock {
-  /** By how much the clock is ahead of the monotonic clock of this process. */
   #leadMs = readLeadMs();
   #measuredMs = this.#leadMs;
 

@@ -1,5 +1,4 @@
-// Writes that take several statements: creations that a key protects from repetition, and writes of
-// records together with their links, such as notes with their tags.
+// Writes of several statements: creations with a key, and records with links.
 import type { Link, Resource } from '../../resources/resource.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { lastIdSql, tagSql } from '../changes/numbers.ts';
@@ -45,7 +44,6 @@ const LINKS = `json_each(?1, '$[2]') AS link`;
 const ROW = 'link.value ->> 0';
 const END = 'link.value ->> 1';
 
-/** Returns the SQL of the positions of links that name no record, and of whether there are none. */
 function missingEnds(link: Link | undefined) {
   if (!link) return { missing: `'[]'`, isComplete: 'TRUE' };
   const { table } = link.ends[1].resource;
@@ -135,10 +133,7 @@ function outcomeOf(
   };
 }
 
-/**
- * Returns the kind that patches a record and replaces its links, which do not change its tag; so
- * they go first, while the condition can be tested. A run must have only one write.
- */
+/** The links go first, while the condition can be tested. A run must have only one write. */
 export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds | undefined> {
   const [{ resource, column }, { column: otherColumn }] = link.ends;
   const { table, fields } = resource;

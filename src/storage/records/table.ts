@@ -1,5 +1,4 @@
-// A table of records: create, read, change, delete and list, generated from a resource. SQLite
-// builds the JSON text of the records, which the service sends as it is.
+// The records of a resource, whose JSON text SQLite builds and the service sends as it is.
 import type { Resource } from '../../resources/resource.ts';
 import { ownLinkOf } from '../../resources/resources.ts';
 import type { BatchMeter } from '../batches/batcher.ts';
@@ -31,10 +30,7 @@ export interface TableOptions {
   readonly lane?: SlowReads;
 }
 
-/**
- * The records of one table. `owner` is the id of the record that owns them, 0 if none does. Every
- * call rejects with DatabaseUnavailable or QueueFull when the database cannot serve now.
- */
+/** The records of one table; `owner` is 0 if none owns them. */
 export class Table {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof kindsOf>;

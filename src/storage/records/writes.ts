@@ -17,13 +17,11 @@ export interface Stored {
 
 /** The records of one creation, which have consecutive ids. */
 export interface Created {
-  /** Of the first record. */
   readonly id: number;
   readonly tag: string;
   readonly texts: readonly string[];
   /** Whether an earlier request with the same key has created them. */
   readonly isReplay?: boolean;
-  /** Whether that request had another content. */
   readonly isReuse?: boolean;
 }
 
@@ -161,7 +159,6 @@ export function isTarget({ table, owner }: Resource): string {
   return `${table}.id = ${ID}${isOwner} AND ${satisfiesSql(CONDITION, tagSql(`${table}.number`))}`;
 }
 
-/** Returns the tables whose records are removed with their owners in the table of `resource`. */
 function ownedBy(resource: Resource): string[] {
   const owned = RESOURCES.filter(({ owner }) => owner?.resource === resource);
   return owned.flatMap((each) => [each.table, ...ownedBy(each)]);
@@ -188,10 +185,7 @@ function firstCreated(
   });
 }
 
-/**
- * `rest` is the id of the owner of a new record, or the text of one that was patched. One text,
- * because the package is slow for each value.
- */
+/** As one text, as the package is slow for each value; `rest` is an owner or the whole text. */
 function writtenSql(id: string, tag = "''", rest = "''"): string {
   return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
 }

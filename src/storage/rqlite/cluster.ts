@@ -9,13 +9,12 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseUnavailable, type Row } from '../database.ts';
+import type { ParsedCluster } from '../location.ts';
 
 /** The nodes of a cluster and the credentials for it. */
-export interface ClusterAddress {
-  readonly nodes: readonly string[];
-  readonly user: string | undefined;
+export type ClusterAddress = Pick<ParsedCluster, 'nodes' | 'user'> & {
   readonly password: string | undefined;
-}
+};
 
 /** How long to wait for a cluster. */
 export const CLUSTER_LIMITS = {
@@ -23,7 +22,6 @@ export const CLUSTER_LIMITS = {
   nodeMs: 2_000,
   clusterMs: 10_000,
   bytesPerMs: 256,
-  /** The pause doubles each time. */
   firstPauseMs: 20,
   maxPauseMs: 400,
 };
@@ -37,11 +35,7 @@ export interface Result {
   readonly error?: string;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly location: string | undefined;
-  readonly text: string;
-}
+type Answer = Awaited<ReturnType<typeof receive>>;
 
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
@@ -113,7 +107,7 @@ export class Cluster {
   }
 }
 
-async function receive(response: IncomingMessage): Promise<Answer> {
+async function receive(response: IncomingMessage) {
   let text = '';
   for await (const chunk of response.setEncoding('utf8')) text += chunk;
   return { status: response.statusCode ?? 0, location: response.headers.location, text };

@@ -1,5 +1,4 @@
-// Marks a database while an import fills it, so that no service starts on incomplete data. The mark
-// is a table, and so part of the transaction that makes it.
+// A table marks a database while an import fills it, so that no service starts on a part.
 import type { Source, Statement } from '../database.ts';
 
 const MARK = 'notes_server_import';
