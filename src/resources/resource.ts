@@ -3,41 +3,37 @@
 /** The value of a field, as in JSON. */
 export type FieldValue = string | number | boolean;
 
+/** The members of a body. */
+export type Members = Readonly<Record<string, unknown>>;
+
 /** A member that clients supply. Its bounds are in the contract. */
 export interface Field {
   readonly type: 'text' | 'integer' | 'boolean';
-  /** The value if the client omits the member. A field without a default is required. */
   readonly default?: FieldValue;
 }
 
 /** A kind of record that the service stores. */
 export interface Resource {
-  /** The name of one record in messages, as in "Note with ID 42 was not found." */
+  /** As in "Note with ID 42 was not found." */
   readonly label: string;
-  /** The path template of the list. */
   readonly path: string;
-  /** The path parameter that names one record. */
   readonly idParameter: string;
   readonly table: string;
   /** The table that counts the records in each block of ids. */
   readonly blocks: string;
-  /** The fields by name, in the order of their members in a record. */
   readonly fields: Readonly<Record<string, Field>>;
   /** The resource that owns these records; `column` holds the id of the owner. */
   readonly owner?: Reference;
-  /** The fields by whose values lists can be filtered. */
   readonly filters?: readonly string[];
-  /** The full-text index of the records, if they can be searched. */
   readonly search?: SearchTables;
 }
 
 /** The tables of a full-text index. */
 export interface SearchTables {
-  /** The FTS5 table: a column for each text field, in order. */
+  /** A column for each text field, in order. */
   readonly table: string;
-  /** The table whose only row tells which changes the index contains. */
+  /** Its only row tells which changes the index contains. */
   readonly position: string;
-  /** The weight of a word in each of these fields. */
   readonly weights: readonly number[];
 }
 
@@ -55,7 +51,6 @@ export interface Reference {
 /** A link between two records, such as a tag on a note. It has no id and no number of its own. */
 export interface Link {
   readonly label: string;
-  /** The path template of one link. */
   readonly path: string;
   /** The optional member of a body for the first record that lists the ids of the second ones. */
   readonly member: string;
@@ -63,13 +58,11 @@ export interface Link {
   /** The table that counts the links of each second record in each block of ids of the first. */
   readonly blocks: string;
   readonly fields: Readonly<Record<string, never>>;
-  /** The types of the changes that add and remove a link. */
   readonly events: readonly [added: string, removed: string];
   /** The parameter of lists of first records that selects those without a second one. */
   readonly unlinkedFilter: string;
   /** The member of a second record that counts its first records. */
   readonly countMember: string;
-  /** The two records, which are the key of the table. */
   readonly ends: readonly [Reference, Reference];
 }
 
@@ -95,11 +88,7 @@ export function referencesOf(relation: Relation): readonly Reference[] {
   return relation.owner ? [relation.owner] : [];
 }
 
-/**
- * A block is a range of 2^BLOCK_BITS ids. The counter table of a relation holds the number of its
- * rows in each block, so that a page at any offset is found without reading what precedes it. The
- * triggers of the schema keep these counts, so a change needs a step that counts anew.
- */
+/** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
 /** Returns what a relation's block counters count by: the blocks of `id`, for each `owner`. */
@@ -125,18 +114,12 @@ export function textFieldsOf({ fields }: Resource): readonly string[] {
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */
-export function patchOf(
-  { fields }: Resource,
-  members: Readonly<Record<string, unknown>>,
-): readonly (FieldValue | null)[] {
+export function patchOf({ fields }: Resource, members: Members): readonly (FieldValue | null)[] {
   return Object.keys(fields).map((name) => (members[name] ?? null) as FieldValue | null);
 }
 
 /** Returns the values of the fields, in order, with defaults. Members must fit the contract. */
-export function valuesOf(
-  { fields }: Relation,
-  members: Readonly<Record<string, unknown>>,
-): readonly FieldValue[] {
+export function valuesOf({ fields }: Relation, members: Members): readonly FieldValue[] {
   const values: FieldValue[] = [];
   for (const name in fields) {
     const value = members[name] ?? fields[name]?.default;

@@ -1,5 +1,4 @@
-// The list of what the service stores, from which routes, tables, check, export, import and copy
-// derive.
+// All that the service stores, from which routes, tables and commands derive.
 import { comments } from './comments.ts';
 import { noteTags } from './note-tags.ts';
 import { notes } from './notes.ts';
@@ -25,7 +24,7 @@ export interface ResourceLink {
   readonly link: Link;
   readonly own: Reference;
   readonly other: Reference;
-  /** Whether it is the first end, whose bodies set the links and whose ids the blocks count. */
+  /** The first end is the one whose bodies set the links. */
   readonly isFirst: boolean;
 }
 

@@ -1,11 +1,9 @@
 // The member of a body that sets the links of a record, such as `tag_ids` of a note.
 import { validationFailed } from '../contract/endpoint.ts';
 import type { Problem, Violation } from '../http/problem.ts';
-import type { Link } from '../resources/resource.ts';
+import type { Link, Members } from '../resources/resource.ts';
 import type { NewLink } from '../storage/batches/writer.ts';
 import type { MissingEnds } from '../storage/records/compound-writes.ts';
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the links that the bodies list; undefined if none has the member. */
 export function linksIn(

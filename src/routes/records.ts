@@ -5,7 +5,13 @@ import { JSON_LINES } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Link, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import {
+  type Link,
+  type Members,
+  patchOf,
+  type Resource,
+  valuesOf,
+} from '../resources/resource.ts';
 import { ownLinkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import type { NewLink, Values } from '../storage/batches/writer.ts';
@@ -25,7 +31,6 @@ const REPLAYED = ['idempotent-replayed', 'true'];
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
 
-type Members = Readonly<Record<string, unknown>>;
 type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
 
@@ -110,21 +115,17 @@ class Records {
     // Without the base path: a new --base-url must not turn a repetition into a first request.
     const once = key === undefined ? undefined : onceOf(key, path, call);
     const links = linksIn(this.#link, bodies);
-    if (!links) return this.#table.create(records, owner, once);
-    return this.#checkLinks(
-      await this.#table.createLinked(records, links, owner, once),
-      links,
-      call,
-    );
+    return this.#checkLinks(await this.#table.create(records, owner, once, links), links, call);
   }
 
   /** Returns the outcome of a write with links. Throws 422 if some of them name no record. */
   #checkLinks<Outcome extends object>(
     outcome: Outcome | MissingEnds | undefined,
-    links: readonly NewLink[],
+    links: readonly NewLink[] | undefined,
     { format }: Call,
   ): Outcome | undefined {
-    if (!this.#link || !outcome || !('missing' in outcome)) return outcome as Outcome | undefined;
+    if (!this.#link || !links || !outcome || !('missing' in outcome))
+      return outcome as Outcome | undefined;
     throw unknownLinks(this.#link, links, outcome, format === 'lines');
   }
 
@@ -166,13 +167,8 @@ class Records {
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
     const links = linksIn(this.#link, [body]);
-    const record = links
-      ? this.#checkLinks(
-          await this.#table.changeLinked(id, values, links, owner, condition),
-          links,
-          call,
-        )
-      : await this.#table.change(id, values, owner, condition);
+    const changed = await this.#table.change(id, values, owner, condition, links);
+    const record = this.#checkLinks(changed, links, call);
     return record ? recordReply(record) : this.#refuse(input, condition);
   }
 

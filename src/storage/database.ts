@@ -1,5 +1,4 @@
-// The interface between the service and its storage engine: small enough for a local file and for
-// a cluster.
+// The interface between the service and its storage engine, a local file or a cluster.
 
 /** A row as the engine returns it: column name to value; a BLOB is a buffer. */
 export type Row = Readonly<Record<string, string | number | null | Buffer>>;
@@ -12,16 +11,12 @@ export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
-  /**
-   * An SQL expression over the same parameter, evaluated right before `sql`: the JSON array of the
-   * rows that `sql` will return. An engine whose answers can get lost stores these rows.
-   */
+  /** SQL of the JSON array of the rows that `sql` will return, as answers may get lost. */
   readonly rows?: string;
-  /** Whether a read may take long, so that it must not delay others. */
   readonly isSlow?: boolean;
   /** Whether rows are large and should not be received all at once. The last ones may get lost. */
   readonly hasLargeRows?: boolean;
-  /** A read rejects with {@link AnswerTooLarge} beyond this, where the engine can tell in time. */
+  /** Beyond this, a read rejects with {@link AnswerTooLarge}. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -61,10 +56,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/**
- * The database cannot serve now: it is busy, full or gone. Except for {@link DatabaseUncertain},
- * the failed call changed nothing.
- */
+/** It is busy, full or gone. Except for {@link DatabaseUncertain}, the call changed nothing. */
 export class DatabaseUnavailable extends Error {
   override readonly name: string = 'DatabaseUnavailable';
 }

@@ -1,10 +1,18 @@
 // Where data is kept: in a SQLite file, in memory, or on a cluster.
-import { type ParsedCluster, parseCluster } from './rqlite/address.ts';
+
+/** With `weak`, reads may miss the latest writes for a moment after a start or an election. */
+export type ReadLevel = 'linearizable' | 'weak';
+
+/** A parsed address. */
+export interface ParsedCluster {
+  readonly nodes: readonly string[];
+  readonly level: ReadLevel;
+  readonly user: string | undefined;
+}
 
 /** Where data is kept; `name` is the text that was parsed. */
 export type Location =
   | { readonly kind: 'memory'; readonly name: string }
-  /** The name is the path of the file. */
   | { readonly kind: 'file'; readonly name: string }
   | ({ readonly kind: 'cluster'; readonly name: string } & ParsedCluster);
 
@@ -15,4 +23,28 @@ export function parseLocation(name: string): Location | undefined {
   if (cluster) return { kind: 'cluster', name, ...cluster };
   const isFile = name !== '' && !/^(?:rqlites?:|[a-z]+:\/\/)/i.test(name);
   return isFile ? { kind: 'file', name } : undefined;
+}
+
+const ADDRESS = /^rqlite(s?):\/\/([^/?#@]+)\/?(?:\?([^#]*))?$/;
+const LEVELS: readonly ReadLevel[] = ['linearizable', 'weak'];
+
+/** The scheme `rqlites` selects TLS. */
+function parseCluster(text: string): ParsedCluster | undefined {
+  const [, secure = '', hosts = '', query] = ADDRESS.exec(text) ?? [];
+  const parameters = new URLSearchParams(query);
+  const level = LEVELS.find((each) => each === (parameters.get('level') ?? 'linearizable'));
+  const given = [...parameters.keys()];
+  const areKnown = given.every((name) => name === 'level' || name === 'user');
+  if (!level || !areKnown || new Set(given).size < given.length) return undefined;
+  const names = hosts.split(',');
+  const nodes = names
+    .map((host) => originOf(`http${secure}://${host}`, host))
+    .filter((node) => node !== undefined);
+  const user = parameters.get('user') || undefined;
+  return nodes.length === names.length ? { nodes, level, user } : undefined;
+}
+
+/** Returns the origin of a node. The port is required: URL would assume that of HTTP. */
+function originOf(url: string, host: string): string | undefined {
+  return URL.canParse(url) && /:\d+$/.test(host) ? new URL(url).origin : undefined;
 }

@@ -1,8 +1,7 @@
 // Opens the database that an option names, a file, memory or a cluster, for one of its uses.
 import { readFile } from 'node:fs/promises';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
-import type { Location } from './location.ts';
-import type { ParsedCluster } from './rqlite/address.ts';
+import type { Location, ParsedCluster } from './location.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { migrate } from './schema/migrations.ts';
 import { refuseUnfinished } from './schema/unfinished.ts';

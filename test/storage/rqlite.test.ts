@@ -10,7 +10,7 @@ import {
   DatabaseUnavailable,
   DatabaseUncertain,
 } from '../../src/storage/database.ts';
-import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
+import type { ReadLevel } from '../../src/storage/location.ts';
 import { CLUSTER_LIMITS, Cluster } from '../../src/storage/rqlite/cluster.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';

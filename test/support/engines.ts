@@ -2,7 +2,7 @@
 // are in real-engines.ts.
 
 import type { Database } from '../../src/storage/database.ts';
-import type { ReadLevel } from '../../src/storage/rqlite/address.ts';
+import type { ReadLevel } from '../../src/storage/location.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { openDatabase, openEmpty } from './databases.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
 import { checkFile, soundnessQueries } from '../../src/commands/check.ts';
-import { parseCluster } from '../../src/storage/rqlite/address.ts';
+import { parseLocation } from '../../src/storage/location.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 
@@ -21,8 +21,8 @@ export async function beside<Result>(
 
 /** Asserts that a database is intact, with right counts and no comment without its note. */
 export async function assertSound(db: string): Promise<void> {
-  const cluster = parseCluster(db);
-  if (!cluster) {
+  const cluster = parseLocation(db);
+  if (cluster?.kind !== 'cluster') {
     assert.deepEqual(await checkFile(db), []);
     return;
   }
@@ -36,7 +36,7 @@ export async function whileLocked<Result>(
   file: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (parseCluster(file)) return work();
+  if (parseLocation(file)?.kind === 'cluster') return work();
   return beside(file, async (connection) => {
     await connection.execute('BEGIN IMMEDIATE');
     try {

@@ -15,6 +15,7 @@ import type { PageRequest } from '../../src/storage/lists/request.ts';
 import type { Once } from '../../src/storage/records/compound-writes.ts';
 import type { Condition } from '../../src/storage/records/condition.ts';
 import { Table, type TableOptions } from '../../src/storage/records/table.ts';
+import type { Created, Stored } from '../../src/storage/records/writes.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -48,26 +49,26 @@ export function tableOf(
   const partial = (input: Input) => valuesOf(resource, input, () => null);
   return {
     create: (records: readonly Input[], owner?: number, once?: Once) =>
-      table.create(records.map(complete), owner, once),
+      table.create(records.map(complete), owner, once) as Promise<Created | undefined>,
     createLinked: (
       records: readonly Input[],
       links: readonly NewLink[],
       owner?: number,
       once?: Once,
-    ) => table.createLinked(records.map(complete), links, owner, once),
+    ) => table.create(records.map(complete), owner, once, links),
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.change(id, complete(input), owner, condition),
+      table.change(id, complete(input), owner, condition) as Promise<Stored | undefined>,
     /** What is missing in `input` stays as it is. */
     change: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.change(id, partial(input), owner, condition),
+      table.change(id, partial(input), owner, condition) as Promise<Stored | undefined>,
     changeLinked: (
       id: number,
       input: Input,
       links: readonly NewLink[],
       owner?: number,
       condition?: Condition,
-    ) => table.changeLinked(id, partial(input), links, owner, condition),
+    ) => table.change(id, partial(input), owner, condition, links),
     remove: (id: number, owner?: number, condition?: Condition) =>
       table.remove(id, owner, condition),
     page: (request: PageRequest) => table.page(request),

@@ -5,18 +5,11 @@ import { availableParallelism } from 'node:os';
 export const BATCH_LIMITS = {
   batchItems: 512,
   batchSize: 4_194_304,
-  /**
-   * How many turns of the event loop follow a batch of several items: on a single core, their
-   * clients get the answers first, and send requests that join a larger batch. Four immediates
-   * guarantee three iterations of the loop, in which even the last of these requests arrive.
-   */
+  /** Turns of the event loop after a batch, in which clients send more on a single core. */
   pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
   queueSize: 67_108_864,
-  /**
-   * This many items may always wait, within `queueSize`. Beyond that, only as many as recent
-   * throughput can serve within `waitMs` or the time of `waitBatches`, whichever is longer.
-   */
+  /** This many may always wait; more, only if they can be served in `waitMs` or `waitBatches`. */
   guaranteedItems: 128,
   waitMs: 50,
   waitBatches: 2,
@@ -25,7 +18,6 @@ export const BATCH_LIMITS = {
   burstItemMs: 4,
 };
 
-/** The number of batches that the moving sums approximately cover. */
 const WINDOW_BATCHES = 8;
 
 /** Decides which items may join one queue. */
@@ -43,16 +35,20 @@ export class BacklogLimit {
     this.#tokens = limits.burstItems;
   }
 
-  /** Whether an item may join a queue of this length and size. Spends a token if it needs one. */
+  /** Whether an item may join the queue; spends a token if it needs one. */
   admit(length: number, size: number, itemSize: number): boolean {
-    const { queueItems, queueSize } = this.#limits;
+    const { queueItems, queueSize, burstItems, burstItemMs } = this.#limits;
     if (length >= queueItems || size + itemSize > queueSize) return false;
     if (this.#needsNoToken(length)) {
       this.#isInBurst = false;
       return true;
     }
     // Refill only when a burst begins: a queue that stays long must not gain tokens.
-    if (!this.#isInBurst) this.#refill();
+    if (!this.#isInBurst) {
+      const now = performance.now();
+      this.#tokens = Math.min(burstItems, this.#tokens + (now - this.#lastRefillMs) / burstItemMs);
+      this.#lastRefillMs = now;
+    }
     this.#isInBurst = true;
     if (this.#tokens < 1) return false;
     this.#tokens -= 1;
@@ -74,12 +70,5 @@ export class BacklogLimit {
     const { items, batches, ms } = this.#recent;
     const maxWaitMs = Math.max(waitMs, (waitBatches * ms) / batches);
     return length < guaranteedItems || length * ms < maxWaitMs * items;
-  }
-
-  #refill(): void {
-    const now = performance.now();
-    const { burstItems, burstItemMs } = this.#limits;
-    this.#tokens = Math.min(burstItems, this.#tokens + (now - this.#lastRefillMs) / burstItemMs);
-    this.#lastRefillMs = now;
   }
 }

@@ -11,26 +11,19 @@ export class QueueFull extends Error {
 
 /** Observes the batches of one kind. */
 export interface BatchMeter {
-  /** Called once by each batcher, with a function that returns the length of its queue. */
   watch(queueLength: () => number): void;
-  /** Called after each batch. */
   done(items: number, milliseconds: number): void;
 }
 
-/** The options of a batcher. */
-export interface BatcherOptions<Item, Outcome> {
-  /**
-   * Runs a batch and resolves with the outcomes in the order of the items. Unless it rejects with
-   * {@link DatabaseUncertain}, a failed batch must have had no effect, because its items run again.
-   */
+interface BatcherOptions<Item, Outcome> {
+  /** Unless it rejects with {@link DatabaseUncertain}, a failed batch must have had no effect. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Awaited before a batch is formed; items that arrive meanwhile join it. Must not reject. */
+  /** Awaited before a batch is formed. Must not reject. */
   readonly ready?: (() => Promise<void>) | undefined;
-  /** Returns how much an item adds to the size of its batch and of the queue. Default: 0. */
   readonly size?: (item: Item) => number;
-  /** Called for each item of a batch. If it throws, the batch runs without the item. */
+  /** If it throws, the batch runs without the item. */
   readonly check?: (item: Item) => void;
-  /** How many batches may run at a time. Default: 1, which preserves the order of the items. */
+  /** Default: 1, which preserves the order of the items. */
   readonly concurrency?: number;
   readonly limits?: typeof BATCH_LIMITS;
   readonly meter?: BatchMeter | undefined;
@@ -53,9 +46,8 @@ export class Batcher<Item, Outcome> {
   readonly #backlog: BacklogLimit;
   #queue: Waiting<Item, Outcome>[] = [];
   #queuedSize = 0;
-  /** How many calls of `#runBatches` are running or scheduled. */
   #loops = 0;
-  /** How many items at the head of the queue must run one by one, because their batch failed. */
+  /** How many items at the head run one by one, because their batch failed. */
   #retries = 0;
 
   constructor(options: BatcherOptions<Item, Outcome>) {
@@ -66,11 +58,7 @@ export class Batcher<Item, Outcome> {
     meter?.watch(() => this.#queue.length);
   }
 
-  /**
-   * Runs an item and resolves with its outcome. If a batch fails, its items run again one by one,
-   * so that each rejects only with its own error. Rejects with {@link QueueFull} if the queue is
-   * full, and with {@link DatabaseUnavailable} if any batch fails with it while the item waits.
-   */
+  /** If a batch fails, its items run again one by one; if unavailable, all that wait reject. */
   submit(item: Item): Promise<Outcome> {
     const { size, concurrency = 1 } = this.#options;
     const itemSize = size?.(item) ?? 0;
@@ -86,7 +74,6 @@ export class Batcher<Item, Outcome> {
     });
   }
 
-  /** Runs one batch after another until the queue is empty. */
   async #runBatches(): Promise<void> {
     const { run, ready, meter } = this.#options;
     let busySinceMs = performance.now();
@@ -113,8 +100,7 @@ export class Batcher<Item, Outcome> {
   #fail(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
     if (error instanceof DatabaseUnavailable) {
       for (const { reject } of batch) reject(error);
-      // The batches of all queued items would fail the same way, one after another. These items
-      // changed nothing, so their outcome is certain.
+      // Their batches would fail the same way. They changed nothing, so their outcome is certain.
       const certain =
         error instanceof DatabaseUncertain
           ? new DatabaseUnavailable(error.message, { cause: error })
@@ -147,7 +133,6 @@ export class Batcher<Item, Outcome> {
     return batch;
   }
 
-  /** Whether an item passes its check; rejects it otherwise. */
   #passesCheck({ item, reject }: Waiting<Item, Outcome>): boolean {
     try {
       this.#options.check?.(item);

@@ -12,7 +12,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Freshness } from '../database.ts';
 
-/** A value that is kept for its text, unless it has none. */
 interface Kept {
   readonly tag?: string;
   readonly text: string | undefined;
@@ -21,13 +20,12 @@ interface Kept {
 /** A change in the database: to one text of an area, or, without a key, to all of them. */
 export type Change = readonly [area: string, key?: number | string, now?: Kept | undefined];
 
-/** Loads a value; calls `begin` right before it reads the database. */
+/** Calls `begin` right before it reads the database. */
 type Load<Value> = (begin: () => void) => Promise<Value>;
 
-/** What an entry takes beside its text, in bytes: its objects and its places in maps. */
+/** What an entry takes beside its text. */
 const ENTRY_BYTES = 300;
 
-/** The area of texts that every change of the database can change. */
 const VOLATILE = 'pages';
 
 /** The memory of one process for a database. */
@@ -35,14 +33,11 @@ export class FreshMemory {
   #freshness: Freshness | undefined;
   readonly #maxBytes: number;
   #entries: LRUCache<string, Kept>;
-  /** The revision that all entries belong to. */
   #revision: string | undefined;
   #isCommitting = false;
-  /** The result of the check of this run; undefined before it. */
   #wasFresh: boolean | undefined;
   readonly #prefixes = new Map<string, string>();
   #renewals = 0;
-  /** How many lookups have found a value, and how many have not. */
   hits = 0;
   misses = 0;
 
@@ -53,12 +48,10 @@ export class FreshMemory {
     this.#entries = this.#createEntries();
   }
 
-  /** The size of all entries. */
   get bytes(): number {
     return this.#entries.calculatedSize;
   }
 
-  /** Returns a value if it is kept and still the latest. */
   find<Value extends Kept>(area: string, key: number | string): Value | undefined {
     if (!this.#freshness) return undefined;
     const found = this.#isFresh() ? this.#entries.get(this.#nameOf(area, key)) : undefined;
@@ -85,10 +78,7 @@ export class FreshMemory {
     return revision === this.#revision ? revision : undefined;
   }
 
-  /**
-   * Keeps the values that were read since `check` returned `revision`, if they are the latest.
-   * Their strings must not be parts of longer ones; see {@link detached}.
-   */
+  /** Keeps what was read since `check` returned `revision`. Strings must be {@link detached}. */
   keep(
     revision: string | undefined,
     area: string,
@@ -98,11 +88,7 @@ export class FreshMemory {
     for (const [key, value] of values) if (value) this.#set(this.#nameOf(area, key), value);
   }
 
-  /**
-   * Returns a value that depends on the whole database: from memory, or else the promise of `load`,
-   * whose value is kept unless it has no text. A load that writes before it reads must call its
-   * parameter in between.
-   */
+  /** Returns a value that depends on the whole database, or the promise of `load`. */
   recall<Value extends Kept>(key: string, load: Load<Value>): Value | Promise<Value> {
     return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
   }
@@ -192,10 +178,7 @@ export class FreshMemory {
   }
 }
 
-/**
- * Returns a copy of a part of a longer text. V8 would keep the longer one in memory as long as the
- * part.
- */
+/** Returns a copy of a part, for which V8 would keep the whole text in memory. */
 export function detached(part: string): string {
   // UTF-8 would take ten times as long for Japanese.
   const encoding = isAscii(part) ? 'latin1' : 'utf16le';

@@ -10,40 +10,31 @@ import { type Change, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
 
-/** The rows that are written together. */
+/** The rows of a write, and their links. */
 export interface RowSet {
   readonly rows: readonly Values[];
-  /** The links of the rows, which are written with them. */
   readonly links?: readonly NewLink[];
 }
 
 /** A link of a row: the position of the row, and the id of the record at the other end. */
 export type NewLink = readonly [row: number, end: number];
 
-/** A statement of a kind of write. */
 interface KindStatement extends Pick<Statement, 'sql' | 'rows'> {
-  /** Gives it no rows, because it would take time to unpack them. */
+  /** Unpacking rows takes time. */
   readonly ignoresRows?: boolean;
 }
 
-/**
- * A kind of write. Its statements share one parameter, in JSON: [now, rows, ...extra], `now` in ms
- * since 1970. No write can make them fail.
- */
+/** Its statements share [ms since 1970, rows, ...extra] in JSON. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
   readonly statements: readonly KindStatement[];
-  /** Returns what the statements need beside the rows of all writes. */
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];
-  /** Returns the outcome of each write, given the rows of all statements in any order. */
+  /** The rows of all statements come in any order. */
   readonly outcomes: (writes: readonly Content[], rows: readonly Row[]) => Outcome[];
-  /** Returns all changes of a write, for `commit` of the memory; undefined if they are unknown. */
+  /** All changes of a write; undefined if they are unknown. */
   readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
 }
 
-/**
- * Submits a write; resolves once it is durable. Two writes with the same key, such as the id of a
- * record, are in different statements.
- */
+/** Submits a write; resolves once it is durable. Those with the same key share no statement. */
 export type Write = <Content extends RowSet, Outcome>(
   kind: WriteKind<Content, Outcome>,
   key: number | string | undefined,
@@ -62,14 +53,12 @@ interface Run {
   readonly writes: RowSet[];
 }
 
-/** What a row or a link adds to the size of a batch beside its characters: each takes time. */
 const ROW_SIZE = 256;
 
 /** Who else takes part in writing. */
 export interface WriterOptions {
   readonly meter?: BatchMeter | undefined;
   readonly memory?: FreshMemory | undefined;
-  /** Called with the kinds of the writes in each transaction when it ends. */
   readonly onWritten?: (kinds: readonly object[]) => void;
 }
 
@@ -102,10 +91,7 @@ async function commit(
   const now = Date.now();
   const runs = inRuns(items);
   const corrections = clock.corrections();
-  const statements = [
-    ...corrections,
-    ...runs.flatMap(({ kind, writes }) => statementsOf(kind, writes, now)),
-  ];
+  const statements = [...corrections, ...runs.flatMap((run) => statementsOf(run, now))];
   const transact = async () => {
     const all = await database.transact(randomUUID(), statements);
     clock.accept();
@@ -148,13 +134,9 @@ function inRuns(items: readonly Item[]): Run[] {
   return runs;
 }
 
-/** Returns the statements that carry out writes at the time `now` (ms since 1970). */
-export function statementsOf<Content extends RowSet>(
-  kind: Pick<WriteKind<Content, unknown>, 'statements' | 'extra'>,
-  writes: readonly Content[],
-  now: number,
-): Statement[] {
-  const extra = kind.extra?.(writes) ?? [];
+function statementsOf({ kind, writes }: Run, now: number): Statement[] {
+  const [{ links } = { links: undefined }] = writes;
+  const extra = kind.extra?.(writes) ?? (links ? [links] : []);
   const withRows = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
   return kind.statements.map(({ ignoresRows, ...statement }) => ({
     ...statement,

@@ -8,7 +8,6 @@ import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from './numbers.ts';
 /** A place in the log. */
 export interface Cursor {
   readonly generation: string;
-  /** The number of the last change before it. */
   readonly number: number;
 }
 
@@ -16,16 +15,12 @@ export interface Cursor {
 export interface ChangesRequest {
   readonly after: Cursor;
   readonly limit: number;
-  /** Whether each change has the current record as well. */
   readonly withRecords: boolean;
 }
 
-/** A change. */
-export interface LoggedChange {
-  /** The cursor after it. */
+interface LoggedChange {
   readonly id: string;
   readonly type: string;
-  /** The whole change as a JSON object. */
   readonly text: string;
 }
 
@@ -33,40 +28,33 @@ export interface LoggedChange {
 export interface Changes {
   readonly items: readonly LoggedChange[];
   readonly next: Cursor;
-  /** Whether others follow already. */
   readonly hasMore: boolean;
 }
 
 /** How many bytes of records a read returns at most, unless a single record exceeds them. */
 export const MAX_RECORD_BYTES = 262_144;
 
-/** Where a line has the id and the other id of a change. */
 const ID = 2;
 const OTHER_ID = 3;
 
-/** The members of a change that name records, and where a line has their ids. */
-type IdMembers = readonly (readonly [name: string, place: number])[];
-
 const EVENTS = ['created', 'updated', 'deleted'];
 
-/** The members by the type of the change. */
-const ID_MEMBERS: ReadonlyMap<string, IdMembers> = new Map([
+/** By the type of a change: the members that name records, and where a line has their ids. */
+const ID_MEMBERS = new Map<string, readonly (readonly [name: string, place: number])[]>([
   ...RESOURCES.flatMap((resource) => {
     const { owner, idParameter } = resource;
-    const own: IdMembers = [[idParameter, ID]];
-    const members = owner ? [[owner.resource.idParameter, OTHER_ID] as const, ...own] : own;
+    const own = [idParameter, ID] as const;
+    const members = owner ? [[owner.resource.idParameter, OTHER_ID] as const, own] : [own];
     return EVENTS.map((event) => [`${typeOf(resource)}.${event}`, members] as const);
   }),
   ...LINKS.flatMap(({ events, ends: [first, second] }) => {
-    const members: IdMembers = [
-      [first.resource.idParameter, ID],
-      [second.resource.idParameter, OTHER_ID],
-    ];
+    const own = [first.resource.idParameter, ID] as const;
+    const members = [own, [second.resource.idParameter, OTHER_ID] as const];
     return events.map((type) => [type, members] as const);
   }),
 ]);
 
-/** Returns the text of a cursor, such as "5f2c9a01-1042". */
+/** Returns a text such as "5f2c9a01-1042". */
 export function cursorText({ generation, number }: Cursor): string {
   return `${generation}-${number}`;
 }
@@ -84,10 +72,7 @@ export async function lastCursor(source: Source): Promise<Cursor> {
   return cursorOf(row);
 }
 
-/**
- * Resolves with the changes after a cursor; undefined if the log has not all of them, because they
- * are too old or the cursor is of another generation.
- */
+/** Resolves with the changes after a cursor; undefined if the log no longer has all of them. */
 export async function readChanges(
   source: Source,
   { after, limit, withRecords }: ChangesRequest,
@@ -108,7 +93,7 @@ function cursorOf(row: Row | undefined): Cursor {
   return { generation: String(row?.generation), number: Number(row?.last) };
 }
 
-/** Parses `NUMBER TYPE ID OTHER_ID` with the record, if there is one, after another space. */
+/** Parses `NUMBER TYPE ID OTHER_ID`, and the record after another space. */
 function parseLine(line: string, generation: string, withRecords: boolean): LoggedChange {
   const fields = line.split(' ', 4);
   const [number, type = ''] = fields;
@@ -119,7 +104,6 @@ function parseLine(line: string, generation: string, withRecords: boolean): Logg
   return { id, type, text: `${text}}` };
 }
 
-/** Returns the SQL of a value of the record of a change, given its SQL by resource. */
 function ofRecordSql(valueSql: (resource: Resource) => string): string {
   const cases = RESOURCES.map(
     (resource) => `WHEN '${typeOf(resource)}' THEN

@@ -1,5 +1,4 @@
-// Tells those who follow the log of changes when there is something new: at once after a write of
-// this process, and soon after one of others. Looks for those only while somebody follows.
+// Tells followers of the log when there is something new; looks only while somebody follows.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Batcher } from '../batches/batcher.ts';
 import type { Database } from '../database.ts';
@@ -8,36 +7,31 @@ import { LAST_NUMBER } from './numbers.ts';
 
 /** The times of a feed; tests change them. */
 export const FEED_TIMES = {
-  /** How often to look for commits of others, where that costs almost nothing. */
+  /** How often to look for commits of others; with a query where only that can tell. */
   lookMs: 100,
-  /** The same where it is a query. */
   queryMs: 400,
-  /** The shortest time between two rounds. */
   roundMs: 10,
 };
 
-/** How many followers are woken in one iteration of the event loop. */
 const WOKEN_AT_ONCE = 32;
+
+type Reads = Map<string, Promise<Changes | undefined>>;
 
 /** The changes of a database, for all who follow them. */
 export class ChangeFeed {
   readonly #database: Database;
-  /** Reads once for all who read from the same cursor at the same time. */
+  /** Reads once for all who ask the same at the same time. */
   readonly #reads: Batcher<ChangesRequest, Changes | undefined>;
   readonly #waiting = new Set<() => void>();
-  /** What followers have read since the round began, by the request. */
-  readonly #readInRound = new Map<string, Promise<Changes | undefined>>();
+  readonly #readInRound: Reads = new Map();
   #roundBeganMs = 0;
   #nextRound: NodeJS.Timeout | undefined;
-  /** What the last look found. */
   #seen: string | undefined;
   #lookedMs = 0;
   #nextLook: NodeJS.Timeout | undefined;
-  /** Whether the feed is closed, so that nobody waits any more. */
   isClosed = false;
   /** Increases when everybody must stop following, and may begin again. */
   term = 0;
-  /** Increases whenever there may be new changes. */
   round = 0;
 
   constructor(database: Database) {
@@ -45,20 +39,16 @@ export class ChangeFeed {
     this.#reads = new Batcher({ run: (requests) => readAll(database, requests), concurrency: 2 });
   }
 
-  /** Resolves with the latest changes, as {@link readChanges}. */
   read(request: ChangesRequest): Promise<Changes | undefined> {
     return this.#reads.submit(request);
   }
 
-  /** Does as `read`, with everything that had been committed when the round began. */
+  /** Reads once for all in a round. */
   readInRound(request: ChangesRequest): Promise<Changes | undefined> {
-    const key = JSON.stringify(request);
-    const known = this.#readInRound.get(key) ?? this.read(request);
-    this.#readInRound.set(key, known);
-    return known;
+    return readOnce(this.#readInRound, request, () => this.read(request));
   }
 
-  /** Resolves when a round after `round` begins, after `ms`, or when the signal aborts. */
+  /** Resolves when another round has begun, after `ms`, or when the signal aborts. */
   wait(round: number, ms: number, signal: AbortSignal): Promise<void> {
     if (round !== this.round || this.isClosed || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -76,7 +66,6 @@ export class ChangeFeed {
     });
   }
 
-  /** Must be called after writes of this process. */
   noticeWrites(): void {
     if (this.#nextRound !== undefined) return;
     const leftMs = this.#roundBeganMs + FEED_TIMES.roundMs - performance.now();
@@ -84,13 +73,11 @@ export class ChangeFeed {
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
   }
 
-  /** Begins a new term. */
   endTerm(): void {
     this.term += 1;
     this.#beginRound();
   }
 
-  /** Ends the last term; nobody waits any more. */
   close(): void {
     this.isClosed = true;
     clearTimeout(this.#nextLook);
@@ -109,11 +96,9 @@ export class ChangeFeed {
   }
 
   async #wakeAll(): Promise<void> {
-    let woken = 0;
-    for (const end of [...this.#waiting]) {
+    for (const [index, end] of [...this.#waiting].entries()) {
       end();
-      woken += 1;
-      if (woken % WOKEN_AT_ONCE === 0) await nextTurn();
+      if ((index + 1) % WOKEN_AT_ONCE === 0) await nextTurn();
     }
   }
 
@@ -136,28 +121,25 @@ export class ChangeFeed {
     this.#scheduleLook();
   }
 
-  /** Resolves with the last number; undefined if the database cannot serve. */
-  async #queryLast(): Promise<string | undefined> {
-    try {
-      const [row] = await this.#database.read({ sql: `SELECT ${LAST_NUMBER} AS last` });
-      return String(row?.last);
-    } catch {
-      return undefined;
-    }
+  #queryLast(): Promise<string | undefined> {
+    const read = this.#database.read({ sql: `SELECT ${LAST_NUMBER} AS last` });
+    return read.then(
+      ([row]) => String(row?.last),
+      () => undefined,
+    );
   }
 }
 
-/** Reads once for equal requests. */
-function readAll(
-  database: Database,
-  requests: readonly ChangesRequest[],
-): Promise<(Changes | undefined)[]> {
-  const reads = new Map<string, Promise<Changes | undefined>>();
-  const all = requests.map((request) => {
-    const key = JSON.stringify(request);
-    const read = reads.get(key) ?? readChanges(database, request);
-    reads.set(key, read);
-    return read;
-  });
-  return Promise.all(all);
+function readAll(database: Database, requests: readonly ChangesRequest[]) {
+  const reads: Reads = new Map();
+  return Promise.all(
+    requests.map((each) => readOnce(reads, each, () => readChanges(database, each))),
+  );
+}
+
+function readOnce(reads: Reads, request: ChangesRequest, read: () => Promise<Changes | undefined>) {
+  const key = JSON.stringify(request);
+  const result = reads.get(key) ?? read();
+  reads.set(key, result);
+  return result;
 }

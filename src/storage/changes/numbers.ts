@@ -41,10 +41,7 @@ export function newGeneration(): string {
   return randomBytes(4).toString('hex');
 }
 
-/**
- * Returns the statements that begin a new generation, in which no earlier tag matches. They empty
- * the log of changes, to which no client can refer any more; the numbers continue.
- */
+/** Returns the statements that begin a generation, with an empty log; no earlier tag matches. */
 export function renewGeneration(): Statement[] {
   return [
     { sql: `DELETE FROM ${CHANGES}` },

@@ -23,11 +23,10 @@ const MIN_JUMP_MS = 60_000;
 
 /** Notices when the clock is set forward, which would make all keys look old. */
 export class KeyClock {
-  /** By how much the clock is ahead of the monotonic clock of this process. */
   #leadMs = readLeadMs();
   #measuredMs = this.#leadMs;
 
-  /** Returns the statements that the next transaction must begin with. */
+  /** Returns what the next transaction must begin with. */
   corrections(): Statement[] {
     this.#measuredMs = readLeadMs();
     const jumpMs = Math.round(this.#measuredMs - this.#leadMs);
@@ -36,7 +35,7 @@ export class KeyClock {
     return [{ sql, parameter: JSON.stringify(jumpMs) }];
   }
 
-  /** Must be called when that transaction is durable. */
+  /** Must be called when it is durable. */
   accept(): void {
     // Not measured again: the clock may have been set during the transaction.
     this.#leadMs = this.#measuredMs;

@@ -1,5 +1,4 @@
-// Writes that take several statements: creations that a key protects from repetition, and writes of
-// records together with their links, such as notes with their tags.
+// Writes of several statements: creations with a key, and records with links.
 import type { Link, Resource } from '../../resources/resource.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { lastIdSql, tagSql } from '../changes/numbers.ts';
@@ -25,13 +24,13 @@ import {
 /** A request that must not be carried out twice. */
 export interface Once {
   readonly key: string;
-  /** Identifies the content of the request; not empty. */
+  /** Of the content of the request; not empty. */
   readonly fingerprint: string;
 }
 
-/** The outcome of a write that was not carried out because a link names no record. */
+/** A write was not carried out because a link names no record. */
 export interface MissingEnds {
-  /** The positions of such links among those of the write. */
+  /** Their positions among the links of the write. */
   readonly missing: readonly number[];
 }
 
@@ -41,14 +40,10 @@ type Creation = WriteKind<RowSet, Created | MissingEnds | undefined>;
 const KEY = member(1);
 const FINGERPRINT = member(2);
 
-/** The SQL of all links, and of the members of the current one. */
 const LINKS = `json_each(?1, '$[2]') AS link`;
 const ROW = 'link.value ->> 0';
 const END = 'link.value ->> 1';
 
-const linksOf = ([first]: readonly RowSet[]) => [first?.links];
-
-/** Returns the SQL of the positions of links that name no record, and of whether there are none. */
 function missingEnds(link: Link | undefined) {
   if (!link) return { missing: `'[]'`, isComplete: 'TRUE' };
   const { table } = link.ends[1].resource;
@@ -99,7 +94,6 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
           WHERE ${KEY} IS NOT NULL AND ${FINGERPRINT} IS NOT NULL AND ${isAdmitted}`,
       },
     ],
-    ...(link ? { extra: linksOf } : {}),
     outcomes(writes, rows) {
       const byPosition = new Map(rows.map((row) => [row.position, row]));
       let position = 0;
@@ -139,10 +133,7 @@ function outcomeOf(
   };
 }
 
-/**
- * Returns the kind that patches a record and replaces its links, which do not change its tag; so
- * they go first, while the condition can be tested. A run must have only one write.
- */
+/** The links go first, while the condition can be tested. A run must have only one write. */
 export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds | undefined> {
   const [{ resource, column }, { column: otherColumn }] = link.ends;
   const { table, fields } = resource;
@@ -172,7 +163,6 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
       },
       changeStatement(resource, true, `${isComplete} AND (${isGiven.join(' OR ')})`),
     ],
-    extra: linksOf,
     outcomes: (_, rows) => [changedBy(Object.assign({}, ...rows))],
     changes({ rows: [row = []] }, outcome) {
       if (!outcome || 'missing' in outcome) return [];
@@ -183,7 +173,6 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
   };
 }
 
-/** Returns the outcome, given the columns of the record before and, if it was patched, after. */
 function changedBy(row: Row): Stored | MissingEnds | undefined {
   const { missing, tag, text } = row;
   if (missing === undefined) return undefined;

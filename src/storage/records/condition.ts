@@ -1,9 +1,6 @@
 // Conditions on the tag of a record, which a write checks in its own statement.
 
-/**
- * A condition as one value of a write; null if there is none. `,a,b,` admits the tags a and b,
- * `!,a,b,` all others.
- */
+/** `,a,b,` admits the tags a and b, `!,a,b,` all others, null all. */
 export type Condition = string | null;
 
 /** The condition that no tag satisfies. */

@@ -4,15 +4,12 @@ import type { RowSet, Write, WriteKind } from '../batches/writer.ts';
 import type { Database, Row } from '../database.ts';
 import { member, POSITION, ROWS, readStatement } from './writes.ts';
 
-/** What there was before a write. */
-export interface LinkState {
-  /** Whether the first and the second record exist. */
+interface LinkState {
   readonly hasEnds: readonly [boolean, boolean];
   readonly isLinked: boolean;
 }
 
-/** The ids of the two records of a link. */
-export type LinkKey = readonly [number, number];
+type LinkKey = readonly [number, number];
 
 /** The links of one table. Every call rejects with DatabaseUnavailable or QueueFull. */
 export class Links {
@@ -22,7 +19,6 @@ export class Links {
   readonly #linking: WriteKind<RowSet, LinkState>;
   readonly #unlinking: WriteKind<RowSet, LinkState>;
 
-  /** The writes go through `write`. */
   constructor({ table, ends }: Link, database: Database, write: Write) {
     this.#database = database;
     this.#write = write;
@@ -58,12 +54,12 @@ export class Links {
     );
   }
 
-  /** Links the records, if both exist and they are not linked; resolves with the state before. */
+  /** Links the records, if both exist; resolves with the state before. */
   add(key: LinkKey): Promise<LinkState> {
     return this.#write(this.#linking, key.join('/'), { rows: [key] });
   }
 
-  /** Removes a link, if it exists; resolves with the state before. */
+  /** Removes a link; resolves with the state before. */
   remove(key: LinkKey): Promise<LinkState> {
     return this.#write(this.#unlinking, key.join('/'), { rows: [key] });
   }

@@ -30,7 +30,6 @@ export function createReads(
     SELECT group_concat(CASE WHEN ${table}.id IS NULL THEN '' ELSE ${line} END, char(10)) AS lines
     FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${isRead}`;
   const keyOf = ({ id, owner }: RecordKey) => (owned ? [owner, id] : id);
-  /** Returns the beginning of a record's text, as `recordSql` writes it. */
   const beginningOf = ({ id, owner }: RecordKey) =>
     owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
   const batcher = new Batcher<RecordKey, Stored | undefined>({
@@ -58,10 +57,7 @@ export function createReads(
   };
 }
 
-/**
- * Returns the record in a line, or undefined for an empty line. Throws if it is another record:
- * SQLite does not guarantee the order.
- */
+/** Throws if the line has another record: SQLite does not guarantee the order. */
 function recordIn(line: string | undefined, beginning: string): Stored | undefined {
   if (line === '') return undefined;
   const space = line?.indexOf(' ') ?? -1;

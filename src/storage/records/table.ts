@@ -1,5 +1,4 @@
-// A table of records: create, read, change, delete and list, generated from a resource. SQLite
-// builds the JSON text of the records, which the service sends as it is.
+// The records of a resource, whose JSON text SQLite builds and the service sends as it is.
 import type { Resource } from '../../resources/resource.ts';
 import { ownLinkOf } from '../../resources/resources.ts';
 import type { BatchMeter } from '../batches/batcher.ts';
@@ -15,31 +14,23 @@ import type { Condition } from './condition.ts';
 import { createReads } from './reads.ts';
 import { type Created, recordKinds, type Stored } from './writes.ts';
 
-/** How often a search is read if others write meanwhile. */
 const MAX_READS = 3;
 
-/** Stands for the key of a request without one. */
 const NO_KEY = { fingerprint: '' };
 
-/** The key of all writes with links, so that the statements of each see only its rows. */
+/** Then the statements of each write with links see only its rows. */
 const ALONE = 0;
 
 /** What a table works with besides its database. */
 export interface TableOptions {
-  /** Observe the reads of single records and of pages. */
   readonly meters?: { readonly read: BatchMeter; readonly page: BatchMeter } | undefined;
-  /** Catches up before a search. */
   readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
-  /** Keeps records; the writer of the table must use the same. */
+  /** The writer of the table must use the same. */
   readonly memory?: FreshMemory | undefined;
-  /** Runs the slow reads; all tables of a database share one. */
   readonly lane?: SlowReads;
 }
 
-/**
- * The records of one table. `owner` is the id of the record that owns them, 0 if none does. Every
- * call rejects with DatabaseUnavailable or QueueFull when the database cannot serve now.
- */
+/** The records of one table; `owner` is 0 if none owns them. */
 export class Table {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof kindsOf>;
@@ -47,7 +38,6 @@ export class Table {
   readonly #readRecord: ReturnType<typeof createReads>;
   readonly #pages: Pages;
 
-  /** The writes go through `write`. */
   constructor(
     resource: Resource,
     database: Database,
@@ -61,64 +51,43 @@ export class Table {
     this.#pages = new Pages(resource, database, meters?.page, lane);
   }
 
-  /**
-   * Stores records, all or none; if a request with this key has been answered, only resolves with
-   * its outcome. Resolves with undefined if the owner is missing.
-   */
-  create(records: readonly Values[], owner = 0, once?: Once): Promise<Created | undefined> {
-    const { creation, keyedCreation } = this.#kinds;
-    if (!once) return this.#write(creation, undefined, { rows: rowsOf(records, owner) });
-    const write = { rows: rowsOf(records, owner, once) };
-    // Without links, no end is missing.
-    return this.#write(keyedCreation, once.key, write) as Promise<Created | undefined>;
-  }
-
-  /** As `create`, with links, whose positions are those of records. */
-  createLinked(
+  /** Stores all or none, once for each key; undefined if the owner is missing. */
+  create(
     records: readonly Values[],
-    links: readonly NewLink[],
     owner = 0,
     once?: Once,
+    links?: readonly NewLink[],
   ): Promise<Created | MissingEnds | undefined> {
-    const rows = rowsOf(records, owner, once ?? NO_KEY);
-    return this.#write(this.#linked.creation, ALONE, { rows, links });
+    if (links) {
+      const rows = rowsOf(records, owner, once ?? NO_KEY);
+      return this.#write(this.#linked.creation, ALONE, { rows, links });
+    }
+    const { creation, keyedCreation } = this.#kinds;
+    const rows = rowsOf(records, owner, once);
+    return once
+      ? this.#write(keyedCreation, once.key, { rows })
+      : this.#write(creation, undefined, { rows });
   }
 
-  /** Returns a record that is in memory, else the promise of the record or undefined. */
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
     return this.#readRecord({ id, owner });
   }
 
-  /**
-   * Replaces the values of a record, but keeps those for which null is given. Resolves with the new
-   * record, or with undefined if there is no such record or it does not satisfy the condition.
-   */
+  /** Replaces links and values, except by null; undefined if no record satisfies the condition. */
   change(
     id: number,
     values: Values,
     owner = 0,
     condition: Condition = null,
-  ): Promise<Stored | undefined> {
-    const kind = values.includes(null) ? this.#kinds.patch : this.#kinds.replacement;
-    return this.#write(kind, id, { rows: [[owner, id, condition, ...values]] });
-  }
-
-  /** As `change`; replaces the links of the record, too, which do not change its tag. */
-  changeLinked(
-    id: number,
-    values: Values,
-    links: readonly NewLink[],
-    owner = 0,
-    condition: Condition = null,
+    links?: readonly NewLink[],
   ): Promise<Stored | MissingEnds | undefined> {
     const rows = [[owner, id, condition, ...values]];
-    return this.#write(this.#linked.change, ALONE, { rows, links });
+    if (links) return this.#write(this.#linked.change, ALONE, { rows, links });
+    const kind = values.includes(null) ? this.#kinds.patch : this.#kinds.replacement;
+    return this.#write(kind, id, { rows });
   }
 
-  /**
-   * Deletes a record and everything it owns; resolves with false if there is no such record or it
-   * does not satisfy the condition.
-   */
+  /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
     return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
   }
@@ -129,10 +98,7 @@ export class Table {
     return linked;
   }
 
-  /**
-   * Resolves with a page, or with undefined if the record that the list belongs to is missing.
-   * Rejects with IndexBehind if a search would have to wait too long.
-   */
+  /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
   async page(request: PageRequest): Promise<Page | undefined> {
     if (!this.#index || request.filters?.match === undefined) return this.#pages.read(request);
     const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;

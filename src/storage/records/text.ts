@@ -1,11 +1,6 @@
 // The JSON text of a record, as clients get it: SQLite makes it for a record that is read, and
 // `recordText` for one that was just written. Both produce the same bytes.
-import {
-  type Field,
-  type Relation,
-  type Resource,
-  rowColumnsOf,
-} from '../../resources/resource.ts';
+import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import type { Values } from '../batches/writer.ts';
 
 /**
@@ -24,13 +19,11 @@ export function recordSql(
 
 /** Returns the SQL of the name and the value of each member, for `json_object`. */
 export function membersSql(relation: Relation, columnSql = (column: string) => column): string[] {
-  return rowColumnsOf(relation).map(
-    (column) => `'${column}', ${valueSql(columnSql(column), relation.fields[column])}`,
-  );
-}
-
-function valueSql(column: string, field: Field | undefined): string {
-  return field?.type === 'boolean' ? `json(iif(${column}, 'true', 'false'))` : column;
+  return rowColumnsOf(relation).map((column) => {
+    const sql = columnSql(column);
+    const isBoolean = relation.fields[column]?.type === 'boolean';
+    return `'${column}', ${isBoolean ? `json(iif(${sql}, 'true', 'false'))` : sql}`;
+  });
 }
 
 /** Returns a record as JSON text, given the row that was written. */

@@ -9,24 +9,19 @@ import { NOW } from './answered-keys.ts';
 import { satisfiesSql } from './condition.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql, recordText } from './text.ts';
 
-/** A record as it is stored. */
+/** A record as it is stored: its JSON text, and its entity tag without quotes. */
 export interface Stored {
-  /** Its JSON text. */
   readonly text: string;
-  /** Its entity tag, without quotes. */
   readonly tag: string;
 }
 
 /** The records of one creation, which have consecutive ids. */
 export interface Created {
-  /** The id and the entity tag of the first record. */
   readonly id: number;
   readonly tag: string;
-  /** The JSON text of each record. */
   readonly texts: readonly string[];
-  /** Whether an earlier request with the same key has created the records. */
+  /** Whether an earlier request with the same key has created them. */
   readonly isReplay?: boolean;
-  /** Whether that request had another content. */
   readonly isReuse?: boolean;
 }
 
@@ -58,12 +53,9 @@ export function recordKinds(resource: Resource) {
       const byId = writtenById(rows);
       return writes.map(({ rows: [row = []] }) => {
         const written = byId.get(Number(row[1]));
-        return (
-          written && {
-            text: written.rest || recordText(resource, written.id, row),
-            tag: written.tag,
-          }
-        );
+        if (!written) return undefined;
+        const { id, tag, rest } = written;
+        return { text: rest || recordText(resource, id, row), tag };
       });
     },
     changes: ({ rows: [row] }, now) => (now ? [[table, Number(row?.[1]), now]] : []),
@@ -122,10 +114,7 @@ function creationStatement(resource: Resource) {
   };
 }
 
-/**
- * Returns the statement that replaces values, if `where` holds; as a patch, it keeps those that are
- * not given.
- */
+/** Returns the statement that replaces values; as a patch, only those that are given. */
 export function changeStatement(resource: Resource, isPatch: boolean, where = 'TRUE') {
   const { table, fields } = resource;
   const target = `${isTarget(resource)} AND ${where}`;
@@ -170,18 +159,16 @@ export function isTarget({ table, owner }: Resource): string {
   return `${table}.id = ${ID}${isOwner} AND ${satisfiesSql(CONDITION, tagSql(`${table}.number`))}`;
 }
 
-/** Returns the tables whose records are removed with their owners in the table of `resource`. */
 function ownedBy(resource: Resource): string[] {
   const owned = RESOURCES.filter(({ owner }) => owner?.resource === resource);
   return owned.flatMap((each) => [each.table, ...ownedBy(each)]);
 }
 
-/** Returns the JSON texts of what a write has created, given the id of the first record. */
+/** Returns the texts of the created records. */
 export function createdTexts(resource: Resource, id: number, { rows }: RowSet): string[] {
   return rows.map((row, index) => recordText(resource, id + index, row));
 }
 
-/** Returns the records of each write, or undefined if its owner is missing. */
 function firstCreated(
   resource: Resource,
   writes: readonly RowSet[],
@@ -191,35 +178,24 @@ function firstCreated(
   const owners = new Set(created.map(({ rest }) => rest));
   let next = 0;
   return writes.map((write) => {
-    if (!owners.has(String(write.rows[0]?.[0]))) return undefined;
     const first = created[next];
+    if (!first || !owners.has(String(write.rows[0]?.[0]))) return undefined;
     next += write.rows.length;
-    return (
-      first && { id: first.id, tag: first.tag, texts: createdTexts(resource, first.id, write) }
-    );
+    return { id: first.id, tag: first.tag, texts: createdTexts(resource, first.id, write) };
   });
 }
 
-/** What a statement returns of a record that it has written. */
-interface Written {
-  readonly id: number;
-  readonly tag: string;
-  /** The id of the owner of a new record, the text of one that was patched. */
-  readonly rest: string;
-}
-
-/** Returns the SQL of a {@link Written} as one text, because the package is slow for each value. */
+/** As one text, as the package is slow for each value; `rest` is an owner or the whole text. */
 function writtenSql(id: string, tag = "''", rest = "''"): string {
   return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
 }
 
-/** Returns the SQL of the rows that a statement will return. */
 function foretoldSql(written: string, from: string): string {
   return `(SELECT json_group_array(json_object('written', ${written})) ${from})`;
 }
 
-/** Returns what a row with {@link writtenSql} as its column `written` says. */
-export function writtenIn({ written }: Row): Written {
+/** Returns what the column `written` says. */
+export function writtenIn({ written }: Row) {
   const text = String(written);
   const idEnd = text.indexOf(' ');
   const tagEnd = text.indexOf(' ', idEnd + 1);
@@ -230,6 +206,6 @@ export function writtenIn({ written }: Row): Written {
   };
 }
 
-function writtenById(rows: readonly Row[]): ReadonlyMap<number, Written> {
+function writtenById(rows: readonly Row[]) {
   return new Map(rows.map(writtenIn).map((written) => [written.id, written]));
 }

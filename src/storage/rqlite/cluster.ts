@@ -9,14 +9,12 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseUnavailable, type Row } from '../database.ts';
+import type { ParsedCluster } from '../location.ts';
 
 /** The nodes of a cluster and the credentials for it. */
-export interface ClusterAddress {
-  /** At least one origin, such as `http://127.0.0.1:4001`; all with the same scheme. */
-  readonly nodes: readonly string[];
-  readonly user: string | undefined;
+export type ClusterAddress = Pick<ParsedCluster, 'nodes' | 'user'> & {
   readonly password: string | undefined;
-}
+};
 
 /** How long to wait for a cluster. */
 export const CLUSTER_LIMITS = {
@@ -24,7 +22,6 @@ export const CLUSTER_LIMITS = {
   nodeMs: 2_000,
   clusterMs: 10_000,
   bytesPerMs: 256,
-  /** The pause between two attempts, which doubles each time. */
   firstPauseMs: 20,
   maxPauseMs: 400,
 };
@@ -32,17 +29,13 @@ export const CLUSTER_LIMITS = {
 /** An SQL statement and its parameters. */
 export type Step = readonly [sql: string, ...parameters: (string | number)[]];
 
-/** The result of one statement. */
+/** The result of a statement. */
 export interface Result {
   readonly rows?: readonly Row[] | null;
   readonly error?: string;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly location: string | undefined;
-  readonly text: string;
-}
+type Answer = Awaited<ReturnType<typeof receive>>;
 
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
@@ -51,7 +44,6 @@ export class Cluster {
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #request: typeof httpRequest;
   readonly #headers: OutgoingHttpHeaders;
-  /** The node that answered last, or the leader according to another node. */
   #leader: string | undefined;
   #attempts = 0;
 
@@ -60,9 +52,7 @@ export class Cluster {
     const credentials = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
     this.#nodes = nodes;
     this.#limits = limits;
-    this.#agent = isSecure
-      ? new HttpsAgent({ keepAlive: true })
-      : new HttpAgent({ keepAlive: true });
+    this.#agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
     this.#request = isSecure ? httpsRequest : httpRequest;
     this.#headers = {
       'content-type': 'application/json',
@@ -70,10 +60,7 @@ export class Cluster {
     };
   }
 
-  /**
-   * Sends statements until a node has processed them; resolves with their results. Rejects with
-   * {@link DatabaseUnavailable} if no node answers in time; one may still have carried them out.
-   */
+  /** Resolves with the results. After DatabaseUnavailable, a node may have carried them out. */
   async send(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
     const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = this.#limits;
     const body = JSON.stringify(steps);
@@ -82,7 +69,11 @@ export class Cluster {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       let failure: unknown;
       try {
-        const results = await this.#try(path, body, steps.length, nodeMs + bodyMs);
+        if (this.#leader === undefined) this.#attempts += 1;
+        const node = this.#leader ?? this.#nodes[this.#attempts % this.#nodes.length] ?? '';
+        const answer = await this.#post(`${node}${path}`, body, nodeMs + bodyMs);
+        const results = resultsOf(answer, steps.length);
+        this.#leader = results ? node : originOf(answer.location);
         if (results) return results;
       } catch (error) {
         if (error instanceof DatabaseUnavailable) throw error;
@@ -103,26 +94,6 @@ export class Cluster {
     this.#agent.destroy();
   }
 
-  /** Sends a body to one node; resolves with undefined if that node is not the leader. */
-  async #try(
-    path: string,
-    body: string,
-    count: number,
-    limitMs: number,
-  ): Promise<readonly Result[] | undefined> {
-    const node = this.#nextNode();
-    const answer = await this.#post(`${node}${path}`, body, limitMs);
-    const results = resultsOf(answer, count);
-    this.#leader = results ? node : originOf(answer.location);
-    return results;
-  }
-
-  #nextNode(): string {
-    if (this.#leader !== undefined) return this.#leader;
-    this.#attempts += 1;
-    return this.#nodes[this.#attempts % this.#nodes.length] ?? '';
-  }
-
   #post(url: string, body: string, limitMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(limitMs);
@@ -136,7 +107,7 @@ export class Cluster {
   }
 }
 
-async function receive(response: IncomingMessage): Promise<Answer> {
+async function receive(response: IncomingMessage) {
   let text = '';
   for await (const chunk of response.setEncoding('utf8')) text += chunk;
   return { status: response.statusCode ?? 0, location: response.headers.location, text };

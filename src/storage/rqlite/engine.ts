@@ -1,5 +1,5 @@
-// The distributed engine: rqlite, which replicates SQLite with Raft. A batch is sent again until a
-// node answers, and is carried out once.
+// rqlite, which replicates SQLite with Raft. A batch is resent until a node answers: its first
+// statement inserts its id, so that a second run fails, and the rows are stored with it.
 import {
   type Database,
   DatabaseUnavailable,
@@ -8,18 +8,9 @@ import {
   type Row,
   type Statement,
 } from '../database.ts';
-import { storedSchema } from '../schema/migrations.ts';
-import type { ReadLevel } from './address.ts';
-import {
-  BATCH_TABLES,
-  DONE_ERROR,
-  FORBIDDEN_ERROR,
-  needsRows,
-  parseRows,
-  SELECT_ROWS,
-  toStep,
-  toSteps,
-} from './batch.ts';
+import type { ReadLevel } from '../location.ts';
+import { SCHEMA_VERSION, storedSchema, VERSION, VERSIONS_TABLE } from '../schema/migrations.ts';
+import { UNFINISHED } from '../schema/unfinished.ts';
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
 /**
@@ -31,14 +22,38 @@ const EXECUTE = '/db/execute?transaction&redirect&noparse';
 const EXECUTE_AND_QUERY = '/db/request?transaction&associative&redirect&noparse';
 const QUERY = '/db/query?associative&redirect&noparse';
 
+/** More batches than can follow one that is being resent. Not an age, because clocks differ. */
+const KEPT_BATCHES = 20_000;
+
+const BATCH_TABLES = [
+  VERSIONS_TABLE,
+  'CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT',
+];
+
+const SELECT_ROWS = 'SELECT rows FROM notes_server_done WHERE id = ?1';
+
+/** The message of SQLite if a batch is repeated. */
+const DONE_ERROR = 'UNIQUE constraint failed: notes_server_done.id';
+
+/** SQLite's message if {@link BEGIN_TO_SERVE} finds that the service must not write now. */
+const FORBIDDEN_ERROR = 'NOT NULL constraint failed: notes_server_done.rows';
+
+const beginSql = (rows: string) => `INSERT INTO notes_server_done (id, rows) VALUES (?1, ${rows})`;
+const BEGIN = beginSql(`'[]'`);
+
+/** Also fails if the schema is newer than this program, or if an import is unfinished. */
+const BEGIN_TO_SERVE = beginSql(`
+  iif(${VERSION} > ${SCHEMA_VERSION}
+    OR (${UNFINISHED}), NULL, '[]')`);
+
+const DELETE_OLD_BATCHES = `
+  DELETE FROM notes_server_done
+  WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${KEPT_BATCHES}`;
+
 const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pragma_foreign_keys' };
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
-/**
- * Opens the database of the cluster at `address`. Rejects with DatabaseUnavailable if no node can
- * serve, and with DatabaseUnusable, without changing it, if its nodes lack -fk, as
- * {@link storedSchema} does, and, with `toRead`, if it is empty.
- */
+/** Opens a cluster as {@link storedSchema} does; rejects if it lacks -fk or, `toRead`, is empty. */
 export async function openRqlite(
   address: ClusterAddress,
   level: ReadLevel,
@@ -79,8 +94,9 @@ async function transact(
   batchId: string,
   statements: readonly Statement[],
 ): Promise<readonly (readonly Row[])[]> {
-  const steps = toSteps(batchId, statements);
-  const hasRows = needsRows(statements);
+  // The statements of the service return rows, those of commands do not.
+  const hasRows = statements.some(({ rows }) => rows !== undefined);
+  const steps = toSteps(batchId, statements, hasRows);
   try {
     const results = await execute(cluster, hasRows ? EXECUTE_AND_QUERY : EXECUTE, steps);
     return hasRows ? parseRows(results.at(-1)?.rows) : statements.map(() => []);
@@ -98,7 +114,6 @@ async function transact(
   }
 }
 
-/** Resolves with the rows that a batch has stored, or undefined if it was not carried out. */
 async function storedRows(cluster: Cluster, batchId: string): Promise<Row[][] | undefined> {
   try {
     const stored = await query(cluster, { sql: SELECT_ROWS, parameter: batchId });
@@ -121,7 +136,6 @@ async function execute(
   return checked(results);
 }
 
-/** Returns the results; throws the first error among them. */
 function checked(results: readonly Result[]): readonly Result[] {
   const error = results.find((result) => result.error !== undefined)?.error;
   if (error === undefined) return results;
@@ -130,4 +144,31 @@ function checked(results: readonly Result[]): readonly Result[] {
   throw /\b(?:full|locked|busy|timeout|I\/O)\b/.test(error)
     ? new DatabaseUnavailable(error)
     : new Error(error);
+}
+
+function toSteps(batchId: string, statements: readonly Statement[], hasRows: boolean): Step[] {
+  return [
+    [hasRows ? BEGIN_TO_SERVE : BEGIN, batchId],
+    ...statements.flatMap((statement): Step[] => {
+      const { parameter, rows } = statement;
+      const input = (rows && parameter) ?? '';
+      const store: Step[] = hasRows ? [[storeSql(rows), input, batchId]] : [];
+      return [...store, toStep(statement)];
+    }),
+    [DELETE_OLD_BATCHES],
+    ...(hasRows ? [[SELECT_ROWS, batchId] as const] : []),
+  ];
+}
+
+function toStep({ sql, parameter }: Statement): Step {
+  return parameter === undefined ? [sql] : [sql, parameter];
+}
+
+function parseRows(stored: readonly Row[] | null | undefined): Row[][] {
+  return JSON.parse(String(stored?.[0]?.rows));
+}
+
+function storeSql(rows = `'[]'`): string {
+  return `
+    UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
 }

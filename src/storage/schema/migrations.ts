@@ -15,21 +15,12 @@ export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_sche
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
-/** The table of versions before the first release. */
-const DEVELOPMENT_VERSIONS = 'notes_server_versions';
-
-/**
- * Migrates the database; several processes may do so at once. Resolves with the names in its
- * schema. Rejects as {@link storedSchema} does.
- */
-export async function migrate(
-  database: Database,
-  steps: readonly string[] = STEPS,
-): Promise<StoredSchema['names']> {
+/** Brings the schema up to date; others may do so at once. */
+export async function migrate(database: Database, steps: readonly string[] = STEPS): Promise<void> {
   for (;;) {
-    const { version, names } = await storedSchema(database.read, steps.length);
+    const { version } = await storedSchema(database.read, steps.length);
     const step = steps[version];
-    if (step === undefined) return names;
+    if (step === undefined) return;
     try {
       await database.transact(`migration-${version + 1}`, transactionOf(step, version + 1));
     } catch (error) {
@@ -40,18 +31,12 @@ export async function migrate(
   }
 }
 
-/** The schema of a database. */
-export interface StoredSchema {
-  /** 0 if the database is empty. */
+interface StoredSchema {
   readonly version: number;
-  /** The names of its tables, indexes and triggers. */
   readonly names: ReadonlySet<string>;
 }
 
-/**
- * Resolves with the schema of a database; changes nothing. Rejects with {@link DatabaseUnusable}
- * for a version above `known`, and for the database of another program or of a development version.
- */
+/** Rejects for a newer schema, another program, and a development version. */
 export async function storedSchema(
   read: Database['read'],
   known = SCHEMA_VERSION,
@@ -61,7 +46,7 @@ export async function storedSchema(
   });
   const names = new Set(found.map(({ name }) => String(name)));
   if (names.size === 0) return { version: 0, names };
-  if (names.has(DEVELOPMENT_VERSIONS))
+  if (names.has('notes_server_versions'))
     throw new DatabaseUnusable(
       'a development version made it: export it with that version, and import the export here',
     );
@@ -85,7 +70,6 @@ export function namesMissingIn({ version, names }: StoredSchema): string[] {
   return created.map(([, name = '']) => name).filter((name) => !names.has(name));
 }
 
-/** Returns the statements of a step, which blank lines separate, and that of its version. */
 function transactionOf(step: string, version: number): Statement[] {
   const insert = `INSERT INTO notes_server_schema (version) VALUES (${version})`;
   const generation = JSON.stringify(newGeneration());

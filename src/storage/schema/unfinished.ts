@@ -1,5 +1,4 @@
-// Marks a database while an import fills it, so that no service starts on incomplete data. The mark
-// is a table, and so part of the transaction that makes it.
+// A table marks a database while an import fills it, so that no service starts on a part.
 import type { Source, Statement } from '../database.ts';
 
 const MARK = 'notes_server_import';
@@ -7,7 +6,7 @@ const MARK = 'notes_server_import';
 /** What is wrong with a database in which an import is unfinished. */
 export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
 
-/** The SQL query that returns whether an import is unfinished. */
+/** The query that tells whether an import is unfinished. */
 export const UNFINISHED = `SELECT count(*) > 0 AS found FROM sqlite_schema WHERE name = '${MARK}'`;
 
 /** The statements that mark the database. They fail if there is a mark, or any id was assigned. */
