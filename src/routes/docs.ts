@@ -9,7 +9,7 @@ import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/
 import { type Asset, type AssetServer, createAssetServer, readAssets } from '../docs/static.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { type Bases, basePath } from './bases.ts';
+import { type Bases, basePath } from './paths.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);

@@ -13,15 +13,14 @@ export function linksIn(
   bodies: readonly Members[],
 ): readonly NewLink[] | undefined {
   if (!link) return undefined;
-  for (const body of bodies) if (body[link.member] !== undefined) return allLinksIn(link, bodies);
-  return undefined;
-}
-
-function allLinksIn({ member }: Link, bodies: readonly Members[]): NewLink[] {
-  return bodies.flatMap((body, row) => {
-    const ids = (body[member] ?? []) as readonly number[];
-    return ids.map((id): NewLink => [row, id]);
-  });
+  let links: NewLink[] | undefined;
+  for (const [row, body] of bodies.entries()) {
+    const ids = body[link.member] as readonly number[] | undefined;
+    if (!ids) continue;
+    links ??= [];
+    for (const id of ids) links.push([row, id]);
+  }
+  return links;
 }
 
 /** Returns the 422 for links that name no record; `isBulk` tells whether pointers name lines. */

@@ -5,7 +5,7 @@ import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { Link } from '../resources/resource.ts';
 import type { Links } from '../storage/records/links.ts';
-import { type Ids, notFound } from './record-paths.ts';
+import { type Ids, notFound } from './paths.ts';
 
 /** Returns the routes of `link`. */
 export function linkRoutes(link: Link, links: Links): Route[] {

@@ -11,15 +11,15 @@ import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
 import type { PageRequest } from '../storage/lists/request.ts';
 import type { Table } from '../storage/records/table.ts';
-import type { Bases } from './bases.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
+import type { Bases } from './paths.ts';
+import { fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
-import { fillTemplate, type Ids, notFound } from './record-paths.ts';
 import { Snippets } from './snippets.ts';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
-/** Returns the routes of all lists of `resource`, whose links between pages have absolute URLs. */
+/** Returns the routes of all lists of `resource`. */
 export function listRoutes(
   resource: Resource,
   table: Table,
@@ -37,7 +37,7 @@ export function listRoutes(
   return [all, linked];
 }
 
-/** What a list contains, and the label of the record that it belongs to. */
+/** The list, and the label of the record that it belongs to. */
 interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
   readonly label: string;
 }
@@ -76,9 +76,8 @@ class Lists {
     return this.#answer(input, fillTemplate(path, input.parameters), scope);
   }
 
-  /** Lists the records that are linked to the record of `other` in the path. */
   listLinked(input: ListInput, template: string, other: Resource): Reply | Promise<Reply> {
-    // Not from the parameters: the query may have a filter of the same name.
+    // The query may have a filter of the same name.
     const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
     const path = fillTemplate(template, { [other.idParameter]: id });
     return this.#answer(input, path, { owner: id, isOfLinked: true, label: other.label });
@@ -157,7 +156,6 @@ class Lists {
   }
 }
 
-/** Returns the records of a page, of which a text has a line each. */
 function recordsIn(items: string | readonly Buffer[]): readonly (string | Buffer)[] {
   if (typeof items !== 'string') return items;
   return items === '' ? [] : items.split('\n');
@@ -170,17 +168,15 @@ function withEnds(text: string, ends: readonly string[] | undefined): string {
   return ends.map((end, index) => `${records[index]?.slice(0, -1)}${end}`).join(',');
 }
 
-/** Returns the body of a list with large records, which ends with `end`. */
 function largeBody(
   records: readonly Buffer[],
   ends: readonly string[] | undefined,
   end: string,
 ): LargeBody {
   const parts = records.flatMap((record, index) => {
-    const separator = index === 0 ? '{"items":[' : ',';
-    return ends
-      ? [Buffer.from(separator), record.subarray(0, -1), Buffer.from(ends[index] ?? '')]
-      : [Buffer.from(separator), record];
+    const separator = Buffer.from(index === 0 ? '{"items":[' : ',');
+    if (!ends) return [separator, record];
+    return [separator, record.subarray(0, -1), Buffer.from(ends[index] ?? '')];
   });
   return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
 }

@@ -12,13 +12,11 @@ import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
-import { type Bases, basePath } from './bases.ts';
 import { linksIn, unknownLinks } from './link-member.ts';
 import { listRoutes } from './lists.ts';
+import { type Bases, basePath, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
-import { fillTemplate, type Ids, notFound } from './record-paths.ts';
 
-/** The header of an answer that repeats an earlier one. */
 const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** A bulk request counts as one request, plus one for this many lines. */
@@ -27,14 +25,9 @@ const LINES_PER_REQUEST = 50;
 type Members = Readonly<Record<string, unknown>>;
 type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
-
-/** The path of a record, and the members to add to it. */
 type ReadInput = Input<Ids & { readonly include?: readonly string[] }, unknown>;
 
-/**
- * Returns the routes of `resource`. The links between pages begin with `baseUrl`, the path of a
- * `location` header with its path.
- */
+/** Returns the routes of `resource`. */
 export function recordRoutes(
   resource: Resource,
   table: Table,
@@ -55,7 +48,6 @@ export function recordRoutes(
   ];
 }
 
-/** The handlers of one resource. */
 class Records {
   readonly #resource: Resource;
   readonly #table: Table;
@@ -72,7 +64,6 @@ class Records {
     this.#link = ownLinkOf(resource);
   }
 
-  /** Creates one record, or all those of a bulk request. */
   async create(input: RecordInput): Promise<Reply> {
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
@@ -94,7 +85,6 @@ class Records {
     return jsonReply(201, texts[0] ?? '', headers);
   }
 
-  /** Stores records, unless a request with the same key has been answered. */
   async #store(
     { parameters, headers, call }: RecordInput,
     bodies: readonly Members[],
