@@ -20,9 +20,8 @@ import { LINKS, RESOURCES } from './resources/resources.ts';
 import { changesRoute } from './routes/changes.ts';
 import { demonstrationRoutes } from './routes/demonstrations.ts';
 import { type Documentation, docsRoutes, loadDocumentation } from './routes/docs.ts';
-import { healthRoutes } from './routes/health.ts';
+import { healthRoutes, metricsRoute } from './routes/health.ts';
 import { linkRoutes } from './routes/links.ts';
-import { metricsRoute } from './routes/metrics.ts';
 import type { Bases } from './routes/paths.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
@@ -69,11 +68,11 @@ export class App {
     this.#demonstrations = new Demonstrations(options.maxThreads);
     this.#server = new HttpServer({
       onRequest: (arrival) => {
-        this.#metrics?.requests.begin();
+        this.#metrics?.beginRequest();
         this.#dispatcher?.dispatch(arrival);
       },
       onRefused: (requestId, problem, sender) => {
-        this.#metrics?.requests.recordRefusal(problem.status);
+        this.#metrics?.recordRefusal(problem.status);
         logRefusal(log, requestId, problem, this.#clientOf(sender), sender.headers);
       },
       problemBase: () => this.#bases.problemBase,
@@ -163,7 +162,7 @@ export class App {
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,
       onOutcome: (outcome, message) => {
-        this.#metrics?.requests.end(outcome);
+        this.#metrics?.endRequest(outcome);
         const client = this.#clientOf(message, outcome.key);
         logOutcome(this.#log, outcome, client, message.headers);
       },

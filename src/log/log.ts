@@ -2,7 +2,10 @@
 // event loop. If nobody reads the pipe, the service does not block: the buffer is bounded, and
 // further lines are dropped.
 import { writeSync } from 'node:fs';
-import { jsonLine, type LogFields } from './json-line.ts';
+import { inspect } from 'node:util';
+
+/** The members of a log line: time, level, message and others. */
+export type LogFields = Readonly<Record<string, unknown>>;
 
 /** The levels, most severe first. A log writes lines of its own level and of more severe ones. */
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
@@ -10,8 +13,7 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 /** The formats; `auto` is pretty on a terminal and JSON elsewhere. */
 export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
 
-/** One of {@link LOG_LEVELS}. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A log. Its methods never throw. */
 export interface Log {
@@ -30,16 +32,13 @@ const PIECE_BYTES = 4_096;
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
-/** The options of a log. */
-export interface LogOptions {
+interface LogOptions {
   /**
    * The file descriptor, by default standard error. A pipe must be non-blocking, so that writing to
    * a full one fails with EAGAIN; reading `process.stderr` makes Node set this on standard error.
    */
   readonly target?: number;
-  /** Fields that every line contains. */
   readonly always?: LogFields;
-  /** Formats a line, without the line break; by default as JSON. */
   readonly toLine?: (fields: LogFields) => string;
 }
 
@@ -48,7 +47,6 @@ export class LineLog implements Log {
   readonly #threshold: number;
   readonly #options: Required<LogOptions>;
   #lines = '';
-  /** Bytes taken from `#lines` but not yet written. */
   #unwritten: Buffer = Buffer.alloc(0);
   #dropped = 0;
   #isScheduled = false;
@@ -78,7 +76,8 @@ export class LineLog implements Log {
 
   flush(): void {
     const deadline = performance.now() + FLUSH_MS;
-    while (!this.#writeOut() && performance.now() < deadline) sleepSync(RETRY_MS);
+    while (!this.#writeOut() && performance.now() < deadline)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
   }
 
   #writeOrRetry(): void {
@@ -115,6 +114,21 @@ function pieceLength(bytes: Buffer): number {
   return whole > 0 ? whole : bytes.indexOf('\n') + 1;
 }
 
-function sleepSync(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+/** Returns a line as JSON; an Error becomes its message, code, stack and cause. Never throws. */
+export function jsonLine(fields: LogFields): string {
+  try {
+    // A replacer is slow, so use it only if a member may contain an Error.
+    const mayHoldError = Object.values(fields).some((value) => typeof value === 'object');
+    return JSON.stringify(fields, mayHoldError ? describeErrors : undefined);
+  } catch {
+    // A thrown value may be anything, also one that JSON cannot represent (a cycle, a BigInt).
+    const { time, level, message, request_id } = fields;
+    return JSON.stringify({ time, level, message, request_id, fields: inspect(fields) });
+  }
+}
+
+function describeErrors(_: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  const { message, code, stack, cause } = value as NodeJS.ErrnoException;
+  return { message, code, stack, cause };
 }

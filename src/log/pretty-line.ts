@@ -1,8 +1,8 @@
 // Formats log lines for people at a terminal.
 import { inspect } from 'node:util';
-import type { LogFields } from './json-line.ts';
+import type { LogFields } from './log.ts';
 
-/** Colour codes (ECMA-48, SGR) by level. */
+/** Colour codes (ECMA-48, SGR). */
 const COLOURS: Readonly<Record<string, string>> = {
   error: '31',
   warn: '33',

@@ -5,12 +5,11 @@ import { labelsText, type Series } from './snapshot.ts';
 /** Adds a value to a series. */
 export type Observe = (value: number) => void;
 
-/** A histogram, which has no series at first. */
+/** A histogram; `bounds` are the inclusive upper bounds of the buckets, ascending. */
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #all: { labels: Record<string, string>; counts: Float64Array; sum: number }[] = [];
 
-  /** `bounds` are the inclusive upper bounds of the buckets, ascending. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
   }

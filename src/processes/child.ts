@@ -1,8 +1,12 @@
 // One of the processes that serve, as the supervisor sees it.
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Snapshot } from '../metrics/snapshot.ts';
 import { Channel } from './channel.ts';
 import type { MemberFunctions, SupervisorFunctions } from './protocol.ts';
+
+const REPORT_MS = 1_000;
 
 /** A process that the supervisor has started. */
 export class Child {
@@ -14,6 +18,8 @@ export class Child {
    * pending calls reject.
    */
   readonly ended: Promise<number | string>;
+  /** The last report: without a late one, a falling counter would look like a restart. */
+  metrics: Snapshot = {};
   readonly #child: ChildProcess;
 
   /** Starts the process and offers it `functions`. */
@@ -42,6 +48,13 @@ export class Child {
 
   get pid(): number | undefined {
     return this.#child.pid;
+  }
+
+  /** Asks for `metrics`, for a second at most. */
+  async updateMetrics(): Promise<void> {
+    const report = this.channel.call('metrics').catch(() => undefined);
+    const snapshot = await Promise.race([report, delay(REPORT_MS, undefined, { ref: false })]);
+    if (snapshot) this.metrics = snapshot;
   }
 
   /** Ends the process at once. */

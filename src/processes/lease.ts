@@ -1,13 +1,12 @@
 // The write lease: of several processes, only its holder writes. SQLite's lock also excludes
-// concurrent writers, but a process that waits for it polls, and may starve. Leases are granted in
-// the order of requests.
+// concurrent writers, but a process that waits for it polls, and may starve.
 
 /** While others wait, a holder may keep the lease for this time. */
 const OVERDUE_MS = 2_000;
 
 /**
- * The queue for the lease. A holder keeps the lease until another one wants it. One that does not
- * release it in time may hang and loses it; if not, SQLite's own lock separates the two.
+ * The queue for the lease. A holder that does not release it in time may hang and loses it; if it
+ * does not hang, SQLite's own lock separates the two.
  */
 export class LeaseQueue<Holder> {
   readonly #notify: (holder: Holder) => void;
@@ -33,7 +32,7 @@ export class LeaseQueue<Holder> {
     });
   }
 
-  /** Releases the lease of `holder`, or removes it from the queue. */
+  /** Ends the lease or the waiting of `holder`. */
   release(holder: Holder): void {
     this.#waiting = this.#waiting.filter((each) => each.holder !== holder);
     if (this.#current === holder) this.#grantNext();

@@ -7,21 +7,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type KeySource, type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
+import { measureProcess } from '../metrics/process.ts';
+import { combine, countersOf, type Snapshot, takeSnapshot } from '../metrics/snapshot.ts';
 import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
-import { MetricsCollector } from './metrics-collector.ts';
 import type { LimiterCall } from './protocol.ts';
 
-/** The configuration of a supervisor. */
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
   /** The path of a Unix socket to listen on instead. */
   readonly socket: string | undefined;
-  /** The command line of the members; the number of processes is appended. */
   readonly args: readonly string[];
-  /** The source of the keys, if there are any. */
   readonly keySource: KeySource | undefined;
 }
 
@@ -42,11 +40,13 @@ export class Supervisor {
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
   readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
-  readonly #metrics = new MetricsCollector();
   readonly #stop = new AbortController();
   #port: number;
   #keys: Keys | undefined;
   #reloads = 0;
+  /** The counters of all members that have ended. */
+  #endedMetrics: Snapshot = {};
+  #own: ReturnType<typeof measureProcess> | undefined;
 
   constructor(options: SupervisorOptions, log: Log) {
     this.#options = options;
@@ -113,13 +113,13 @@ export class Supervisor {
       releaseLease: () => this.#leases.release(member),
       limit: (calls) => calls.map((call) => this.#limit(call)),
       pingAll: () => this.#pingAll(),
-      allMetrics: () => this.#metrics.collect(this.#serving),
+      allMetrics: () => this.#collectMetrics(),
     });
     void member.ended.then(() => {
       this.#members.delete(member);
       this.#serving.delete(member);
       this.#leases.release(member);
-      this.#metrics.memberEnded(member);
+      this.#endedMetrics = countersOf(combine([this.#endedMetrics, member.metrics]));
     });
     this.#members.add(member);
     return member;
@@ -174,6 +174,13 @@ export class Supervisor {
     const known = this.#limiters.get(limiter) ?? new LocalRateLimiter(quota);
     this.#limiters.set(limiter, known);
     return take ? known.take(client, count) : known.peek(client, count);
+  }
+
+  async #collectMetrics(): Promise<Snapshot> {
+    this.#own ??= measureProcess();
+    await Promise.all([...this.#serving].map((member) => member.updateMetrics()));
+    const last = [...this.#serving].map(({ metrics }) => metrics);
+    return combine([...last, this.#endedMetrics, await takeSnapshot(this.#own.readings)]);
   }
 
   async #pingAll(): Promise<void> {

@@ -18,7 +18,6 @@ const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 /** The base URL in the contract and its examples, and the base of its problem types. */
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
-/** The files of the docs pages. */
 const FILE_NAMES = [
   ...['page.css', 'docs.css', 'guide.css', 'operations.css', 'operation.css', 'swagger-ui.css'],
   ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js'],
@@ -29,7 +28,7 @@ const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
-/** The content of the documentation endpoints. */
+/** What the documentation endpoints serve. */
 export interface Documentation {
   readonly contract: string;
   readonly files: ReadonlyMap<string, AssetServer>;
@@ -48,7 +47,6 @@ export function loadDocumentation(): Promise<Documentation> {
   return documentation;
 }
 
-/** Returns the contract as JSON, with its URLs set to those of the service. */
 function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
   // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
   const replace = (_: string, problems?: string) => (problems ? problemBase : baseUrl);

@@ -2,6 +2,7 @@
 // GET /problems lists them.
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
+import { renderProblemList } from '../docs/landing.ts';
 import {
   escapeHtml,
   PAGE_HEADERS,
@@ -9,24 +10,15 @@ import {
   renderPage,
   SECURITY_HEADERS,
 } from '../docs/page.ts';
-import { renderProblemList } from '../docs/problem-list.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 
 const VARY = ['vary', 'accept'];
+type Page = Readonly<Record<'html' | 'json', Reply>>;
 
-/** A page in its two forms. */
-interface Page {
-  readonly html: Reply;
-  readonly json: Reply;
-}
-
-/**
- * Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight.
- * `problemBase` is the URL with which the types of problems begin.
- */
+/** Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight. */
 export function problemRoutes(problemBase: string): Route[] {
   const pages = new Map<string, Page>(
     problems.map((problem) => [
@@ -71,7 +63,7 @@ function renderHtml(problem: ProblemType, problemBase: string): Reply {
 <h2>What it means</h2>
 <p>${escapeHtml(meaning)}</p>
 <h2>What to do</h2>
-<p>${markCode(remedy)}</p>
+<p>${escapeHtml(remedy).replace(/`([^`]*)`/g, '<code>$1</code>')}</p>
 <h2>Example</h2>
 <pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
 <nav aria-labelledby="all-problems">
@@ -107,9 +99,4 @@ function explain({ slug, status, title, meaning, remedy }: ProblemType) {
 
 function renderJson(value: unknown): Reply {
   return jsonReply(200, JSON.stringify(value), [...SECURITY_HEADERS, ...VARY]);
-}
-
-/** Returns text as HTML; what is between backticks becomes code. */
-function markCode(text: string): string {
-  return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>');
 }

@@ -53,7 +53,6 @@ class Records {
   readonly #table: Table;
   readonly #ownerTable: Table | undefined;
   readonly #basePath: string;
-  /** The link that bodies may set. */
   readonly #link: Link | undefined;
 
   constructor(resource: Resource, table: Table, ownerTable: Table | undefined, basePath: string) {
@@ -97,20 +96,18 @@ class Records {
     const once = key === undefined ? undefined : onceOf(key, path, call);
     const links = linksIn(this.#link, bodies);
     if (!links) return this.#table.create(records, owner, once);
-    return this.#checkLinks(
-      await this.#table.createLinked(records, links, owner, once),
-      links,
-      call,
-    );
+    const created = await this.#table.createLinked(records, links, owner, once);
+    return this.#checkLinks(created, links, call);
   }
 
-  /** Returns the outcome of a write with links. Throws 422 if some of them name no record. */
+  /** Returns the outcome of a write. Throws 422 if some of its links name no record. */
   #checkLinks<Outcome extends object>(
     outcome: Outcome | MissingEnds | undefined,
-    links: readonly NewLink[],
+    links: readonly NewLink[] | undefined,
     { format }: Call,
   ): Outcome | undefined {
-    if (!this.#link || !outcome || !('missing' in outcome)) return outcome as Outcome | undefined;
+    if (!this.#link || !links || !outcome || !('missing' in outcome))
+      return outcome as Outcome | undefined;
     throw unknownLinks(this.#link, links, outcome, format === 'lines');
   }
 
@@ -152,13 +149,10 @@ class Records {
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
     const links = linksIn(this.#link, [body]);
-    const record = links
-      ? this.#checkLinks(
-          await this.#table.changeLinked(id, values, links, owner, condition),
-          links,
-          call,
-        )
+    const outcome = links
+      ? await this.#table.changeLinked(id, values, links, owner, condition)
       : await this.#table.change(id, values, owner, condition);
+    const record = this.#checkLinks(outcome, links, call);
     return record ? recordReply(record) : this.#refuse(input, condition);
   }
 
@@ -174,7 +168,7 @@ class Records {
     return this.#table.read(this.#id(ids), this.#ownerId(ids));
   }
 
-  /** Finds a record with additional members; its tag is that of a list. */
+  /** Finds a record with more members; its tag is that of a list. */
   async #findWith(include: readonly string[], ids: Ids): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
     const page = await this.#table.page({ limit: 1, id, owner, include, asLines: true });
@@ -208,7 +202,6 @@ function recordReply({ text, tag }: Stored): Reply {
   return jsonReply(200, text, stateHeaders(tag));
 }
 
-/** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
 function onceOf(key: string, path: string, { client = '', format, bytes }: Call): Once {
   return {
     key: hash('sha256', JSON.stringify([client, path, key]), 'base64url'),

@@ -8,26 +8,22 @@ import { type Effort, type Snippet, snippetOf } from '../search/snippet.ts';
 
 /** The limits of the snippets of a page; tests change them. */
 export const SNIPPET_LIMITS = {
-  /** How much of the texts is searched for matches; see {@link snippetOf}. */
+  /** See {@link snippetOf}. */
   effortUnits: 2_000_000,
   /** How long the search goes on before other requests may run. */
   sliceMs: 2,
 };
 
-/** Adds snippets to the records of one resource. */
+/** The snippets of the records of one resource; `fields` are the names of its title and body. */
 export class Snippets {
   readonly #fields: readonly string[];
   readonly #turns = new Turns();
 
-  /** `fields` are the names of the title and the body. */
   constructor(fields: readonly string[]) {
     this.#fields = fields;
   }
 
-  /**
-   * Resolves with the end of each record, which has a snippet. Calls `check` after each pause, and
-   * rejects if that throws.
-   */
+  /** Resolves with the end of each record. Calls `check`, which may throw, after each pause. */
   async endsOf(
     records: readonly (string | Buffer)[],
     query: Query,

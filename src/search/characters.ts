@@ -1,12 +1,9 @@
 // How the search sees a character: its kind, and the characters that it is compared as. Each code
 // point is folded alone, because normalising a long text takes quadratic time in the worst case.
 
-/** What a folded code point is to the words around it. */
+/** What a folded code point is to the words around it; 0 stands for a kind that is unknown. */
 export const Kind = {
-  unknown: 0,
-  /** Ends a word. */
   separator: 1,
-  /** Is part of a word that ends at the next character of another kind. */
   letter: 2,
   /** Belongs to a script without spaces between words. */
   spaceless: 3,
@@ -87,7 +84,6 @@ function fold(character: string): string {
   return COMPOSED.test(folded) ? folded.normalize('NFC') : folded;
 }
 
-/** Returns the kind of a character that is folded. */
 function plainKindOf(character: string): number {
   if (JOINING.test(character)) return Kind.joining;
   if (SPACELESS.test(character)) return Kind.spaceless;

@@ -1,8 +1,6 @@
 // A string in a JSON text, decoded piece by piece, because nobody may need all of a long one.
 
-/** How many bytes are decoded at once. */
 const PIECE_BYTES = 2_048;
-
 const QUOTE = 0x22;
 
 /** The bytes of a character after its first one. */
@@ -17,7 +15,6 @@ const CHARACTERS = new RegExp(
 
 /** The string that begins at a position of a JSON text. */
 export class JsonString {
-  /** Whether nothing follows. */
   isEnd = false;
   readonly #json: Buffer;
   #position: number;

@@ -9,23 +9,17 @@ export interface Needle {
   readonly isPrefix: boolean;
 }
 
-/** What a query asks for. */
+/** What a query asks for: the expression for MATCH of FTS5, and what a snippet marks. */
 export interface Query {
-  /** The complete expression for MATCH of FTS5. */
   readonly match: string;
-  /** What a snippet marks: all words and phrases that must occur. */
   readonly needles: readonly Needle[];
 }
 
-/** What a query may contain at most, because each part costs time. */
-export interface QueryBounds {
-  /** Words and phrases. */
-  readonly words: number;
-  /** Words in words and phrases; of a run without spaces, the pairs of neighbouring characters. */
-  readonly terms: number;
-  /** Words of which only the beginning is given: prefixes, and single characters at the end. */
-  readonly prefixes: number;
-}
+/**
+ * The number of words and phrases; of the words in them, and pairs of characters; and of the words
+ * of which only the beginning is given. Each costs time.
+ */
+type Counts = Record<'words' | 'terms' | 'prefixes', number>;
 
 /**
  * A word ends at white space. A phrase may be followed by a star, which makes its last word a
@@ -37,11 +31,14 @@ const WORD = /(-?)(?:"([^"]*)"(\**)|(\P{White_Space}+))/gu;
  * Returns what a text asks for or, if it is no query, its fault, as in `must contain at least one
  * word`. A word consisting of punctuation alone does not count.
  */
-export function parseQuery(text: string, bounds: QueryBounds): Query | { readonly fault: string } {
+export function parseQuery(
+  text: string,
+  bounds: Readonly<Counts>,
+): Query | { readonly fault: string } {
   const needed = new Set<string>();
   const excluded = new Set<string>();
   const needles: Needle[] = [];
-  const counts = { words: 0, terms: 0, prefixes: 0 };
+  const counts: Counts = { words: 0, terms: 0, prefixes: 0 };
   for (const [, minus, phrase, stars, word] of text.matchAll(WORD)) {
     const elements = elementsOf(phrase ?? word ?? '');
     if (elements.length === 0) continue;
@@ -61,7 +58,7 @@ export function parseQuery(text: string, bounds: QueryBounds): Query | { readonl
   return { match, needles };
 }
 
-function faultOf(counts: QueryBounds, bounds: QueryBounds, needed: number): string | undefined {
+function faultOf(counts: Counts, bounds: Readonly<Counts>, needed: number): string | undefined {
   const { words, terms, prefixes } = bounds;
   if (counts.words === 0) return 'must contain at least one word';
   if (needed === 0) return 'must contain at least one word without "-"';

@@ -20,7 +20,7 @@ export interface Effort {
   units: number;
 }
 
-/** A part of a text, in UTF-16 units. */
+/** In UTF-16 units. */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -78,7 +78,6 @@ class SearchedText {
   }
 }
 
-/** Returns the part around the first match, if there is one. */
 function* snippetIn(
   searched: SearchedText,
   needles: readonly Needle[],
@@ -104,7 +103,7 @@ function* snippetIn(
   return cutOut(searched.text, span, matches);
 }
 
-/** Returns the position of the first character that matches; Infinity if there is none. */
+/** Returns the position of the first matching character, or Infinity. */
 function firstMatch(folded: FoldedText, needles: readonly Needle[], from: number): number {
   const text = folded.textFrom(from);
   const positions = needles.map((needle) => {
@@ -137,7 +136,6 @@ function matchesBetween(
   return matches;
 }
 
-/** Returns the number of spaces before the word of a needle. */
 function leadOf({ text }: Needle): number {
   return text.startsWith(' ') ? 1 : 0;
 }
@@ -151,8 +149,8 @@ function cutOut(text: string, { start, end }: Span, matches: Span[]): Snippet {
     else if (match.end > last.end) joined.splice(-1, 1, { ...last, end: match.end });
   }
   const ranges = joined.map((match): [number, number] => [
-    lengthOf(text.slice(start, match.start)),
-    lengthOf(text.slice(start, Math.min(match.end, end))),
+    Array.from(text.slice(start, match.start)).length,
+    Array.from(text.slice(start, Math.min(match.end, end))).length,
   ]);
   return { text: text.slice(start, end), ranges };
 }
@@ -182,9 +180,4 @@ function spanAround(text: string, first: number, maxLength: number): Span {
 /** Returns the room for the lead, a snippet and the code point after it, in UTF-16 units. */
 function windowFor(maxLength: number): number {
   return LEAD + 2 * (maxLength + 1);
-}
-
-/** Returns the number of code points. */
-function lengthOf(text: string): number {
-  return Array.from(text).length;
 }

@@ -12,8 +12,7 @@ const MAX_WORD_LENGTH = 512;
  */
 const MAX_CHARACTERS = 125_000;
 
-/** How many code units of a text are folded at a time. */
-const SLICE = 1_024;
+const SLICE_UNITS = 1_024;
 
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {
@@ -28,7 +27,7 @@ export function* indexedSlices(text: string): Generator<void, string> {
   const folded = new FoldedText(text.length);
   for (let start = 0; start < text.length && folded.characters < MAX_CHARACTERS; ) {
     if (start > 0) yield;
-    const next = start + SLICE;
+    const next = start + SLICE_UNITS;
     const end = isHighSurrogate(text.charCodeAt(next - 1)) ? next + 1 : next;
     folded.append(text.slice(start, end));
     start = end;
@@ -82,7 +81,7 @@ function wordsIn(units: Uint16Array): string {
   return decode(words.subarray(0, length));
 }
 
-/** Returns where to cut a word: between code points. */
+/** Returns where to end a word: between code points. */
 function cut(units: Uint16Array, start: number, end: number): number {
   const longest = start + MAX_WORD_LENGTH;
   if (end <= longest) return end;
