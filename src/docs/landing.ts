@@ -47,7 +47,7 @@ ${renderProblemList('')}
 </section>`;
 }
 
-/** Returns links to all types as HTML. `root` is as in PageParts; `current` is the type shown. */
+/** Returns links to all types as HTML. `root` is as for pages; `current` is the type shown. */
 export function renderProblemList(root: string, current?: ProblemSlug): string {
   const items = problems.map(({ slug, status, title }) => {
     const here = slug === current ? ' aria-current="page"' : '';

@@ -16,12 +16,7 @@ export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A log. Its methods never throw. */
-export interface Log {
-  /** Writes a line without blocking. Ignores lines less severe than the level of the log. */
-  write(level: Exclude<LogLevel, 'silent'>, message: string, fields?: LogFields): void;
-  /** Writes the buffered lines before the process ends; blocks for 500 ms at most. */
-  flush(): void;
-}
+export type Log = Pick<LineLog, 'write' | 'flush'>;
 
 /** Above this, lines are dropped and counted. */
 const MAX_BUFFERED_CHARACTERS = 8_388_608;
@@ -43,7 +38,7 @@ interface LogOptions {
 }
 
 /** A log that writes lines to a file descriptor. */
-export class LineLog implements Log {
+export class LineLog {
   readonly #threshold: number;
   readonly #options: Required<LogOptions>;
   #lines = '';
@@ -58,6 +53,7 @@ export class LineLog implements Log {
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }
 
+  /** Writes a line without blocking. Ignores lines less severe than the level of the log. */
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields: LogFields = {}): void {
     if (LOG_LEVELS.indexOf(level) > this.#threshold) return;
     if (this.#lines.length > MAX_BUFFERED_CHARACTERS) {
@@ -74,6 +70,7 @@ export class LineLog implements Log {
     setImmediate(() => this.#writeOrRetry());
   }
 
+  /** Writes the buffered lines before the process ends; blocks for 500 ms at most. */
   flush(): void {
     const deadline = performance.now() + FLUSH_MS;
     while (!this.#writeOut() && performance.now() < deadline)
@@ -85,7 +82,7 @@ export class LineLog implements Log {
     if (this.#isScheduled) setTimeout(() => this.#writeOrRetry(), RETRY_MS).unref();
   }
 
-  /** Writes the buffered lines; returns false if the pipe is full before all are written. */
+  /** Returns false if the pipe is full before all lines are written. */
   #writeOut(): boolean {
     try {
       while (this.#unwritten.length > 0 || this.#lines !== '') {

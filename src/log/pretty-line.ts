@@ -11,10 +11,7 @@ const COLOURS: Readonly<Record<string, string>> = {
 };
 const DIM = '2';
 
-/**
- * Returns a formatter of lines: local time, level, message, other members as `name=value`, and on
- * further lines the stack and causes of an error. Escapes control characters. Never throws.
- */
+/** Returns a formatter of lines, which escapes control characters and never throws. */
 export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
   const paint = (code: string | undefined, text: string) =>
     hasColours ? `\u001b[${code}m${text}\u001b[0m` : text;

@@ -1,5 +1,4 @@
-// A histogram with cheap observations: each series has its own function, so that no value needs a
-// look-up by labels.
+// A histogram in which no value needs a look-up by labels: each series has its own function.
 import { labelsText, type Series } from './snapshot.ts';
 
 /** Adds a value to a series. */

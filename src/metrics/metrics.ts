@@ -95,7 +95,6 @@ export class Metrics {
     this.#observerOf(outcome)(outcome.milliseconds / 1e3);
   }
 
-  /** Counts an error response to input that is not a valid request. */
   recordRefusal(status: number): void {
     const series = labelsText({ http_response_status_code: status });
     this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
@@ -111,7 +110,6 @@ export class Metrics {
     return this.#pending;
   }
 
-  /** Stops measuring the event loop. */
   close(): void {
     this.#process.stop();
   }

@@ -19,7 +19,7 @@ export type Functions = Readonly<Record<string, (argument: never) => unknown>>;
 interface Message {
   readonly name?: string;
   readonly argument?: unknown;
-  /** Only a call with a number gets a response. */
+  /** Missing if no response is wanted. */
   readonly number?: number | undefined;
   readonly answers?: number;
   readonly result?: unknown;
@@ -52,10 +52,7 @@ export class Channel<Theirs extends Functions> {
     });
   }
 
-  /**
-   * Calls a function of the other end. Rejects with the error that it threw (message, code,
-   * address, port and hostname), or with an Error if the channel is closed before the response.
-   */
+  /** Calls a function of the other end. Rejects with the error that it threw, or after `close`. */
   call<Name extends keyof Theirs & string>(
     name: Name,
     ...[argument]: Parameters<Theirs[Name]>

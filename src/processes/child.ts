@@ -13,16 +13,12 @@ export class Child {
   readonly channel: Channel<MemberFunctions>;
   /** Resolves when the process can be called, or has ended. */
   readonly ready: Promise<void>;
-  /**
-   * Resolves with the exit status, the signal or the start error when the process has ended, before
-   * pending calls reject.
-   */
+  /** Resolves with the exit status, the signal or the start error, before pending calls reject. */
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
   metrics: Snapshot = {};
   readonly #child: ChildProcess;
 
-  /** Starts the process and offers it `functions`. */
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
     this.#child = worker.process;
@@ -40,8 +36,7 @@ export class Child {
         markReady();
       };
       worker.once('exit', (status, signal) => end(signal ?? status));
-      // Without a pid, the start failed. All other errors are those of messages to a process that
-      // has just ended.
+      // Without a pid, the start failed. Other errors are those of messages to an ended process.
       worker.on('error', (error) => this.pid === undefined && end(String(error)));
     });
   }
@@ -57,22 +52,20 @@ export class Child {
     if (snapshot) this.metrics = snapshot;
   }
 
-  /** Ends the process at once. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
 }
 
 /**
- * Remembers the last connection that node:cluster handed over to `child`; returns a function that
- * closes it. Node hands over one at a time, and keeps it open if the child dies before confirming.
+ * Returns a function that closes the last connection that node:cluster handed over to `child`. Node
+ * hands over one at a time, and keeps it open if the child dies before confirming.
  */
 function watchHandover(child: ChildProcess): () => void {
   const send: (...all: never[]) => boolean = child.send.bind(child);
   let handle: { close(): void } | undefined;
   child.send = (...all: unknown[]) => {
     const [message, connection] = all as [{ act?: string }, typeof handle];
-    // A message of Node's private protocol.
     if (message.act === 'newconn') handle = connection;
     return send(...(all as never[]));
   };

@@ -1,7 +1,7 @@
 // The write lease: of several processes, only its holder writes. SQLite's lock also excludes
 // concurrent writers, but a process that waits for it polls, and may starve.
 
-/** While others wait, a holder may keep the lease for this time. */
+/** How long a holder may keep the lease while others wait. */
 const OVERDUE_MS = 2_000;
 
 /**
@@ -14,7 +14,6 @@ export class LeaseQueue<Holder> {
   #current: Holder | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `notify` tells a holder that another one wants the lease. */
   constructor(notify: (holder: Holder) => void) {
     this.#notify = notify;
   }
@@ -60,7 +59,6 @@ export class WriteLease {
   #isWanted = false;
   #granted: Promise<void> = Promise.resolve();
 
-  /** `acquire` and `release` are those of the {@link LeaseQueue}, for this process. */
   constructor(acquire: () => Promise<boolean>, release: () => void) {
     this.#acquire = acquire;
     this.#release = release;
@@ -84,7 +82,6 @@ export class WriteLease {
     }
   }
 
-  /** Releases the lease after the current use, because another process waits for it. */
   releaseWhenIdle(): void {
     // The lease may have been released while the message was on its way.
     if (this.#state === 'none') return;

@@ -17,7 +17,6 @@ interface SupervisorOptions {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
-  /** The path of a Unix socket to listen on instead. */
   readonly socket: string | undefined;
   readonly args: readonly string[];
   readonly keySource: KeySource | undefined;
@@ -26,10 +25,7 @@ interface SupervisorOptions {
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
 const CLOSE_MS = 20_000;
 
-/**
- * A process is replaced at once, but if it lived for less than `minLifeMs`, after a delay that
- * doubles each time.
- */
+/** Between the replacements of processes that live for less than `minLifeMs`, the delay doubles. */
 const REPLACEMENT = { minLifeMs: 1_000, firstDelayMs: 100, maxDelayMs: 5_000 };
 
 /** A service of several processes, with the same interface as an App. */
@@ -75,7 +71,6 @@ export class Supervisor {
     }
   }
 
-  /** How many keys are valid; 0 if the service requires none. */
   get keyCount(): number {
     return this.#keys?.count ?? 0;
   }
@@ -143,7 +138,6 @@ export class Supervisor {
     }
   }
 
-  /** Replaces `first`, and each replacement, when it ends. */
   async #keepServing(first: Child): Promise<void> {
     const { signal } = this.#stop;
     let current: Child | undefined = first;
@@ -199,7 +193,6 @@ export class Supervisor {
   }
 }
 
-/** Chooses a free port for all processes and their replacements. */
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');

@@ -6,7 +6,7 @@ import { endpoint } from '../contract/endpoint.ts';
 import { GUIDES } from '../docs/guides.ts';
 import { renderLanding } from '../docs/landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
-import { type Asset, type AssetServer, createAssetServer, readAssets } from '../docs/static.ts';
+import { type Asset, type AssetServers, createAssetServer, readAssets } from '../docs/static.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
 import { type Bases, basePath } from './paths.ts';
@@ -28,12 +28,8 @@ const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
-/** What the documentation endpoints serve. */
-export interface Documentation {
-  readonly contract: string;
-  readonly files: ReadonlyMap<string, AssetServer>;
-  readonly guides: ReadonlyMap<string, AssetServer>;
-}
+/** The contract as a text, the files of the pages and the guides. */
+export type Documentation = readonly [string, AssetServers, AssetServers];
 
 let documentation: Promise<Documentation> | undefined;
 
@@ -43,7 +39,7 @@ export function loadDocumentation(): Promise<Documentation> {
     readFile(CONTRACT, 'utf8'),
     readAssets(FILES, FILE_NAMES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
-  ]).then(([contract, files, guides]) => ({ contract, files, guides }));
+  ]);
   return documentation;
 }
 
@@ -55,12 +51,11 @@ function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
 
 /** Returns the routes of `documentation`, whose URLs begin with `bases`. */
 export function docsRoutes(
-  documentation: Documentation,
+  [text, files, guides]: Documentation,
   bases: Bases,
   requiresKey: boolean,
 ): Route[] {
-  const { files, guides } = documentation;
-  const contract = contractAt(documentation.contract, bases);
+  const contract = contractAt(text, bases);
   const html = compress(renderDocsPage(contract, bases, requiresKey));
   const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
   const json = ['content-type', 'application/json', ...REVALIDATE];

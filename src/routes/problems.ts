@@ -3,13 +3,7 @@
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
 import { renderProblemList } from '../docs/landing.ts';
-import {
-  escapeHtml,
-  PAGE_HEADERS,
-  type PageParts,
-  renderPage,
-  SECURITY_HEADERS,
-} from '../docs/page.ts';
+import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
@@ -70,7 +64,7 @@ function renderHtml(problem: ProblemType, problemBase: string): Reply {
 <h2 id="all-problems">All problems</h2>
 ${renderProblemList('../', slug)}
 </nav>`;
-  return pageReply(200, { title: `${status} ${title} - notes-server`, root: '../', main });
+  return pageReply(`${status} ${title}`, '../', main);
 }
 
 function renderList(): Reply {
@@ -78,19 +72,20 @@ function renderList(): Reply {
 <p>Error responses are problem details (RFC 9457). The <code>type</code> of each leads to its page,
 which says what it means and what to do.</p>
 ${renderProblemList('')}`;
-  return pageReply(200, { title: 'Problems - notes-server', root: '', main });
+  return pageReply('Problems', '', main);
 }
 
 function renderUnknown(): Reply {
   const main = `<h1><span class="status">404</span> Not Found</h1>
 <p>There is no such problem type. These are all:</p>
 ${renderProblemList('../')}`;
-  const parts = { title: '404 Not Found - notes-server', root: '../', main };
-  return pageReply(404, parts, ['cache-control', 'no-store']);
+  const { headers = [], ...page } = pageReply('404 Not Found', '../', main);
+  return { ...page, status: 404, headers: [...headers, 'cache-control', 'no-store'] };
 }
 
-function pageReply(status: number, parts: PageParts, headers: readonly string[] = []): Reply {
-  return { status, headers: [...PAGE_HEADERS, ...VARY, ...headers], body: renderPage(parts) };
+function pageReply(title: string, root: string, main: string): Reply {
+  const body = renderPage({ title: `${title} - notes-server`, root, main });
+  return { status: 200, headers: [...PAGE_HEADERS, ...VARY], body };
 }
 
 function explain({ slug, status, title, meaning, remedy }: ProblemType) {

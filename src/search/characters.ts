@@ -9,7 +9,6 @@ export const Kind = {
   spaceless: 3,
   /** As spaceless, but may form one character with its predecessor: か and a voiced mark. */
   joining: 4,
-  /** Is a word of its own. */
   emoji: 5,
   /** Is skipped: an accent, a variation selector, an invisible character. */
   ignored: 6,
@@ -32,7 +31,7 @@ const LETTER = /^[\p{L}\p{M}\p{N}]/u;
 const EMOJI = /^[\p{Extended_Pictographic}\p{Regional_Indicator}]/u;
 /** The voiced marks of kana, and the vowels and final consonants of Hangul. */
 const JOINING = /^[\u3099\u309a\u1161-\u1175\u11a8-\u11c2]/;
-/** Characters whose decomposition is composed again: kana and Hangul. */
+/** Kana and Hangul, whose decomposition is composed again. */
 const COMPOSED = /[\u3040-\u30ff\u1100-\u11ff]/;
 
 /** Letters without a decomposition that most readers take for accented letters. */

@@ -4,8 +4,7 @@ import { Kind, kindOf, replacementOf } from './characters.ts';
 /** The code unit that separates folded words. */
 export const SPACE = 0x20;
 
-/** The room at first for code units beyond those of the original. */
-const SPARE = 32;
+const SPARE_UNITS = 32;
 
 /**
  * The words of a text, folded, with one space before and after each: ` iphone を買う `. A run of a
@@ -24,8 +23,8 @@ export class FoldedText {
 
   /** `room` is the length of the original, if it is known. */
   constructor(room = 0) {
-    this.#units = new Uint16Array(room + SPARE);
-    this.#starts = new Uint32Array(room + SPARE);
+    this.#units = new Uint16Array(room + SPARE_UNITS);
+    this.#starts = new Uint32Array(room + SPARE_UNITS);
     this.#append(SPACE, 0);
   }
 

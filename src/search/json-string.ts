@@ -13,13 +13,12 @@ const CHARACTERS = new RegExp(
   'y',
 );
 
-/** The string that begins at a position of a JSON text. */
+/** The string that begins at `position` of a JSON text, after its quote. */
 export class JsonString {
   isEnd = false;
   readonly #json: Buffer;
   #position: number;
 
-  /** The string begins at `position`, after its quote. */
   constructor(json: Buffer, position: number) {
     this.#json = json;
     this.#position = position;

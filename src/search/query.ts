@@ -15,22 +15,13 @@ export interface Query {
   readonly needles: readonly Needle[];
 }
 
-/**
- * The number of words and phrases; of the words in them, and pairs of characters; and of the words
- * of which only the beginning is given. Each costs time.
- */
+/** The numbers of words and phrases, of words in them or pairs of characters, and of open words. */
 type Counts = Record<'words' | 'terms' | 'prefixes', number>;
 
-/**
- * A word ends at white space. A phrase may be followed by a star, which makes its last word a
- * prefix; a quote inside a word, or without its counterpart, is punctuation.
- */
+/** A star after a phrase makes its last word a prefix; a single quote is punctuation. */
 const WORD = /(-?)(?:"([^"]*)"(\**)|(\P{White_Space}+))/gu;
 
-/**
- * Returns what a text asks for or, if it is no query, its fault, as in `must contain at least one
- * word`. A word consisting of punctuation alone does not count.
- */
+/** Returns what a text asks for or its fault. A word of punctuation alone does not count. */
 export function parseQuery(
   text: string,
   bounds: Readonly<Counts>,
@@ -72,8 +63,7 @@ function faultOf(counts: Counts, bounds: Readonly<Counts>, needed: number): stri
 
 /**
  * Returns the words of the index that must occur in a row, and whether the last is the beginning of
- * one. A run of a script without spaces that ends the row may continue in the text, where its last
- * character does not stand alone.
+ * one. A run of a script without spaces at the end may continue in the text.
  */
 function tokensOf(elements: readonly string[], isPrefix: boolean) {
   const tokens = indexedText(elements.join(' ')).trim().split(' ');

@@ -20,7 +20,6 @@ export interface Effort {
   units: number;
 }
 
-/** In UTF-16 units. */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -33,8 +32,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * Returns the part around the first match in the body, or else in the title, of at most `maxLength`
- * code points; the beginning of the body if there is none as far as `effort` reaches, which always
- * suffices for a piece of each. Yields before each piece.
+ * code points; the beginning of the body if `effort` reaches none. Yields before each piece.
  */
 export function* snippetOf(
   title: Pieces,
@@ -64,7 +62,6 @@ class SearchedText {
     this.#effort = effort;
   }
 
-  /** Reads until `isEnough`, the end of the text or that of the effort. */
   *readUntil(isEnough: () => boolean): Generator<undefined, void> {
     while (!isEnough() && !this.#pieces.isEnd && (this.#effort.units > 0 || this.text === '')) {
       yield;

@@ -6,10 +6,7 @@ import { decode, FoldedText, SPACE } from './folded-text.ts';
 /** Longer words are equal if they begin alike. A query is shorter, so it never meets the bound. */
 const MAX_WORD_LENGTH = 512;
 
-/**
- * About how many characters of a text are indexed. Only texts full of characters such as ㌖, which
- * stand for several, have more.
- */
+/** About how many characters of a text are indexed. Few have more: those full of ㌖ and the like. */
 const MAX_CHARACTERS = 125_000;
 
 const SLICE_UNITS = 1_024;
@@ -59,7 +56,6 @@ function isSpacelessPoint(point: number): boolean {
  * pair of neighbouring characters, and its last character.
  */
 function wordsIn(units: Uint16Array): string {
-  // At most two characters and a space for each character.
   const words = new Uint16Array(3 * units.length);
   let length = 0;
   const copy = (from: number, to: number) => {
@@ -81,7 +77,6 @@ function wordsIn(units: Uint16Array): string {
   return decode(words.subarray(0, length));
 }
 
-/** Returns where to end a word: between code points. */
 function cut(units: Uint16Array, start: number, end: number): number {
   const longest = start + MAX_WORD_LENGTH;
   if (end <= longest) return end;
