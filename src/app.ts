@@ -15,7 +15,6 @@ import type { Log } from './log/log.ts';
 import { logOutcome, logRefusal } from './log/request-log.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
-import type { Resource } from './resources/resource.ts';
 import { LINKS, RESOURCES } from './resources/resources.ts';
 import { changesRoute } from './routes/changes.ts';
 import { demonstrationRoutes } from './routes/demonstrations.ts';
@@ -210,13 +209,13 @@ export class App {
         }),
       ]),
     );
-    const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...demonstrationRoutes(this.#demonstrations),
-      ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(resource, table, findTable(resource.owner), this.#bases, memory),
-      ),
+      ...[...tables].flatMap(([resource, table]) => {
+        const ownerTable = resource.owner && tables.get(resource.owner.resource);
+        return recordRoutes({ resource, table, ownerTable, memory, bases: this.#bases });
+      }),
       changesRoute(database, feed),
       ...LINKS.flatMap((link) => linkRoutes(link, new Links(link, database, write))),
       ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),

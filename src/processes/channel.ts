@@ -3,12 +3,7 @@
 
 /** An end of Node's IPC channel: `process` in a child, its cluster `Worker` in the parent. */
 export interface Port {
-  send?(
-    message: object,
-    handle: undefined,
-    options: undefined,
-    sent: (error: Error | null) => void,
-  ): boolean;
+  send?(message: object, handle: undefined, options: undefined, sent: () => void): boolean;
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 

@@ -64,19 +64,16 @@ export function joinSupervisor(
       const opened = await (needsLease ? lease.use(open) : open());
       database = opened;
       const shared: Database = { ...opened, ping: () => supervisor.call('pingAll') };
-      return needsLease ? withLease(shared, lease) : shared;
+      if (!needsLease) return shared;
+      return {
+        ...shared,
+        // Ignores an error of the lease, because `transact` will reject with one.
+        writable: () => lease.acquire().catch(() => {}),
+        transact: (batchId, statements) => lease.use(() => opened.transact(batchId, statements)),
+        // The last connection to close checkpoints the log. If two processes closed at the same
+        // time, neither would be the last.
+        close: () => lease.use(() => opened.close()),
+      };
     },
-  };
-}
-
-function withLease(database: Database, lease: WriteLease): Database {
-  return {
-    ...database,
-    // Ignores an error of the lease, because `transact` will reject with one.
-    writable: () => lease.acquire().catch(() => {}),
-    transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
-    // The last connection to close checkpoints the log. If two processes closed at the same time,
-    // neither would be the last.
-    close: () => lease.use(() => database.close()),
   };
 }

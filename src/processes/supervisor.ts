@@ -102,7 +102,8 @@ export class Supervisor {
       throw new Error(`${failed.length} of ${endings.length} processes failed to stop: ${failed}`);
   }
 
-  #start(): Child {
+  async #startServing(): Promise<{ member: Child; url: string }> {
+    const reloadsBefore = this.#reloads;
     const member: Child = new Child({
       acquireLease: () => this.#leases.acquire(member),
       releaseLease: () => this.#leases.release(member),
@@ -117,12 +118,6 @@ export class Supervisor {
       this.#endedMetrics = countersOf(combine([this.#endedMetrics, member.metrics]));
     });
     this.#members.add(member);
-    return member;
-  }
-
-  async #startServing(): Promise<{ member: Child; url: string }> {
-    const member = this.#start();
-    const reloadsBefore = this.#reloads;
     try {
       await member.ready;
       this.#stop.signal.throwIfAborted();

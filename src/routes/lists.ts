@@ -15,18 +15,23 @@ import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './
 import type { Bases } from './paths.ts';
 import { fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
-import { Snippets } from './snippets.ts';
+import { snippetEnds } from './snippets.ts';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
-/** Returns the routes of all lists of `resource`. */
-export function listRoutes(
-  resource: Resource,
-  table: Table,
-  memory: FreshMemory,
-  { baseUrl }: Bases,
-): Route[] {
-  const lists = new Lists(resource, table, memory, baseUrl);
+/** A resource, and what its routes work with. */
+export interface Served {
+  readonly resource: Resource;
+  readonly table: Table;
+  readonly ownerTable: Table | undefined;
+  readonly memory: FreshMemory;
+  readonly bases: Bases;
+}
+
+/** Returns the routes of all lists of a resource. */
+export function listRoutes(served: Served): Route[] {
+  const { resource } = served;
+  const lists = new Lists(served);
   const all = endpoint<ListQuery & Ids>('GET', resource.path, (input) => lists.list(input));
   const other = linkOf(resource)?.other.resource;
   if (!other) return [all];
@@ -52,24 +57,16 @@ interface ListText {
 }
 
 class Lists {
-  readonly #resource: Resource;
-  readonly #table: Table;
-  readonly #memory: FreshMemory;
-  readonly #baseUrl: string;
-  readonly #snippets: Snippets;
+  readonly #served: Served;
   readonly #filters: Readonly<Record<string, Filter>>;
 
-  constructor(resource: Resource, table: Table, memory: FreshMemory, baseUrl: string) {
-    this.#snippets = new Snippets(textFieldsOf(resource));
-    this.#filters = filtersOf(resource);
-    this.#resource = resource;
-    this.#table = table;
-    this.#memory = memory;
-    this.#baseUrl = baseUrl;
+  constructor(served: Served) {
+    this.#served = served;
+    this.#filters = filtersOf(served.resource);
   }
 
   list(input: ListInput): Reply | Promise<Reply> {
-    const { path, owner, label } = this.#resource;
+    const { path, owner, label } = this.#served.resource;
     const scope = owner
       ? { owner: input.parameters[owner.resource.idParameter], label: owner.resource.label }
       : { label };
@@ -86,7 +83,7 @@ class Lists {
   #answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
     const { headers, call } = input;
     const load = (begin: () => void) => this.#load(input, path, scope, begin);
-    const list = this.#memory.recall(`${path}?${call.query}`, load);
+    const list = this.#served.memory.recall(`${path}?${call.query}`, load);
     return whenReady(
       list,
       ({ tag, text, large = '', link }) =>
@@ -106,7 +103,7 @@ class Lists {
     const { limit, offset, after, before, include = [] } = parameters;
     const search = queryOf(parameters);
     const hasSnippets = include.includes('snippet');
-    const page = await this.#table.page({
+    const page = await this.#served.table.page({
       ...scope,
       limit,
       offset,
@@ -128,14 +125,15 @@ class Lists {
     if (!page) throw notFound(label, call.pathValues[0]);
     const { total, tag, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
-    const ends =
-      search && hasSnippets
-        ? await this.#snippets.endsOf(recordsIn(items), search, () => call.ensureSendable())
-        : undefined;
+    let ends: readonly string[] | undefined;
+    if (search && hasSnippets) {
+      const fields = textFieldsOf(this.#served.resource);
+      ends = await snippetEnds(fields, recordsIn(items), search, () => call.ensureSendable());
+    }
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
     const end = `],"limit":${limit},${position}"total":${total}}`;
-    const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
+    const link = linkHeader(`${this.#served.bases.baseUrl}${path}`, sent, parameters, page);
     return typeof items === 'string'
       ? { tag, text: `{"items":[${withEnds(items, ends)}${end}`, link }
       : { tag, text: undefined, large: largeBody(items, ends, end), link };
@@ -147,7 +145,7 @@ class Lists {
     { owner, isOfLinked }: Pick<PageRequest, 'owner' | 'isOfLinked'>,
     match: string | undefined,
   ) {
-    const other = isOfLinked && linkOf(this.#resource)?.other.resource;
+    const other = isOfLinked && linkOf(this.#served.resource)?.other.resource;
     if (!other) return filterValues(this.#filters, { ...parameters, match });
     // The path has the same parameter, unless the query has it.
     const given = parameters[other.idParameter];

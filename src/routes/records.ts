@@ -6,15 +6,14 @@ import { jsonLinesReply, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { type Link, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import { ownLinkOf } from '../resources/resources.ts';
-import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import type { NewLink, Values } from '../storage/batches/writer.ts';
 import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
 import { linksIn, unknownLinks } from './link-member.ts';
-import { listRoutes } from './lists.ts';
-import { type Bases, basePath, fillTemplate, type Ids, notFound } from './paths.ts';
+import { listRoutes, type Served } from './lists.ts';
+import { basePath, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 
 const REPLAYED = ['idempotent-replayed', 'true'];
@@ -27,19 +26,13 @@ type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
 type ReadInput = Input<Ids & { readonly include?: readonly string[] }, unknown>;
 
-/** Returns the routes of `resource`. */
-export function recordRoutes(
-  resource: Resource,
-  table: Table,
-  ownerTable: Table | undefined,
-  bases: Bases,
-  memory: FreshMemory,
-): Route[] {
-  const records = new Records(resource, table, ownerTable, basePath(bases));
-  const { path, idParameter } = resource;
+/** Returns the routes of a resource. */
+export function recordRoutes(served: Served): Route[] {
+  const records = new Records(served);
+  const { path, idParameter } = served.resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
-    ...listRoutes(resource, table, memory, bases),
+    ...listRoutes(served),
     endpoint('POST', path, (input: RecordInput) => records.create(input)),
     endpoint('GET', recordPath, (input: ReadInput) => records.read(input)),
     endpoint('PUT', recordPath, (input: ChangeInput) => records.replace(input)),
@@ -55,11 +48,11 @@ class Records {
   readonly #basePath: string;
   readonly #link: Link | undefined;
 
-  constructor(resource: Resource, table: Table, ownerTable: Table | undefined, basePath: string) {
+  constructor({ resource, table, ownerTable, bases }: Served) {
     this.#resource = resource;
     this.#table = table;
     this.#ownerTable = ownerTable;
-    this.#basePath = basePath;
+    this.#basePath = basePath(bases);
     this.#link = ownLinkOf(resource);
   }
 

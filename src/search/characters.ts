@@ -35,14 +35,7 @@ const JOINING = /^[\u3099\u309a\u1161-\u1175\u11a8-\u11c2]/;
 const COMPOSED = /[\u3040-\u30ff\u1100-\u11ff]/;
 
 /** Letters without a decomposition that most readers take for accented letters. */
-const BASE_LETTERS: Readonly<Record<string, string>> = {
-  đ: 'd',
-  ħ: 'h',
-  ł: 'l',
-  ø: 'o',
-  æ: 'ae',
-  œ: 'oe',
-};
+const LETTERS: Record<string, string> = { đ: 'd', ħ: 'h', ł: 'l', ø: 'o', æ: 'ae', œ: 'oe' };
 
 /** The kinds of all code points that have occurred. */
 const kinds = new Uint8Array(0x110000);
@@ -77,9 +70,7 @@ function learn(point: number): number {
 function fold(character: string): string {
   const base = character.normalize('NFKD').replace(IGNORED, '');
   const cased = base.toLowerCase().toUpperCase().toLowerCase().normalize('NFKD');
-  const folded = cased
-    .replace(IGNORED, '')
-    .replace(/[đħłøæœ]/g, (letter) => BASE_LETTERS[letter] ?? '');
+  const folded = cased.replace(IGNORED, '').replace(/[đħłøæœ]/g, (letter) => LETTERS[letter] ?? '');
   return COMPOSED.test(folded) ? folded.normalize('NFC') : folded;
 }
 
