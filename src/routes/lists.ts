@@ -91,12 +91,7 @@ class Lists {
     );
   }
 
-  async #load(
-    input: ListInput,
-    path: string,
-    { label, ...scope }: Scope,
-    begin: () => void,
-  ): Promise<ListText> {
+  async #load(input: ListInput, path: string, scope: Scope, begin: () => void): Promise<ListText> {
     const { parameters, headers, call } = input;
     const sent = new URLSearchParams(call.query);
     checkListQuery(parameters, sent);
@@ -122,7 +117,7 @@ class Lists {
       reserve: () => call.reserveLarge(),
       requester: call,
     });
-    if (!page) throw notFound(label, call.pathValues[0]);
+    if (!page) throw notFound(scope.label, call.pathValues[0]);
     const { total, tag, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
     let ends: readonly string[] | undefined;
@@ -140,17 +135,14 @@ class Lists {
   }
 
   /** Returns the values of the filters; a list of linked records has one more. */
-  #filtersIn(
-    parameters: Readonly<Record<string, unknown>>,
-    { owner, isOfLinked }: Pick<PageRequest, 'owner' | 'isOfLinked'>,
-    match: string | undefined,
-  ) {
+  #filtersIn(given: ListInput['parameters'], { owner, isOfLinked }: Scope, match?: string) {
+    const parameters: Readonly<Record<string, unknown>> = { ...given, match };
     const other = isOfLinked && linkOf(this.#served.resource)?.other.resource;
-    if (!other) return filterValues(this.#filters, { ...parameters, match });
+    if (!other) return filterValues(this.#filters, parameters);
     // The path has the same parameter, unless the query has it.
-    const given = parameters[other.idParameter];
-    const linked = [owner, ...(Array.isArray(given) ? given : [])];
-    return filterValues(this.#filters, { ...parameters, match, [other.idParameter]: linked });
+    const sent = parameters[other.idParameter];
+    const linked = [owner, ...(Array.isArray(sent) ? sent : [])];
+    return filterValues(this.#filters, { ...parameters, [other.idParameter]: linked });
   }
 }
 

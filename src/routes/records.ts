@@ -11,7 +11,7 @@ import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
-import { linksIn, unknownLinks } from './link-member.ts';
+import { linksIn, unknownLinks } from './links.ts';
 import { listRoutes, type Served } from './lists.ts';
 import { basePath, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
@@ -35,7 +35,9 @@ export function recordRoutes(served: Served): Route[] {
     ...listRoutes(served),
     endpoint('POST', path, (input: RecordInput) => records.create(input)),
     endpoint('GET', recordPath, (input: ReadInput) => records.read(input)),
-    endpoint('PUT', recordPath, (input: ChangeInput) => records.replace(input)),
+    endpoint('PUT', recordPath, (input: ChangeInput) =>
+      records.change(input, valuesOf(served.resource, input.body)),
+    ),
     endpoint('PATCH', recordPath, (input: ChangeInput) => records.patch(input)),
     endpoint('DELETE', recordPath, (input: RecordInput) => records.remove(input)),
   ];
@@ -120,15 +122,11 @@ class Records {
     return checkRead(input.headers, record.tag) ?? recordReply(record);
   }
 
-  replace(input: ChangeInput): Promise<Reply> {
-    return this.#change(input, valuesOf(this.#resource, input.body));
-  }
-
   async patch(input: ChangeInput): Promise<Reply> {
     const { parameters, headers, body } = input;
     const values = patchOf(this.#resource, body);
     if (linksIn(this.#link, [body]) || values.some((value) => value !== null))
-      return this.#change(input, values);
+      return this.change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
@@ -137,7 +135,7 @@ class Records {
     return recordReply(record);
   }
 
-  async #change(input: ChangeInput, values: Values): Promise<Reply> {
+  async change(input: ChangeInput, values: Values): Promise<Reply> {
     const { parameters, headers, body, call } = input;
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);

@@ -1,5 +1,6 @@
 // The part of a text that shows why a search found it.
 import { FoldedText } from './folded-text.ts';
+import type { JsonString } from './json-string.ts';
 import type { Needle, Query } from './query.ts';
 
 /** A part of a text. A range reaches from the first code point of a match to before its end. */
@@ -9,11 +10,7 @@ export interface Snippet {
 }
 
 /** A text in pieces of whole code points; each but the only one has some. */
-export interface Pieces {
-  /** Whether the last piece has been taken. */
-  readonly isEnd: boolean;
-  next(): string;
-}
+export type Pieces = Pick<JsonString, 'isEnd' | 'next'>;
 
 /** How much more may be searched: the code units of texts, and those that they are folded to. */
 export interface Effort {
