@@ -17,13 +17,12 @@ import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, RESOURCES } from './resources/resources.ts';
-import type { Bases } from './routes/bases.ts';
 import { changesRoute } from './routes/changes.ts';
 import { demonstrationRoutes } from './routes/demonstrations.ts';
 import { type Documentation, docsRoutes, loadDocumentation } from './routes/docs.ts';
-import { healthRoutes } from './routes/health.ts';
+import { healthRoutes, metricsRoute } from './routes/health.ts';
 import { linkRoutes } from './routes/links.ts';
-import { metricsRoute } from './routes/metrics.ts';
+import type { Bases } from './routes/paths.ts';
 import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
@@ -69,11 +68,11 @@ export class App {
     this.#demonstrations = new Demonstrations(options.maxThreads);
     this.#server = new HttpServer({
       onRequest: (arrival) => {
-        this.#metrics?.requests.begin();
+        this.#metrics?.beginRequest();
         this.#dispatcher?.dispatch(arrival);
       },
       onRefused: (requestId, problem, sender) => {
-        this.#metrics?.requests.recordRefusal(problem.status);
+        this.#metrics?.recordRefusal(problem.status);
         logRefusal(log, requestId, problem, this.#clientOf(sender), sender.headers);
       },
       problemBase: () => this.#bases.problemBase,
@@ -157,7 +156,7 @@ export class App {
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,
       onOutcome: (outcome, message) => {
-        this.#metrics?.requests.end(outcome);
+        this.#metrics?.endRequest(outcome);
         const client = this.#clientOf(message, outcome.key);
         logOutcome(this.#log, outcome, client, message.headers);
       },
@@ -195,13 +194,13 @@ export class App {
       const parts = { meters, index: this.#indexes.of(resource), memory, lane };
       tables.set(resource, new Table(resource, database, write, parts));
     }
-    const findTable = (owner: Resource['owner']) => owner && tables.get(owner.resource);
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...demonstrationRoutes(this.#demonstrations),
-      ...[...tables].flatMap(([resource, table]) =>
-        recordRoutes(resource, table, findTable(resource.owner), this.#bases, memory),
-      ),
+      ...[...tables].flatMap(([resource, table]) => {
+        const ownerTable = resource.owner && tables.get(resource.owner.resource);
+        return recordRoutes({ resource, table, ownerTable, memory, bases: this.#bases });
+      }),
       changesRoute(database, feed),
       ...LINKS.flatMap((link) => linkRoutes(link, new Links(link, database, write))),
       ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),

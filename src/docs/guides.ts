@@ -2,12 +2,7 @@
 import { escapeHtml } from './page.ts';
 
 /** A guide: its text is guides/{name}.md, its page /docs/guides/{name}. */
-export interface Guide {
-  readonly name: string;
-  readonly title: string;
-  /** One line about what the guide answers. */
-  readonly description: string;
-}
+export type Guide = Readonly<Record<'name' | 'title' | 'description', string>>;
 
 /** The descriptions of the guides by name, in reading order. */
 const DESCRIPTIONS = {
@@ -36,7 +31,7 @@ export const GUIDES: readonly Guide[] = Object.entries(DESCRIPTIONS).map(([name,
   return { name, title: words.charAt(0).toUpperCase() + words.slice(1), description };
 });
 
-/** Returns links to all guides as HTML. `root` is as in PageParts; `current` is the guide shown. */
+/** Returns links to all guides as HTML. `root` is as for pages; `current` is the guide shown. */
 export function renderGuideList(root: string, current?: Guide): string {
   const items = GUIDES.map((guide) => {
     const here = guide === current ? ' aria-current="page"' : '';

@@ -1,9 +1,10 @@
 // The content of /docs. It is readable without scripts, except for the list of operations: Swagger
 // UI replaces the paragraph in #swagger-ui.
+import { problems } from '../contract/generated.js';
+import type { ProblemSlug } from '../http/problem.ts';
 import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { renderGuideList } from './guides.ts';
 import { escapeHtml } from './page.ts';
-import { renderProblemList } from './problem-list.ts';
 import { SAMPLES } from './samples.ts';
 
 /** Returns the HTML of the content of /docs. `baseUrl` has no trailing slash. */
@@ -44,6 +45,16 @@ ${renderGuideList('')}
 a page that says what the problem means and what to do.</p>
 ${renderProblemList('')}
 </section>`;
+}
+
+/** Returns links to all types as HTML. `root` is as for pages; `current` is the type shown. */
+export function renderProblemList(root: string, current?: ProblemSlug): string {
+  const items = problems.map(({ slug, status, title }) => {
+    const here = slug === current ? ' aria-current="page"' : '';
+    const text = `<span class="status">${status}</span> ${escapeHtml(title)}`;
+    return `<li><a href="${root}problems/${slug}"${here}>${text}</a></li>`;
+  });
+  return `<ul class="problem-list">\n${items.join('\n')}\n</ul>`;
 }
 
 /** Returns the first call in each language as HTML. A script may replace the base URL. */

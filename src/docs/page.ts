@@ -1,16 +1,9 @@
 // The frame of all pages: /docs, the guides and the problems share one head, bar and look.
 
 /** Lets a browser load from this server only. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The security headers of pages and their files, flat (name, value, name, value). */
 export const SECURITY_HEADERS = [
@@ -21,18 +14,15 @@ export const SECURITY_HEADERS = [
 /** The headers of every page, flat as well. */
 export const PAGE_HEADERS = ['content-type', 'text/html; charset=utf-8', ...SECURITY_HEADERS];
 
-/**
- * The parts of a page. `main` is the HTML of its content, `head` the HTML of further elements of
- * the head. `root` is the relative URL of the base of the service, such as `../`.
- */
-export interface PageParts {
+interface PageParts {
   readonly title: string;
+  /** The relative URL of the base of the service, such as `../`. */
   readonly root: string;
   readonly head?: string;
   readonly main: string;
 }
 
-/** Returns the HTML of a page. Only `title` is escaped. */
+/** Returns the HTML of a page with HTML in its head and its main part. Only `title` is escaped. */
 export function renderPage({ title, root, head = '', main }: PageParts): string {
   return `<!doctype html>
 <html lang="en">

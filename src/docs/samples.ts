@@ -35,30 +35,33 @@ function shellText(text: string): string {
 
 function writeJavaScript({ method, url, headers, body }: SampleRequest): string {
   const members = writeMembers(headers);
-  const options = [
-    ...(method === 'GET' ? [] : [`method: '${method}'`]),
-    ...(members === '' ? [] : [`headers: { ${members} }`]),
-    ...(body === undefined ? [] : [`body: ${javaScriptBody(body)}`]),
-  ];
-  const list = options.map((option) => `  ${option},\n`).join('');
+  const list = writeLines('  ', [
+    method !== 'GET' && `method: '${method}'`,
+    members !== '' && `headers: { ${members} }`,
+    body !== undefined && `body: ${javaScriptBody(body)}`,
+  ]);
   return `const response = await fetch('${url}'${list && `, {\n${list}}`});
 console.log(response.status, await response.text());`;
 }
 
 function writePython({ method, url, headers, body }: SampleRequest): string {
   const members = writeMembers(headers);
-  const options = [
-    ...(method === 'GET' ? [] : [`method='${method}'`]),
-    ...(members === '' ? [] : [`headers={${members}}`]),
-    ...(body === undefined ? [] : [`data=${pythonText(body)}.encode()`]),
-  ];
-  const list = [`'${url}'`, ...options].map((option) => `    ${option},\n`).join('');
+  const list = writeLines('    ', [
+    `'${url}'`,
+    method !== 'GET' && `method='${method}'`,
+    members !== '' && `headers={${members}}`,
+    body !== undefined && `data=${pythonText(body)}.encode()`,
+  ]);
   return `from urllib.request import Request, urlopen
 
 request = Request(
 ${list})
 with urlopen(request) as response:
     print(response.status, response.read().decode())`;
+}
+
+function writeLines(indent: string, parts: readonly (string | false)[]): string {
+  return parts.map((part) => (part === false ? '' : `${indent}${part},\n`)).join('');
 }
 
 /** Returns headers in the syntax that objects in JavaScript and dictionaries in Python share. */

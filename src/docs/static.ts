@@ -14,10 +14,12 @@ export interface Asset {
   readonly gzip?: Buffer | undefined;
 }
 
-/** Serves one asset: returns the reply to a request, given the headers of the request. */
-export type AssetServer = (request: IncomingHttpHeaders) => Reply;
+/** Returns the reply with an asset, given the headers of the request. */
+type AssetServer = (request: IncomingHttpHeaders) => Reply;
 
-/** The media types of files by their endings. */
+/** The servers of files by name. */
+export type AssetServers = ReadonlyMap<string, AssetServer>;
+
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -25,10 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/**
- * Returns the server of `asset`. It adds `headers` (flat: name, value, name, value) to each reply
- * and replies 304 if the client has the current version.
- */
+/** Returns the server of `asset`, which adds `headers` (flat) to each reply, a 304 included. */
 export function createAssetServer(asset: Asset, headers: readonly string[]): AssetServer {
   const { identity, ...compressed } = asset;
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22);
@@ -53,12 +52,12 @@ export function createAssetServer(asset: Asset, headers: readonly string[]): Ass
   };
 }
 
-/** Resolves with the servers of files by name, which add `headers`. Rejects if one is missing. */
+/** Resolves with the servers of files, which add `headers`. Rejects if a file is missing. */
 export async function readAssets(
   folder: URL,
   names: readonly string[],
   headers: readonly string[],
-): Promise<ReadonlyMap<string, AssetServer>> {
+): Promise<AssetServers> {
   const read = (name: string) => readFile(new URL(name, folder));
   const servers = names.map(async (name) => {
     const compressed = ['br', 'gz'].map((ending) =>

@@ -2,7 +2,10 @@
 // event loop. If nobody reads the pipe, the service does not block: the buffer is bounded, and
 // further lines are dropped.
 import { writeSync } from 'node:fs';
-import { jsonLine, type LogFields } from './json-line.ts';
+import { inspect } from 'node:util';
+
+/** The members of a log line: time, level, message and others. */
+export type LogFields = Readonly<Record<string, unknown>>;
 
 /** The levels, most severe first. A log writes lines of its own level and of more severe ones. */
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
@@ -10,16 +13,10 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 /** The formats; `auto` is pretty on a terminal and JSON elsewhere. */
 export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
 
-/** One of {@link LOG_LEVELS}. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A log. Its methods never throw. */
-export interface Log {
-  /** Writes a line without blocking. Ignores lines less severe than the level of the log. */
-  write(level: Exclude<LogLevel, 'silent'>, message: string, fields?: LogFields): void;
-  /** Writes the buffered lines before the process ends; blocks for 500 ms at most. */
-  flush(): void;
-}
+export type Log = Pick<LineLog, 'write' | 'flush'>;
 
 /** Above this, lines are dropped and counted. */
 const MAX_BUFFERED_CHARACTERS = 8_388_608;
@@ -30,25 +27,21 @@ const PIECE_BYTES = 4_096;
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
-/** The options of a log. */
-export interface LogOptions {
+interface LogOptions {
   /**
    * The file descriptor, by default standard error. A pipe must be non-blocking, so that writing to
    * a full one fails with EAGAIN; reading `process.stderr` makes Node set this on standard error.
    */
   readonly target?: number;
-  /** Fields that every line contains. */
   readonly always?: LogFields;
-  /** Formats a line, without the line break; by default as JSON. */
   readonly toLine?: (fields: LogFields) => string;
 }
 
 /** A log that writes lines to a file descriptor. */
-export class LineLog implements Log {
+export class LineLog {
   readonly #threshold: number;
   readonly #options: Required<LogOptions>;
   #lines = '';
-  /** Bytes taken from `#lines` but not yet written. */
   #unwritten: Buffer = Buffer.alloc(0);
   #dropped = 0;
   #isScheduled = false;
@@ -60,6 +53,7 @@ export class LineLog implements Log {
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }
 
+  /** Writes a line without blocking. Ignores lines less severe than the level of the log. */
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields: LogFields = {}): void {
     if (LOG_LEVELS.indexOf(level) > this.#threshold) return;
     if (this.#lines.length > MAX_BUFFERED_CHARACTERS) {
@@ -76,9 +70,11 @@ export class LineLog implements Log {
     setImmediate(() => this.#writeOrRetry());
   }
 
+  /** Writes the buffered lines before the process ends; blocks for 500 ms at most. */
   flush(): void {
     const deadline = performance.now() + FLUSH_MS;
-    while (!this.#writeOut() && performance.now() < deadline) sleepSync(RETRY_MS);
+    while (!this.#writeOut() && performance.now() < deadline)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
   }
 
   #writeOrRetry(): void {
@@ -86,7 +82,7 @@ export class LineLog implements Log {
     if (this.#isScheduled) setTimeout(() => this.#writeOrRetry(), RETRY_MS).unref();
   }
 
-  /** Writes the buffered lines; returns false if the pipe is full before all are written. */
+  /** Returns false if the pipe is full before all lines are written. */
   #writeOut(): boolean {
     try {
       while (this.#unwritten.length > 0 || this.#lines !== '') {
@@ -115,6 +111,21 @@ function pieceLength(bytes: Buffer): number {
   return whole > 0 ? whole : bytes.indexOf('\n') + 1;
 }
 
-function sleepSync(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+/** Returns a line as JSON; an Error becomes its message, code, stack and cause. Never throws. */
+export function jsonLine(fields: LogFields): string {
+  try {
+    // A replacer is slow, so use it only if a member may contain an Error.
+    const mayHoldError = Object.values(fields).some((value) => typeof value === 'object');
+    return JSON.stringify(fields, mayHoldError ? describeErrors : undefined);
+  } catch {
+    // A thrown value may be anything, also one that JSON cannot represent (a cycle, a BigInt).
+    const { time, level, message, request_id } = fields;
+    return JSON.stringify({ time, level, message, request_id, fields: inspect(fields) });
+  }
+}
+
+function describeErrors(_: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  const { message, code, stack, cause } = value as NodeJS.ErrnoException;
+  return { message, code, stack, cause };
 }

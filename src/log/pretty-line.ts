@@ -1,20 +1,12 @@
 // Formats log lines for people at a terminal.
 import { inspect } from 'node:util';
-import type { LogFields } from './json-line.ts';
+import type { LogFields } from './log.ts';
 
-/** Colour codes (ECMA-48, SGR) by level. */
-const COLOURS: Readonly<Record<string, string>> = {
-  error: '31',
-  warn: '33',
-  info: '32',
-  debug: '36',
-};
+/** Colour codes (ECMA-48, SGR). */
+const COLOURS: Record<string, string> = { error: '31', warn: '33', info: '32', debug: '36' };
 const DIM = '2';
 
-/**
- * Returns a formatter of lines: local time, level, message, other members as `name=value`, and on
- * further lines the stack and causes of an error. Escapes control characters. Never throws.
- */
+/** Returns a formatter of lines, which escapes control characters and never throws. */
 export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
   const paint = (code: string | undefined, text: string) =>
     hasColours ? `\u001b[${code}m${text}\u001b[0m` : text;

@@ -4,10 +4,7 @@ import type { Problem } from '../http/problem.ts';
 import type { Outcome } from '../http/route.ts';
 import type { Log } from './log.ts';
 
-/**
- * Version, trace id, parent id and flags of level 1. Ids of zeros and version `ff` are invalid;
- * versions after `00` may append more fields.
- */
+/** Ids of zeros and version `ff` are invalid; versions after `00` may append more fields. */
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 

@@ -1,16 +1,14 @@
-// A histogram with cheap observations: each series has its own function, so that no value needs a
-// look-up by labels.
+// A histogram in which no value needs a look-up by labels: each series has its own function.
 import { labelsText, type Series } from './snapshot.ts';
 
 /** Adds a value to a series. */
 export type Observe = (value: number) => void;
 
-/** A histogram, which has no series at first. */
+/** A histogram; `bounds` are the inclusive upper bounds of the buckets, ascending. */
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #all: { labels: Record<string, string>; counts: Float64Array; sum: number }[] = [];
 
-  /** `bounds` are the inclusive upper bounds of the buckets, ascending. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
   }

@@ -1,56 +1,103 @@
-// The metrics of the service: its sources, and the answer of /metrics.
+// The metrics of the service: what it counts, what it reads from others, and the text of /metrics.
+import type { Outcome } from '../http/route.ts';
+import type { BatchMeter } from '../storage/batches/batcher.ts';
 import { readVersion } from '../version.ts';
-import { BatchMetrics } from './batch-metrics.ts';
+import { Histogram, type Observe } from './histogram.ts';
 import { measureProcess } from './process.ts';
-import { RequestMetrics } from './request-metrics.ts';
 import {
   formatSnapshot,
   labelsText,
   type Readings,
+  type Series,
   type ShareMetrics,
   type Snapshot,
   takeSnapshot,
 } from './snapshot.ts';
 
+/** Upper bounds in seconds, as the conventions of OpenTelemetry recommend. */
+const REQUEST_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+/** Upper bounds in seconds; they start low because a commit may take only 0.3 ms. */
+const BATCH_BOUNDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10,
+];
+const SIZE_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+/** Methods with their own label value. Others share one, because clients can invent any number. */
+const METHODS: ReadonlySet<string> = new Set(
+  'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
+);
+
 /** The sources of values that the metrics read, but do not count themselves. */
-export interface MetricSources {
-  /** The threads that are alive, those of them that are idle, and demonstrations that wait. */
+interface MetricSources {
   readonly threads: () => Promise<Readonly<Record<'alive' | 'idle' | 'waiting', number>>>;
   /** The sizes of the database files in bytes, by name; empty if there are none. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
-  /** Counts lookups by their result; `bytes` is what the memory takes now. */
   readonly cache: Readonly<Record<'hits' | 'misses' | 'bytes', number>>;
 }
 
+type ByTemplate = Map<string | undefined, Map<string, Observe>>;
+
 /** The metrics of the service, counted from the moment of construction. */
 export class Metrics {
-  readonly requests = new RequestMetrics();
-  readonly #batches = new BatchMetrics();
-  readonly meters = this.#batches.meters;
+  readonly #durations = new Histogram(REQUEST_BOUNDS);
+  readonly #batchSizes = new Histogram(SIZE_BOUNDS);
+  readonly #batchDurations = new Histogram(BATCH_BOUNDS);
+  /** The functions that observe the existing series, by status, path template and method. */
+  readonly #observers = new Map<number | undefined, ByTemplate>();
+  readonly #refusals: Series = {};
+  readonly #queues: { series: string; length: () => number }[] = [];
+  #active = 0;
+  #streams = 0;
   readonly #process = measureProcess();
   readonly #collect: () => Promise<Snapshot>;
   #pending: Promise<string> | undefined;
+  /** Observe the batches of the database. */
+  readonly meters = {
+    read: this.#meterOf('read'),
+    page: this.#meterOf('page'),
+    write: this.#meterOf('write'),
+  };
 
-  constructor({ threads, fileSizes, cache }: MetricSources, shareMetrics: ShareMetrics) {
-    const readings: Readings = {
-      ...this.requests.readings,
-      ...this.#batches.readings,
-      notes_cache_lookups_total: () => ({
-        [labelsText({ result: 'hit' })]: cache.hits,
-        [labelsText({ result: 'miss' })]: cache.misses,
-      }),
-      notes_cache_bytes: () => cache.bytes,
-      notes_build_info: () => ({ [labelsText({ version: readVersion() })]: 1 }),
-      notes_threads_live: async () => (await threads()).alive,
-      notes_threads_standby: async () => (await threads()).idle,
-      notes_demonstrations_waiting: async () => (await threads()).waiting,
-      notes_database_file_bytes: async () =>
-        Object.fromEntries(
-          Object.entries(await fileSizes()).map(([file, bytes]) => [labelsText({ file }), bytes]),
-        ),
-      ...this.#process.readings,
-    };
+  constructor(sources: MetricSources, shareMetrics: ShareMetrics) {
+    const readings = { ...this.#ownReadings(), ...readingsOf(sources), ...this.#process.readings };
     this.#collect = shareMetrics(() => takeSnapshot(readings));
+  }
+
+  #ownReadings(): Readings {
+    return {
+      http_server_request_duration_seconds: () => this.#durations.read(),
+      http_server_active_requests: () => this.#active,
+      notes_streams_open: () => this.#streams,
+      notes_http_refused_total: () => this.#refusals,
+      notes_batch_items: () => this.#batchSizes.read(),
+      notes_batch_duration_seconds: () => this.#batchDurations.read(),
+      notes_batch_waiting: () => {
+        const waiting: Series = {};
+        for (const { series, length } of this.#queues)
+          waiting[series] = (waiting[series] ?? 0) + length();
+        return waiting;
+      },
+    };
+  }
+
+  /** Counts a request as active, until {@link endRequest}. */
+  beginRequest(): void {
+    this.#active += 1;
+  }
+
+  /** Records a request that has ended, answered or not, or whose stream has begun or ended. */
+  endRequest(outcome: Outcome): void {
+    if (outcome.stream === 'ended') this.#streams -= 1;
+    else this.#active -= 1;
+    if (outcome.stream === 'opened') this.#streams += 1;
+    // The duration of a stream says nothing about the service.
+    if (outcome.stream) return;
+    this.#observerOf(outcome)(outcome.milliseconds / 1e3);
+  }
+
+  recordRefusal(status: number): void {
+    const series = labelsText({ http_response_status_code: status });
+    this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
   }
 
   /** Resolves with the metrics of all processes as text. Concurrent calls share one reading. */
@@ -63,8 +110,54 @@ export class Metrics {
     return this.#pending;
   }
 
-  /** Stops measuring the event loop. */
   close(): void {
     this.#process.stop();
   }
+
+  #observerOf({ method, template, status }: Outcome): Observe {
+    const byTemplate: ByTemplate = this.#observers.get(status) ?? new Map();
+    const byMethod = byTemplate.get(template) ?? new Map<string, Observe>();
+    const name = METHODS.has(method) ? method : '_OTHER';
+    const known = byMethod.get(name);
+    if (known) return known;
+    const observe = this.#durations.addSeries({
+      http_request_method: name,
+      http_route: template ?? '',
+      http_response_status_code: String(status ?? ''),
+    });
+    this.#observers.set(status, byTemplate.set(template, byMethod.set(name, observe)));
+    return observe;
+  }
+
+  #meterOf(batch: string): BatchMeter {
+    const size = this.#batchSizes.addSeries({ batch });
+    const duration = this.#batchDurations.addSeries({ batch });
+    const series = labelsText({ batch });
+    this.#queues.push({ series, length: () => 0 });
+    return {
+      watch: (length) => this.#queues.push({ series, length }),
+      done(items, milliseconds) {
+        size(items);
+        duration(milliseconds / 1e3);
+      },
+    };
+  }
+}
+
+function readingsOf({ threads, fileSizes, cache }: MetricSources): Readings {
+  return {
+    notes_cache_lookups_total: () => ({
+      [labelsText({ result: 'hit' })]: cache.hits,
+      [labelsText({ result: 'miss' })]: cache.misses,
+    }),
+    notes_cache_bytes: () => cache.bytes,
+    notes_build_info: () => ({ [labelsText({ version: readVersion() })]: 1 }),
+    notes_threads_live: async () => (await threads()).alive,
+    notes_threads_standby: async () => (await threads()).idle,
+    notes_demonstrations_waiting: async () => (await threads()).waiting,
+    notes_database_file_bytes: async () =>
+      Object.fromEntries(
+        Object.entries(await fileSizes()).map(([file, bytes]) => [labelsText({ file }), bytes]),
+      ),
+  };
 }

@@ -6,10 +6,7 @@ import type { Readings } from './snapshot.ts';
 /** The interval of samples of the event loop delay. Each one wakes up an idle process. */
 const RESOLUTION_MS = 20;
 
-/**
- * Measures this process until `stop` is called. The metrics of the event loop cover the time since
- * they were last read.
- */
+/** Measures this process until `stop`; its event loop since the metrics were last read. */
 export function measureProcess(): { readings: Readings; stop(): void } {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();

@@ -40,20 +40,17 @@ const METRICS = {
 type ByType = typeof METRICS;
 type MetricName = { [Type in keyof ByType]: keyof ByType[Type] }[keyof ByType];
 
+/** How the values of two processes become one. */
 type Combine = (one: number, other: number) => number;
 const sum: Combine = (one, other) => one + other;
 const first: Combine = (one) => one;
 
-/** How the values of two processes become one, where that is not their sum. */
 const COMBINED: Readonly<Record<string, Combine>> = {
   notes_build_info: first,
   // All processes share the files.
   notes_database_file_bytes: first,
   process_start_time_seconds: Math.min,
 };
-
-/** The metrics of an event loop, of which the busiest counts. */
-const EVENT_LOOP = /^nodejs_eventloop_/;
 
 /** The values of a metric by what follows its name in the text, such as `_sum{batch="read"}`. */
 export type Series = Record<string, number>;
@@ -90,7 +87,9 @@ export function combine(snapshots: readonly Snapshot[]): Snapshot {
   for (const [name, values] of snapshots.flatMap((snapshot) => Object.entries(snapshot))) {
     const all = combined[name] ?? {};
     combined[name] = all;
-    const add = EVENT_LOOP.test(name) ? Math.max : (COMBINED[name] ?? sum);
+    // Of the event loops, the busiest counts.
+    const isLoop = name.startsWith('nodejs_eventloop_');
+    const add = isLoop ? Math.max : (COMBINED[name] ?? sum);
     for (const [series, value] of Object.entries(values)) {
       const before = all[series];
       all[series] = before === undefined ? value : add(before, value);

@@ -3,12 +3,7 @@
 
 /** An end of Node's IPC channel: `process` in a child, its cluster `Worker` in the parent. */
 export interface Port {
-  send?(
-    message: object,
-    handle: undefined,
-    options: undefined,
-    sent: (error: Error | null) => void,
-  ): boolean;
+  send?(message: object, handle: undefined, options: undefined, sent: () => void): boolean;
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
@@ -19,34 +14,28 @@ export type Functions = Readonly<Record<string, (argument: never) => unknown>>;
 interface Message {
   readonly name?: string;
   readonly argument?: unknown;
-  /** Only a call with a number gets a response. */
+  /** Missing if no response is wanted. */
   readonly number?: number | undefined;
   readonly answers?: number;
   readonly result?: unknown;
-  readonly error?: SentError;
+  readonly error?: { readonly message: string };
 }
 
-/** The members of an error that are sent; all but `message` come from Node's system errors. */
-interface SentError {
-  readonly message: string;
-  readonly code: string | undefined;
-  readonly address: string | undefined;
-  readonly port: number | undefined;
-  readonly hostname: string | undefined;
+interface Caller {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
 }
+
+type SystemError = Error & Readonly<Record<'code' | 'address' | 'port' | 'hostname', unknown>>;
 
 /** One end of a channel. `Theirs` are the functions that the other end offers. */
 export class Channel<Theirs extends Functions> {
   readonly #port: Port;
   readonly #ours: Functions;
-  readonly #callers = new Map<
-    number,
-    { readonly resolve: (result: never) => void; readonly reject: (error: Error) => void }
-  >();
+  readonly #callers = new Map<number, Caller>();
   #calls = 0;
   #isClosed = false;
 
-  /** Opens this end and offers the functions `ours`. */
   constructor(port: Port, ours: Functions) {
     this.#port = port;
     this.#ours = ours;
@@ -58,10 +47,7 @@ export class Channel<Theirs extends Functions> {
     });
   }
 
-  /**
-   * Calls a function of the other end. Rejects with the error that it threw (message, code,
-   * address, port and hostname), or with an Error if the channel is closed before the response.
-   */
+  /** Calls a function of the other end. Rejects with the error that it threw, or after `close`. */
   call<Name extends keyof Theirs & string>(
     name: Name,
     ...[argument]: Parameters<Theirs[Name]>
@@ -109,7 +95,7 @@ export class Channel<Theirs extends Functions> {
       const result = await own(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
-      const { message, code, address, port, hostname } = thrown as SentError;
+      const { message, code, address, port, hostname } = thrown as SystemError;
       const error = { message, code, address, port, hostname };
       if (number !== undefined) this.#send({ answers: number, error });
     }

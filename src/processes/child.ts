@@ -1,22 +1,24 @@
 // One of the processes that serve, as the supervisor sees it.
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Snapshot } from '../metrics/snapshot.ts';
 import { Channel } from './channel.ts';
 import type { MemberFunctions, SupervisorFunctions } from './protocol.ts';
+
+const REPORT_MS = 1_000;
 
 /** A process that the supervisor has started. */
 export class Child {
   readonly channel: Channel<MemberFunctions>;
   /** Resolves when the process can be called, or has ended. */
   readonly ready: Promise<void>;
-  /**
-   * Resolves with the exit status, the signal or the start error when the process has ended, before
-   * pending calls reject.
-   */
+  /** Resolves with the exit status, the signal or the start error, before pending calls reject. */
   readonly ended: Promise<number | string>;
+  /** The last report: without a late one, a falling counter would look like a restart. */
+  metrics: Snapshot = {};
   readonly #child: ChildProcess;
 
-  /** Starts the process and offers it `functions`. */
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
     this.#child = worker.process;
@@ -34,8 +36,7 @@ export class Child {
         markReady();
       };
       worker.once('exit', (status, signal) => end(signal ?? status));
-      // Without a pid, the start failed. All other errors are those of messages to a process that
-      // has just ended.
+      // Without a pid, the start failed. Other errors are those of messages to an ended process.
       worker.on('error', (error) => this.pid === undefined && end(String(error)));
     });
   }
@@ -44,22 +45,27 @@ export class Child {
     return this.#child.pid;
   }
 
-  /** Ends the process at once. */
+  /** Asks for `metrics`, for a second at most. */
+  async updateMetrics(): Promise<void> {
+    const report = this.channel.call('metrics').catch(() => undefined);
+    const snapshot = await Promise.race([report, delay(REPORT_MS, undefined, { ref: false })]);
+    if (snapshot) this.metrics = snapshot;
+  }
+
   kill(): void {
     this.#child.kill('SIGKILL');
   }
 }
 
 /**
- * Remembers the last connection that node:cluster handed over to `child`; returns a function that
- * closes it. Node hands over one at a time, and keeps it open if the child dies before confirming.
+ * Returns a function that closes the last connection that node:cluster handed over to `child`. Node
+ * hands over one at a time, and keeps it open if the child dies before confirming.
  */
 function watchHandover(child: ChildProcess): () => void {
   const send: (...all: never[]) => boolean = child.send.bind(child);
   let handle: { close(): void } | undefined;
   child.send = (...all: unknown[]) => {
     const [message, connection] = all as [{ act?: string }, typeof handle];
-    // A message of Node's private protocol.
     if (message.act === 'newconn') handle = connection;
     return send(...(all as never[]));
   };

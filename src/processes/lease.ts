@@ -1,13 +1,12 @@
 // The write lease: of several processes, only its holder writes. SQLite's lock also excludes
-// concurrent writers, but a process that waits for it polls, and may starve. Leases are granted in
-// the order of requests.
+// concurrent writers, but a process that waits for it polls, and may starve.
 
-/** While others wait, a holder may keep the lease for this time. */
+/** How long a holder may keep the lease while others wait. */
 const OVERDUE_MS = 2_000;
 
 /**
- * The queue for the lease. A holder keeps the lease until another one wants it. One that does not
- * release it in time may hang and loses it; if not, SQLite's own lock separates the two.
+ * The queue for the lease. A holder that does not release it in time may hang and loses it; if it
+ * does not hang, SQLite's own lock separates the two.
  */
 export class LeaseQueue<Holder> {
   readonly #notify: (holder: Holder) => void;
@@ -15,7 +14,6 @@ export class LeaseQueue<Holder> {
   #current: Holder | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `notify` tells a holder that another one wants the lease. */
   constructor(notify: (holder: Holder) => void) {
     this.#notify = notify;
   }
@@ -33,7 +31,7 @@ export class LeaseQueue<Holder> {
     });
   }
 
-  /** Releases the lease of `holder`, or removes it from the queue. */
+  /** Ends the lease or the waiting of `holder`. */
   release(holder: Holder): void {
     this.#waiting = this.#waiting.filter((each) => each.holder !== holder);
     if (this.#current === holder) this.#grantNext();
@@ -61,7 +59,6 @@ export class WriteLease {
   #isWanted = false;
   #granted: Promise<void> = Promise.resolve();
 
-  /** `acquire` and `release` are those of the {@link LeaseQueue}, for this process. */
   constructor(acquire: () => Promise<boolean>, release: () => void) {
     this.#acquire = acquire;
     this.#release = release;
@@ -85,7 +82,6 @@ export class WriteLease {
     }
   }
 
-  /** Releases the lease after the current use, because another process waits for it. */
   releaseWhenIdle(): void {
     // The lease may have been released while the message was on its way.
     if (this.#state === 'none') return;

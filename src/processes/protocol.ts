@@ -3,7 +3,7 @@
 import type { Quota } from '../guards/rate-limit.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 
-/** A call of `take` or `peek` of the rate limiter with this name and quota. */
+/** A call of `take` or `peek` of a rate limiter. */
 export interface LimiterCall {
   readonly limiter: string;
   readonly quota: number;
@@ -16,14 +16,12 @@ export interface LimiterCall {
 export type SupervisorFunctions = {
   /** The member can be called from now on; Node drops messages that are sent earlier. */
   readonly ready: () => void;
-  /** Resolves when the write lease is granted; the result says whether others wait for it. */
+  /** As those of LeaseQueue. */
   readonly acquireLease: () => Promise<boolean>;
   readonly releaseLease: () => void;
-  /** Returns the result of each call. */
   readonly limit: (calls: readonly LimiterCall[]) => readonly Quota[];
   /** Pings the databases of all members; rejects if one does not answer. */
   readonly pingAll: () => Promise<void>;
-  /** Resolves with the latest known metrics of all processes. */
   readonly allMetrics: () => Promise<Snapshot>;
 };
 
@@ -32,11 +30,8 @@ export type MemberFunctions = {
   /** Serves on `port`; resolves with the URL, and rejects as `App.listen` does. */
   readonly listen: (port: number) => Promise<string>;
   readonly reloadKeys: () => Promise<number>;
-  /** Stops serving and ends the process. */
   readonly close: () => void;
-  /** Another member wants the write lease. */
   readonly leaseWanted: () => void;
   readonly ping: () => Promise<void>;
-  /** Resolves with the metrics of this process. */
   readonly metrics: () => Promise<Snapshot>;
 };

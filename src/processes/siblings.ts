@@ -10,14 +10,12 @@ import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protoc
 
 /** Gives a process access to the others that serve the same address and database. */
 export interface Siblings {
-  /** Returns the limiter named `name`, which counts the requests to all processes. */
   createLimiter(name: string, quota: number): RateLimiter;
   /**
    * Opens the database with `open`. The `ping` of the result pings the databases of all processes.
    * With `needsLease`, which a SQLite file needs, each write holds the write lease.
    */
   openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
-  /** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
   shareMetrics: ShareMetrics;
 }
 
@@ -31,7 +29,7 @@ export const NO_SIBLINGS: Siblings = {
 /** Connects to the supervisor at the other end of `port`, which may call `functions`. */
 export function joinSupervisor(
   port: Port,
-  functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'> & { readonly close: () => void },
+  functions: Pick<MemberFunctions, 'listen' | 'reloadKeys' | 'close'>,
 ): Siblings {
   let database: Database | undefined;
   let metrics: () => Promise<Snapshot> = async () => ({});
@@ -66,20 +64,16 @@ export function joinSupervisor(
       const opened = await (needsLease ? lease.use(open) : open());
       database = opened;
       const shared: Database = { ...opened, ping: () => supervisor.call('pingAll') };
-      return needsLease ? withLease(shared, lease) : shared;
+      if (!needsLease) return shared;
+      return {
+        ...shared,
+        // Ignores an error of the lease, because `transact` will reject with one.
+        writable: () => lease.acquire().catch(() => {}),
+        transact: (batchId, statements) => lease.use(() => opened.transact(batchId, statements)),
+        // The last connection to close checkpoints the log. If two processes closed at the same
+        // time, neither would be the last.
+        close: () => lease.use(() => opened.close()),
+      };
     },
-  };
-}
-
-/** Returns `database` with its writes under `lease`. */
-function withLease(database: Database, lease: WriteLease): Database {
-  return {
-    ...database,
-    // Ignores an error of the lease, because `transact` will reject with one.
-    writable: () => lease.acquire().catch(() => {}),
-    transact: (batchId, statements) => lease.use(() => database.transact(batchId, statements)),
-    // The last connection to close checkpoints the log. If two processes closed at the same time,
-    // neither would be the last.
-    close: () => lease.use(() => database.close()),
   };
 }

@@ -7,31 +7,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type KeySource, type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
+import { measureProcess } from '../metrics/process.ts';
+import { combine, countersOf, type Snapshot, takeSnapshot } from '../metrics/snapshot.ts';
 import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
-import { MetricsCollector } from './metrics-collector.ts';
 import type { LimiterCall } from './protocol.ts';
 
-/** The configuration of a supervisor. */
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
-  /** The path of a Unix socket to listen on instead. */
   readonly socket: string | undefined;
-  /** The command line of the members; the number of processes is appended. */
   readonly args: readonly string[];
-  /** The source of the keys, if there are any. */
   readonly keySource: KeySource | undefined;
 }
 
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
 const CLOSE_MS = 20_000;
 
-/**
- * A process is replaced at once, but if it lived for less than `minLifeMs`, after a delay that
- * doubles each time.
- */
+/** Between the replacements of processes that live for less than `minLifeMs`, the delay doubles. */
 const REPLACEMENT = { minLifeMs: 1_000, firstDelayMs: 100, maxDelayMs: 5_000 };
 
 /** A service of several processes, with the same interface as an App. */
@@ -42,11 +36,13 @@ export class Supervisor {
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
   readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
-  readonly #metrics = new MetricsCollector();
   readonly #stop = new AbortController();
   #port: number;
   #keys: Keys | undefined;
   #reloads = 0;
+  /** The counters of all members that have ended. */
+  #endedMetrics: Snapshot = {};
+  #own: ReturnType<typeof measureProcess> | undefined;
 
   constructor(options: SupervisorOptions, log: Log) {
     this.#options = options;
@@ -75,7 +71,6 @@ export class Supervisor {
     }
   }
 
-  /** How many keys are valid; 0 if the service requires none. */
   get keyCount(): number {
     return this.#keys?.count ?? 0;
   }
@@ -107,27 +102,22 @@ export class Supervisor {
       throw new Error(`${failed.length} of ${endings.length} processes failed to stop: ${failed}`);
   }
 
-  #start(): Child {
+  async #startServing(): Promise<{ member: Child; url: string }> {
+    const reloadsBefore = this.#reloads;
     const member: Child = new Child({
       acquireLease: () => this.#leases.acquire(member),
       releaseLease: () => this.#leases.release(member),
       limit: (calls) => calls.map((call) => this.#limit(call)),
       pingAll: () => this.#pingAll(),
-      allMetrics: () => this.#metrics.collect(this.#serving),
+      allMetrics: () => this.#collectMetrics(),
     });
     void member.ended.then(() => {
       this.#members.delete(member);
       this.#serving.delete(member);
       this.#leases.release(member);
-      this.#metrics.memberEnded(member);
+      this.#endedMetrics = countersOf(combine([this.#endedMetrics, member.metrics]));
     });
     this.#members.add(member);
-    return member;
-  }
-
-  async #startServing(): Promise<{ member: Child; url: string }> {
-    const member = this.#start();
-    const reloadsBefore = this.#reloads;
     try {
       await member.ready;
       this.#stop.signal.throwIfAborted();
@@ -143,7 +133,6 @@ export class Supervisor {
     }
   }
 
-  /** Replaces `first`, and each replacement, when it ends. */
   async #keepServing(first: Child): Promise<void> {
     const { signal } = this.#stop;
     let current: Child | undefined = first;
@@ -176,6 +165,13 @@ export class Supervisor {
     return take ? known.take(client, count) : known.peek(client, count);
   }
 
+  async #collectMetrics(): Promise<Snapshot> {
+    this.#own ??= measureProcess();
+    await Promise.all([...this.#serving].map((member) => member.updateMetrics()));
+    const last = [...this.#serving].map(({ metrics }) => metrics);
+    return combine([...last, this.#endedMetrics, await takeSnapshot(this.#own.readings)]);
+  }
+
   async #pingAll(): Promise<void> {
     const pings = [...this.#serving].map((member) =>
       // Ignore a process that has died meanwhile.
@@ -192,7 +188,6 @@ export class Supervisor {
   }
 }
 
-/** Chooses a free port for all processes and their replacements. */
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');

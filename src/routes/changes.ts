@@ -25,33 +25,31 @@ interface ChangesQuery {
 
 type ChangesInput = Input<ChangesQuery, unknown>;
 
-const EVENT_STREAM = 'text/event-stream';
-
 /** The times of a stream; tests change them. */
 export const STREAM_TIMES = {
-  /** How often to send a comment: some proxies disconnect what is silent for 30 seconds. */
+  /** Some proxies disconnect what is silent for 30 seconds. */
   commentMs: 15_000,
 };
 
 const COMMENT = Buffer.from(':\n\n');
-
-/** How many changes a stream reads at a time. */
 const STREAM_LIMIT = 1_000;
-
+const EVENT_STREAM = 'text/event-stream';
 const NO_STORE = ['cache-control', 'no-store', 'vary', 'accept'];
 // nginx would buffer the stream.
 const STREAM_HEADERS = ['content-type', EVENT_STREAM, ...NO_STORE, 'x-accel-buffering', 'no'];
 
-/** Returns the route of the changes that `feed` reads from `source`. */
-export function changesRoute(source: Source, feed: ChangeFeed): Route {
-  const changes = new ChangesHandler(source, feed);
-  return endpoint<ChangesQuery>('GET', '/changes', (input) =>
-    wantsStream(input.call) ? changes.stream(input) : changes.page(input),
-  );
-}
-
 /** The media types of pages, the most specific first. */
 const PAGE_TYPES = ['application/json', 'application/*', '*/*'];
+
+/** The events of changes that several streams may send. */
+const knownEvents = new WeakMap<Changes, Buffer>();
+
+/** Returns the route of the changes that `feed` reads from `source`. */
+export function changesRoute(source: Source, feed: ChangeFeed): Route {
+  return endpoint<ChangesQuery>('GET', '/changes', (input) =>
+    wantsStream(input.call) ? openStream(source, feed, input) : readPage(source, feed, input),
+  );
+}
 
 /** Whether a client names the media type of streams, and does not prefer JSON. */
 function wantsStream({ headers }: Call): boolean {
@@ -61,87 +59,28 @@ function wantsStream({ headers }: Call): boolean {
   return weight > 0 && weight >= (weights.get(pageType) ?? 0);
 }
 
-class ChangesHandler {
-  readonly #source: Source;
-  readonly #feed: ChangeFeed;
-  /** The events of changes that several streams may send. */
-  readonly #events = new WeakMap<Changes, Buffer>();
-
-  constructor(source: Source, feed: ChangeFeed) {
-    this.#source = source;
-    this.#feed = feed;
-  }
-
-  async page({ parameters, call }: ChangesInput): Promise<Reply> {
-    const { since, limit, wait, include = [] } = parameters;
-    if (since === undefined)
-      return pageReply({ items: [], next: await lastCursor(this.#source), hasMore: false });
-    const request = { after: parseCursor(since), limit, withRecords: include.includes('record') };
-    const deadline = performance.now() + wait * 1_000;
-    const signal = wait > 0 ? call.signal() : undefined;
-    const { term } = this.#feed;
-    for (;;) {
-      const { round, isClosed } = this.#feed;
-      const changes = (await this.#feed.read(request)) ?? expired();
-      const leftMs = deadline - performance.now();
-      const isDue = changes.items.length > 0 || leftMs <= 0 || isClosed;
-      if (isDue || !signal) return pageReply(changes);
-      await this.#feed.wait(round, leftMs, signal);
-      call.ensureSendable();
-      // The client's key may no longer be valid.
-      if (this.#feed.term !== term) return pageReply(changes);
-    }
-  }
-
-  async stream({ parameters, headers, call }: ChangesInput): Promise<Reply> {
-    const { since, include = [] } = parameters;
-    const sent = headers['last-event-id'] ?? since;
-    const after = sent === undefined ? await lastCursor(this.#source) : parseCursor(sent);
-    const request = { after, limit: STREAM_LIMIT, withRecords: include.includes('record') };
-    const { round } = this.#feed;
-    const first = (await this.#feed.read(request)) ?? expired();
-    const stream = this.#stream(request, first, round, call.signal());
-    return { status: 200, headers: STREAM_HEADERS, stream };
-  }
-
-  async *#stream(
-    request: ChangesRequest,
-    first: Changes,
-    firstRound: number,
-    signal: AbortSignal,
-  ): AsyncIterable<Chunk> {
-    const { term } = this.#feed;
-    // An event without data tells the client its cursor.
-    const start = `: changes\nretry: 3000\nid: ${cursorText(request.after)}\n\n`;
-    yield { bytes: Buffer.from(start), hasMore: first.hasMore };
-    let commentedMs = performance.now();
-    let round = firstRound;
-    let changes: Changes | undefined = first;
-    while (changes) {
-      const { items, next, hasMore }: Changes = changes;
-      if (items.length > 0) yield { bytes: this.#eventsOf(changes), hasMore };
-      const nextCommentMs = commentedMs + STREAM_TIMES.commentMs;
-      if (!hasMore) await this.#feed.wait(round, nextCommentMs - performance.now(), signal);
-      if (this.#feed.term !== term || this.#feed.isClosed || signal.aborted) return;
-      if (performance.now() >= nextCommentMs) {
-        yield { bytes: COMMENT, hasMore };
-        commentedMs = performance.now();
-      }
-      round = this.#feed.round;
-      const following: ChangesRequest = { ...request, after: next };
-      changes = await (hasMore ? this.#feed.read(following) : this.#feed.readInRound(following));
-    }
-  }
-
-  #eventsOf(changes: Changes): Buffer {
-    const known = this.#events.get(changes);
-    if (known) return known;
-    const events = changes.items.map(
-      ({ id, type, text }) => `id: ${id}\nevent: ${type}\ndata: ${text}\n\n`,
-    );
-    const bytes = Buffer.from(events.join(''));
-    this.#events.set(changes, bytes);
-    return bytes;
+async function readPage(
+  source: Source,
+  feed: ChangeFeed,
+  { parameters, call }: ChangesInput,
+): Promise<Reply> {
+  const { since, limit, wait, include = [] } = parameters;
+  if (since === undefined)
+    return pageReply({ items: [], next: await lastCursor(source), hasMore: false });
+  const request = { after: parseCursor(since), limit, withRecords: include.includes('record') };
+  const deadline = performance.now() + wait * 1_000;
+  const signal = wait > 0 ? call.signal() : undefined;
+  const { term } = feed;
+  for (;;) {
+    const { round, isClosed } = feed;
+    const changes = (await feed.read(request)) ?? expired();
+    const leftMs = deadline - performance.now();
+    const isDue = changes.items.length > 0 || leftMs <= 0 || isClosed;
+    if (isDue || !signal) return pageReply(changes);
+    await feed.wait(round, leftMs, signal);
+    call.ensureSendable();
+    // The client's key may no longer be valid.
+    if (feed.term !== term) return pageReply(changes);
   }
 }
 
@@ -149,6 +88,62 @@ function pageReply({ items, next, hasMore }: Changes): Reply {
   const texts = items.map(({ text }) => text).join(',');
   const json = `{"items":[${texts}],"next":"${cursorText(next)}","more":${hasMore}}`;
   return jsonReply(200, json, NO_STORE);
+}
+
+async function openStream(
+  source: Source,
+  feed: ChangeFeed,
+  { parameters, headers, call }: ChangesInput,
+): Promise<Reply> {
+  const { since, include = [] } = parameters;
+  const sent = headers['last-event-id'] ?? since;
+  const after = sent === undefined ? await lastCursor(source) : parseCursor(sent);
+  const request = { after, limit: STREAM_LIMIT, withRecords: include.includes('record') };
+  const { round } = feed;
+  const first = (await feed.read(request)) ?? expired();
+  const stream = follow(feed, request, first, round, call.signal());
+  return { status: 200, headers: STREAM_HEADERS, stream };
+}
+
+async function* follow(
+  feed: ChangeFeed,
+  request: ChangesRequest,
+  first: Changes,
+  firstRound: number,
+  signal: AbortSignal,
+): AsyncIterable<Chunk> {
+  const { term } = feed;
+  // An event without data tells the client its cursor.
+  const start = `: changes\nretry: 3000\nid: ${cursorText(request.after)}\n\n`;
+  yield { bytes: Buffer.from(start), hasMore: first.hasMore };
+  let commentedMs = performance.now();
+  let round = firstRound;
+  let changes: Changes | undefined = first;
+  while (changes) {
+    const { items, next, hasMore }: Changes = changes;
+    if (items.length > 0) yield { bytes: eventsOf(changes), hasMore };
+    const nextCommentMs = commentedMs + STREAM_TIMES.commentMs;
+    if (!hasMore) await feed.wait(round, nextCommentMs - performance.now(), signal);
+    if (feed.term !== term || feed.isClosed || signal.aborted) return;
+    if (performance.now() >= nextCommentMs) {
+      yield { bytes: COMMENT, hasMore };
+      commentedMs = performance.now();
+    }
+    round = feed.round;
+    const following: ChangesRequest = { ...request, after: next };
+    changes = await (hasMore ? feed.read(following) : feed.readInRound(following));
+  }
+}
+
+function eventsOf(changes: Changes): Buffer {
+  const known = knownEvents.get(changes);
+  if (known) return known;
+  const events = changes.items.map(
+    ({ id, type, text }) => `id: ${id}\nevent: ${type}\ndata: ${text}\n\n`,
+  );
+  const bytes = Buffer.from(events.join(''));
+  knownEvents.set(changes, bytes);
+  return bytes;
 }
 
 function expired(): never {

@@ -6,10 +6,10 @@ import { endpoint } from '../contract/endpoint.ts';
 import { GUIDES } from '../docs/guides.ts';
 import { renderLanding } from '../docs/landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
-import { type Asset, type AssetServer, createAssetServer, readAssets } from '../docs/static.ts';
+import { type Asset, type AssetServers, createAssetServer, readAssets } from '../docs/static.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { type Bases, basePath } from './bases.ts';
+import { type Bases, basePath } from './paths.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
@@ -18,7 +18,6 @@ const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 /** The base URL in the contract and its examples, and the base of its problem types. */
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
-/** The files of the docs pages. */
 const FILE_NAMES = [
   ...['page.css', 'docs.css', 'guide.css', 'operations.css', 'operation.css', 'swagger-ui.css'],
   ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js'],
@@ -29,12 +28,8 @@ const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
-/** The content of the documentation endpoints. */
-export interface Documentation {
-  readonly contract: string;
-  readonly files: ReadonlyMap<string, AssetServer>;
-  readonly guides: ReadonlyMap<string, AssetServer>;
-}
+/** The contract as a text, the files of the pages and the guides. */
+export type Documentation = readonly [string, AssetServers, AssetServers];
 
 let documentation: Promise<Documentation> | undefined;
 
@@ -44,11 +39,10 @@ export function loadDocumentation(): Promise<Documentation> {
     readFile(CONTRACT, 'utf8'),
     readAssets(FILES, FILE_NAMES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
-  ]).then(([contract, files, guides]) => ({ contract, files, guides }));
+  ]);
   return documentation;
 }
 
-/** Returns the contract as JSON, with its URLs set to those of the service. */
 function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
   // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
   const replace = (_: string, problems?: string) => (problems ? problemBase : baseUrl);
@@ -57,12 +51,11 @@ function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
 
 /** Returns the routes of `documentation`, whose URLs begin with `bases`. */
 export function docsRoutes(
-  documentation: Documentation,
+  [text, files, guides]: Documentation,
   bases: Bases,
   requiresKey: boolean,
 ): Route[] {
-  const { files, guides } = documentation;
-  const contract = contractAt(documentation.contract, bases);
+  const contract = contractAt(text, bases);
   const html = compress(renderDocsPage(contract, bases, requiresKey));
   const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
   const json = ['content-type', 'application/json', ...REVALIDATE];

@@ -1,15 +1,18 @@
-// Health checks: /health answers in JSON, /livez and /readyz in the format of Kubernetes servers.
+// For operators: /health in JSON, /livez and /readyz in the format of Kubernetes servers, and
+// /metrics in that of Prometheus.
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoint } from '../contract/endpoint.ts';
 import { unavailable } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Database } from '../storage/database.ts';
 
 const MAX_ANSWER_MS = 1_000;
 const TEXT = ['content-type', 'text/plain; charset=utf-8'];
 const NO_STORE = ['cache-control', 'no-store'];
 const RETRY_SOON = [...NO_STORE, 'retry-after', '1'];
+const METRICS_HEADERS = ['content-type', 'text/plain; version=0.0.4; charset=utf-8', ...NO_STORE];
 
 /**
  * Returns the routes of the health checks. /health and /readyz answer 503 while `isStopping`, and
@@ -37,6 +40,15 @@ export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () =>
       }),
     ),
   ];
+}
+
+/** Returns the route that serves `metrics` in Prometheus' text format. */
+export function metricsRoute(metrics: Metrics): Route {
+  return endpoint('GET', '/metrics', async () => ({
+    status: 200,
+    headers: METRICS_HEADERS,
+    body: await metrics.exposition(),
+  }));
 }
 
 /** Returns a function that resolves with whether the database answers in time. */

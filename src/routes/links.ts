@@ -1,11 +1,13 @@
-// The operations on one link between two records, such as a tag on a note: add and remove.
-import { endpoint, type Input } from '../contract/endpoint.ts';
-import { Problem } from '../http/problem.ts';
+// The links between records, such as the tags on a note: each at its path, and as a member of bodies.
+import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { Link } from '../resources/resource.ts';
+import type { NewLink } from '../storage/batches/writer.ts';
+import type { MissingEnds } from '../storage/records/compound-writes.ts';
 import type { Links } from '../storage/records/links.ts';
-import { type Ids, notFound } from './record-paths.ts';
+import { type Ids, notFound } from './paths.ts';
 
 /** Returns the routes of `link`. */
 export function linkRoutes(link: Link, links: Links): Route[] {
@@ -35,4 +37,42 @@ export function linkRoutes(link: Link, links: Links): Route[] {
     }
     return { status: 204 };
   }
+}
+
+/** Returns the links that the bodies list; undefined if none has the member. */
+export function linksIn(
+  link: Link | undefined,
+  bodies: readonly Readonly<Record<string, unknown>>[],
+): readonly NewLink[] | undefined {
+  if (!link) return undefined;
+  let links: NewLink[] | undefined;
+  for (const [row, body] of bodies.entries()) {
+    const ids = body[link.member] as readonly number[] | undefined;
+    if (!ids) continue;
+    links ??= [];
+    for (const id of ids) links.push([row, id]);
+  }
+  return links;
+}
+
+/** Returns the 422 for links that name no record; `isBulk` tells whether pointers name lines. */
+export function unknownLinks(
+  { member, ends }: Link,
+  links: readonly NewLink[],
+  { missing }: MissingEnds,
+  isBulk: boolean,
+): Problem {
+  const violations = missing.map((position): Violation => {
+    const [row] = links[position] ?? [0];
+    const index = position - links.findIndex(([each]) => each === row);
+    const path = [...(isBulk ? [row] : []), member, index];
+    return {
+      field: path.join('.'),
+      in: 'body',
+      pointer: ['#', ...path].join('/'),
+      code: 'exists',
+      detail: `must be the id of a ${ends[1].resource.label.toLowerCase()}`,
+    };
+  });
+  return validationFailed(violations);
 }

@@ -21,7 +21,6 @@ export interface ListQuery {
 /** The most characters of several links: many clients and proxies refuse longer headers. */
 const MAX_LINKS_LENGTH = 8_192;
 
-/** The parameters that choose a page of a list. */
 const POSITIONS = ['offset', 'after', 'before'];
 
 /** Returns the order of a list: in a search, the best match comes first. */
@@ -55,11 +54,7 @@ export function checkListQuery(query: ListQuery, sent: URLSearchParams): void {
   if (violations.length > 0) throw validationFailed(violations);
 }
 
-/**
- * Returns the header with the links from a page to others; `url` is the absolute URL of the list,
- * `sent` its query, of which the links keep all parameters but the position. If they are too long
- * together, the last ones are left out.
- */
+/** Returns the header with the links from a page to others, or to some if they are too long. */
 export function linkHeader(
   url: string,
   sent: URLSearchParams,

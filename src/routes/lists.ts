@@ -10,22 +10,27 @@ import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
 import type { PageRequest } from '../storage/lists/request.ts';
 import type { Table } from '../storage/records/table.ts';
-import type { Bases } from './bases.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
+import type { Bases } from './paths.ts';
+import { fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
-import { fillTemplate, type Ids, notFound } from './record-paths.ts';
-import { Snippets } from './snippets.ts';
+import { snippetEnds } from './snippets.ts';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
-/** Returns the routes of all lists of `resource`, whose links between pages have absolute URLs. */
-export function listRoutes(
-  resource: Resource,
-  table: Table,
-  memory: FreshMemory,
-  { baseUrl }: Bases,
-): Route[] {
-  const lists = new Lists(resource, table, memory, baseUrl);
+/** A resource, and what its routes work with. */
+export interface Served {
+  readonly resource: Resource;
+  readonly table: Table;
+  readonly ownerTable: Table | undefined;
+  readonly memory: FreshMemory;
+  readonly bases: Bases;
+}
+
+/** Returns the routes of all lists of a resource. */
+export function listRoutes(served: Served): Route[] {
+  const { resource } = served;
+  const lists = new Lists(served);
   const all = endpoint<ListQuery & Ids>('GET', resource.path, (input) => lists.list(input));
   const other = linkOf(resource)?.other.resource;
   if (!other) return [all];
@@ -36,7 +41,7 @@ export function listRoutes(
   return [all, linked];
 }
 
-/** What a list contains, and the label of the record that it belongs to. */
+/** The list, and the label of the record that it belongs to. */
 interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
   readonly label: string;
 }
@@ -51,33 +56,24 @@ interface ListText {
 }
 
 class Lists {
-  readonly #resource: Resource;
-  readonly #table: Table;
-  readonly #memory: FreshMemory;
-  readonly #baseUrl: string;
-  readonly #snippets: Snippets;
+  readonly #served: Served;
   readonly #filters: Readonly<Record<string, Filter>>;
 
-  constructor(resource: Resource, table: Table, memory: FreshMemory, baseUrl: string) {
-    this.#snippets = new Snippets(textFieldsOf(resource));
-    this.#filters = filtersOf(resource);
-    this.#resource = resource;
-    this.#table = table;
-    this.#memory = memory;
-    this.#baseUrl = baseUrl;
+  constructor(served: Served) {
+    this.#served = served;
+    this.#filters = filtersOf(served.resource);
   }
 
   list(input: ListInput): Reply | Promise<Reply> {
-    const { path, owner, label } = this.#resource;
+    const { path, owner, label } = this.#served.resource;
     const scope = owner
       ? { owner: input.parameters[owner.resource.idParameter], label: owner.resource.label }
       : { label };
     return this.#answer(input, fillTemplate(path, input.parameters), scope);
   }
 
-  /** Lists the records that are linked to the record of `other` in the path. */
   listLinked(input: ListInput, template: string, other: Resource): Reply | Promise<Reply> {
-    // Not from the parameters: the query may have a filter of the same name.
+    // The query may have a filter of the same name.
     const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
     const path = fillTemplate(template, { [other.idParameter]: id });
     return this.#answer(input, path, { owner: id, isOfLinked: true, label: other.label });
@@ -86,7 +82,7 @@ class Lists {
   #answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
     const { headers, call } = input;
     const load = (begin: () => void) => this.#load(input, path, scope, begin);
-    const list = this.#memory.recall(`${path}?${call.query}`, load);
+    const list = this.#served.memory.recall(`${path}?${call.query}`, load);
     const answer = ({ tag, text, large, link }: ListText) =>
       checkRead(headers, tag) ??
       jsonReply(200, text ?? large ?? '', [...stateHeaders(tag), ...link]);
@@ -94,19 +90,14 @@ class Lists {
     return list instanceof Promise ? list.then(answer) : answer(list);
   }
 
-  async #load(
-    input: ListInput,
-    path: string,
-    { label, ...scope }: Scope,
-    begin: () => void,
-  ): Promise<ListText> {
+  async #load(input: ListInput, path: string, scope: Scope, begin: () => void): Promise<ListText> {
     const { parameters, headers, call } = input;
     const sent = new URLSearchParams(call.query);
     checkListQuery(parameters, sent);
     const { limit, offset, after, before, include = [] } = parameters;
     const search = queryOf(parameters);
     const hasSnippets = include.includes('snippet');
-    const page = await this.#table.page({
+    const page = await this.#served.table.page({
       ...scope,
       limit,
       offset,
@@ -125,38 +116,35 @@ class Lists {
       reserve: () => call.reserveLarge(),
       requester: call,
     });
-    if (!page) throw notFound(label, call.pathValues[0]);
+    if (!page) throw notFound(scope.label, call.pathValues[0]);
     const { total, tag, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
-    const ends =
-      search && hasSnippets
-        ? await this.#snippets.endsOf(recordsIn(items), search, () => call.ensureSendable())
-        : undefined;
+    let ends: readonly string[] | undefined;
+    if (search && hasSnippets) {
+      const fields = textFieldsOf(this.#served.resource);
+      ends = await snippetEnds(fields, recordsIn(items), search, () => call.ensureSendable());
+    }
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
     const end = `],"limit":${limit},${position}"total":${total}}`;
-    const link = linkHeader(`${this.#baseUrl}${path}`, sent, parameters, page);
+    const link = linkHeader(`${this.#served.bases.baseUrl}${path}`, sent, parameters, page);
     return typeof items === 'string'
       ? { tag, text: `{"items":[${withEnds(items, ends)}${end}`, link }
       : { tag, text: undefined, large: largeBody(items, ends, end), link };
   }
 
   /** Returns the values of the filters; a list of linked records has one more. */
-  #filtersIn(
-    parameters: Readonly<Record<string, unknown>>,
-    { owner, isOfLinked }: Pick<PageRequest, 'owner' | 'isOfLinked'>,
-    match: string | undefined,
-  ) {
-    const other = isOfLinked && linkOf(this.#resource)?.other.resource;
-    if (!other) return filterValues(this.#filters, { ...parameters, match });
+  #filtersIn(given: ListInput['parameters'], { owner, isOfLinked }: Scope, match?: string) {
+    const parameters: Readonly<Record<string, unknown>> = { ...given, match };
+    const other = isOfLinked && linkOf(this.#served.resource)?.other.resource;
+    if (!other) return filterValues(this.#filters, parameters);
     // The path has the same parameter, unless the query has it.
-    const given = parameters[other.idParameter];
-    const linked = [owner, ...(Array.isArray(given) ? given : [])];
-    return filterValues(this.#filters, { ...parameters, match, [other.idParameter]: linked });
+    const sent = parameters[other.idParameter];
+    const linked = [owner, ...(Array.isArray(sent) ? sent : [])];
+    return filterValues(this.#filters, { ...parameters, [other.idParameter]: linked });
   }
 }
 
-/** Returns the records of a page, of which a text has a line each. */
 function recordsIn(items: string | readonly Buffer[]): readonly (string | Buffer)[] {
   if (typeof items !== 'string') return items;
   return items === '' ? [] : items.split('\n');
@@ -169,17 +157,15 @@ function withEnds(text: string, ends: readonly string[] | undefined): string {
   return ends.map((end, index) => `${records[index]?.slice(0, -1)}${end}`).join(',');
 }
 
-/** Returns the body of a list with large records, which ends with `end`. */
 function largeBody(
   records: readonly Buffer[],
   ends: readonly string[] | undefined,
   end: string,
 ): LargeBody {
   const parts = records.flatMap((record, index) => {
-    const separator = index === 0 ? '{"items":[' : ',';
-    return ends
-      ? [Buffer.from(separator), record.subarray(0, -1), Buffer.from(ends[index] ?? '')]
-      : [Buffer.from(separator), record];
+    const separator = Buffer.from(index === 0 ? '{"items":[' : ',');
+    if (!ends) return [separator, record];
+    return [separator, record.subarray(0, -1), Buffer.from(ends[index] ?? '')];
   });
   return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
 }

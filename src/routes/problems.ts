@@ -2,31 +2,17 @@
 // GET /problems lists them.
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
-import {
-  escapeHtml,
-  PAGE_HEADERS,
-  type PageParts,
-  renderPage,
-  SECURITY_HEADERS,
-} from '../docs/page.ts';
-import { renderProblemList } from '../docs/problem-list.ts';
+import { renderProblemList } from '../docs/landing.ts';
+import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 
 const VARY = ['vary', 'accept'];
+type Page = Readonly<Record<'html' | 'json', Reply>>;
 
-/** A page in its two forms. */
-interface Page {
-  readonly html: Reply;
-  readonly json: Reply;
-}
-
-/**
- * Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight.
- * `problemBase` is the URL with which the types of problems begin.
- */
+/** Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight. */
 export function problemRoutes(problemBase: string): Route[] {
   const pages = new Map<string, Page>(
     problems.map((problem) => [
@@ -71,14 +57,14 @@ function renderHtml(problem: ProblemType, problemBase: string): Reply {
 <h2>What it means</h2>
 <p>${escapeHtml(meaning)}</p>
 <h2>What to do</h2>
-<p>${markCode(remedy)}</p>
+<p>${escapeHtml(remedy).replace(/`([^`]*)`/g, '<code>$1</code>')}</p>
 <h2>Example</h2>
 <pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
 <nav aria-labelledby="all-problems">
 <h2 id="all-problems">All problems</h2>
 ${renderProblemList('../', slug)}
 </nav>`;
-  return pageReply(200, { title: `${status} ${title} - notes-server`, root: '../', main });
+  return pageReply(`${status} ${title}`, '../', main);
 }
 
 function renderList(): Reply {
@@ -86,19 +72,20 @@ function renderList(): Reply {
 <p>Error responses are problem details (RFC 9457). The <code>type</code> of each leads to its page,
 which says what it means and what to do.</p>
 ${renderProblemList('')}`;
-  return pageReply(200, { title: 'Problems - notes-server', root: '', main });
+  return pageReply('Problems', '', main);
 }
 
 function renderUnknown(): Reply {
   const main = `<h1><span class="status">404</span> Not Found</h1>
 <p>There is no such problem type. These are all:</p>
 ${renderProblemList('../')}`;
-  const parts = { title: '404 Not Found - notes-server', root: '../', main };
-  return pageReply(404, parts, ['cache-control', 'no-store']);
+  const { headers = [], ...page } = pageReply('404 Not Found', '../', main);
+  return { ...page, status: 404, headers: [...headers, 'cache-control', 'no-store'] };
 }
 
-function pageReply(status: number, parts: PageParts, headers: readonly string[] = []): Reply {
-  return { status, headers: [...PAGE_HEADERS, ...VARY, ...headers], body: renderPage(parts) };
+function pageReply(title: string, root: string, main: string): Reply {
+  const body = renderPage({ title: `${title} - notes-server`, root, main });
+  return { status: 200, headers: [...PAGE_HEADERS, ...VARY], body };
 }
 
 function explain({ slug, status, title, meaning, remedy }: ProblemType) {
@@ -107,9 +94,4 @@ function explain({ slug, status, title, meaning, remedy }: ProblemType) {
 
 function renderJson(value: unknown): Reply {
   return jsonReply(200, JSON.stringify(value), [...SECURITY_HEADERS, ...VARY]);
-}
-
-/** Returns text as HTML; what is between backticks becomes code. */
-function markCode(text: string): string {
-  return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>');
 }

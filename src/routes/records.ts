@@ -13,19 +13,16 @@ import {
   valuesOf,
 } from '../resources/resource.ts';
 import { ownLinkOf } from '../resources/resources.ts';
-import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import type { NewLink, Values } from '../storage/batches/writer.ts';
 import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
-import { type Bases, basePath } from './bases.ts';
-import { linksIn, unknownLinks } from './link-member.ts';
-import { listRoutes } from './lists.ts';
+import { linksIn, unknownLinks } from './links.ts';
+import { listRoutes, type Served } from './lists.ts';
+import { basePath, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
-import { fillTemplate, type Ids, notFound } from './record-paths.ts';
 
-/** The header of an answer that repeats an earlier one. */
 const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** A bulk request counts as one request, plus one for this many lines. */
@@ -33,52 +30,40 @@ const LINES_PER_REQUEST = 50;
 
 type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
-
-/** The path of a record, and the members to add to it. */
 type ReadInput = Input<Ids & { readonly include?: readonly string[] }, unknown>;
 
-/**
- * Returns the routes of `resource`. The links between pages begin with `baseUrl`, the path of a
- * `location` header with its path.
- */
-export function recordRoutes(
-  resource: Resource,
-  table: Table,
-  ownerTable: Table | undefined,
-  bases: Bases,
-  memory: FreshMemory,
-): Route[] {
-  const records = new Records(resource, table, ownerTable, basePath(bases));
-  const { path, idParameter } = resource;
+/** Returns the routes of a resource. */
+export function recordRoutes(served: Served): Route[] {
+  const records = new Records(served);
+  const { path, idParameter } = served.resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
-    ...listRoutes(resource, table, memory, bases),
+    ...listRoutes(served),
     endpoint('POST', path, (input: RecordInput) => records.create(input)),
     endpoint('GET', recordPath, (input: ReadInput) => records.read(input)),
-    endpoint('PUT', recordPath, (input: ChangeInput) => records.replace(input)),
+    endpoint('PUT', recordPath, (input: ChangeInput) =>
+      records.change(input, valuesOf(served.resource, input.body)),
+    ),
     endpoint('PATCH', recordPath, (input: ChangeInput) => records.patch(input)),
     endpoint('DELETE', recordPath, (input: RecordInput) => records.remove(input)),
   ];
 }
 
-/** The handlers of one resource. */
 class Records {
   readonly #resource: Resource;
   readonly #table: Table;
   readonly #ownerTable: Table | undefined;
   readonly #basePath: string;
-  /** The link that bodies may set. */
   readonly #link: Link | undefined;
 
-  constructor(resource: Resource, table: Table, ownerTable: Table | undefined, basePath: string) {
+  constructor({ resource, table, ownerTable, bases }: Served) {
     this.#resource = resource;
     this.#table = table;
     this.#ownerTable = ownerTable;
-    this.#basePath = basePath;
+    this.#basePath = basePath(bases);
     this.#link = ownLinkOf(resource);
   }
 
-  /** Creates one record, or all those of a bulk request. */
   async create(input: RecordInput): Promise<Reply> {
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
@@ -103,7 +88,6 @@ class Records {
     return jsonReply(201, texts[0] ?? '', headers);
   }
 
-  /** Stores records, unless a request with the same key has been answered. */
   async #store(
     { parameters, headers, call }: RecordInput,
     bodies: readonly Members[],
@@ -118,7 +102,7 @@ class Records {
     return this.#checkLinks(await this.#table.create(records, owner, once, links), links, call);
   }
 
-  /** Returns the outcome of a write with links. Throws 422 if some of them name no record. */
+  /** Returns the outcome of a write. Throws 422 if some of its links name no record. */
   #checkLinks<Outcome extends object>(
     outcome: Outcome | MissingEnds | undefined,
     links: readonly NewLink[] | undefined,
@@ -145,15 +129,11 @@ class Records {
     return checkRead(input.headers, record.tag) ?? recordReply(record);
   }
 
-  replace(input: ChangeInput): Promise<Reply> {
-    return this.#change(input, valuesOf(this.#resource, input.body));
-  }
-
   async patch(input: ChangeInput): Promise<Reply> {
     const { parameters, headers, body } = input;
     const values = patchOf(this.#resource, body);
     if (linksIn(this.#link, [body]) || values.some((value) => value !== null))
-      return this.#change(input, values);
+      return this.change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
@@ -162,7 +142,7 @@ class Records {
     return recordReply(record);
   }
 
-  async #change(input: ChangeInput, values: Values): Promise<Reply> {
+  async change(input: ChangeInput, values: Values): Promise<Reply> {
     const { parameters, headers, body, call } = input;
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
@@ -184,7 +164,7 @@ class Records {
     return this.#table.read(this.#id(ids), this.#ownerId(ids));
   }
 
-  /** Finds a record with additional members; its tag is that of a list. */
+  /** Finds a record with more members; its tag is that of a list. */
   async #findWith(include: readonly string[], ids: Ids): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
     const page = await this.#table.page({ limit: 1, id, owner, include, asLines: true });

@@ -1,18 +1,14 @@
 // How the search sees a character: its kind, and the characters that it is compared as. Each code
 // point is folded alone, because normalising a long text takes quadratic time in the worst case.
 
-/** What a folded code point is to the words around it. */
+/** What a folded code point is to the words around it; 0 stands for a kind that is unknown. */
 export const Kind = {
-  unknown: 0,
-  /** Ends a word. */
   separator: 1,
-  /** Is part of a word that ends at the next character of another kind. */
   letter: 2,
   /** Belongs to a script without spaces between words. */
   spaceless: 3,
   /** As spaceless, but may form one character with its predecessor: か and a voiced mark. */
   joining: 4,
-  /** Is a word of its own. */
   emoji: 5,
   /** Is skipped: an accent, a variation selector, an invisible character. */
   ignored: 6,
@@ -35,18 +31,11 @@ const LETTER = /^[\p{L}\p{M}\p{N}]/u;
 const EMOJI = /^[\p{Extended_Pictographic}\p{Regional_Indicator}]/u;
 /** The voiced marks of kana, and the vowels and final consonants of Hangul. */
 const JOINING = /^[\u3099\u309a\u1161-\u1175\u11a8-\u11c2]/;
-/** Characters whose decomposition is composed again: kana and Hangul. */
+/** Kana and Hangul, whose decomposition is composed again. */
 const COMPOSED = /[\u3040-\u30ff\u1100-\u11ff]/;
 
 /** Letters without a decomposition that most readers take for accented letters. */
-const BASE_LETTERS: Readonly<Record<string, string>> = {
-  đ: 'd',
-  ħ: 'h',
-  ł: 'l',
-  ø: 'o',
-  æ: 'ae',
-  œ: 'oe',
-};
+const LETTERS: Record<string, string> = { đ: 'd', ħ: 'h', ł: 'l', ø: 'o', æ: 'ae', œ: 'oe' };
 
 /** The kinds of all code points that have occurred. */
 const kinds = new Uint8Array(0x110000);
@@ -81,13 +70,10 @@ function learn(point: number): number {
 function fold(character: string): string {
   const base = character.normalize('NFKD').replace(IGNORED, '');
   const cased = base.toLowerCase().toUpperCase().toLowerCase().normalize('NFKD');
-  const folded = cased
-    .replace(IGNORED, '')
-    .replace(/[đħłøæœ]/g, (letter) => BASE_LETTERS[letter] ?? '');
+  const folded = cased.replace(IGNORED, '').replace(/[đħłøæœ]/g, (letter) => LETTERS[letter] ?? '');
   return COMPOSED.test(folded) ? folded.normalize('NFC') : folded;
 }
 
-/** Returns the kind of a character that is folded. */
 function plainKindOf(character: string): number {
   if (JOINING.test(character)) return Kind.joining;
   if (SPACELESS.test(character)) return Kind.spaceless;

@@ -1,10 +1,10 @@
 // A text in the form in which the search compares texts.
 import { Kind, kindOf, replacementOf } from './characters.ts';
 
-/** Separates folded words. */
+/** The code unit that separates folded words. */
 export const SPACE = 0x20;
-/** The room at first for code units beyond those of the original. */
-const SPARE = 32;
+
+const SPARE_UNITS = 32;
 
 /**
  * The words of a text, folded, with one space before and after each: ` iphone を買う `. A run of a
@@ -16,15 +16,15 @@ export class FoldedText {
   #starts: Uint32Array;
   #length = 0;
   #kind: number = Kind.separator;
-  /** The length of the original so far. */
   #originalLength = 0;
   #isWhole = false;
-  #characters = 0;
+  /** The number of folded characters so far, without separators. */
+  characters = 0;
 
-  /** Folds nothing yet; `room` is the length of the original, if it is known. */
+  /** `room` is the length of the original, if it is known. */
   constructor(room = 0) {
-    this.#units = new Uint16Array(room + SPARE);
-    this.#starts = new Uint32Array(room + SPARE);
+    this.#units = new Uint16Array(room + SPARE_UNITS);
+    this.#starts = new Uint32Array(room + SPARE_UNITS);
     this.#append(SPACE, 0);
   }
 
@@ -49,17 +49,11 @@ export class FoldedText {
     return this.#isWhole ? this.#length : this.#length - 1;
   }
 
-  /** The number of folded characters so far, without separators. */
-  get characters(): number {
-    return this.#characters;
-  }
-
   /** Returns the folded units from a position on. They share memory with this text. */
   unitsFrom(position: number): Uint16Array {
     return this.#units.subarray(position, this.length);
   }
 
-  /** Returns the folded text from a position on. */
   textFrom(position: number): string {
     return decode(this.unitsFrom(position));
   }
@@ -102,7 +96,7 @@ export class FoldedText {
     const wordKind = kind === Kind.joining ? Kind.spaceless : kind;
     const isNewWord = wordKind !== this.#kind || wordKind === Kind.emoji;
     if (isNewWord && this.#kind !== Kind.separator) this.#append(SPACE, start);
-    this.#characters += 1;
+    this.characters += 1;
     this.#kind = wordKind;
     if (point <= 0xffff) {
       this.#append(point, start);
@@ -112,7 +106,6 @@ export class FoldedText {
     }
   }
 
-  /** Composes the last character with a mark, if that makes one character. */
   #compose(mark: number): boolean {
     const last = this.#units[this.#length - 1] ?? SPACE;
     if (kindOf(last) !== Kind.spaceless) return false;

@@ -1,8 +1,6 @@
 // A string in a JSON text, decoded piece by piece, because nobody may need all of a long one.
 
-/** How many bytes are decoded at once. */
 const PIECE_BYTES = 2_048;
-
 const QUOTE = 0x22;
 
 /** The bytes of a character after its first one. */
@@ -15,14 +13,12 @@ const CHARACTERS = new RegExp(
   'y',
 );
 
-/** The string that begins at a position of a JSON text. */
+/** The string that begins at `position` of a JSON text, after its quote. */
 export class JsonString {
-  /** Whether nothing follows. */
   isEnd = false;
   readonly #json: Buffer;
   #position: number;
 
-  /** The string begins at `position`, after its quote. */
   constructor(json: Buffer, position: number) {
     this.#json = json;
     this.#position = position;

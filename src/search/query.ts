@@ -9,39 +9,27 @@ export interface Needle {
   readonly isPrefix: boolean;
 }
 
-/** What a query asks for. */
+/** What a query asks for: the expression for MATCH of FTS5, and what a snippet marks. */
 export interface Query {
-  /** The complete expression for MATCH of FTS5. */
   readonly match: string;
-  /** What a snippet marks: all words and phrases that must occur. */
   readonly needles: readonly Needle[];
 }
 
-/** What a query may contain at most, because each part costs time. */
-export interface QueryBounds {
-  /** Words and phrases. */
-  readonly words: number;
-  /** Words in words and phrases; of a run without spaces, the pairs of neighbouring characters. */
-  readonly terms: number;
-  /** Words of which only the beginning is given: prefixes, and single characters at the end. */
-  readonly prefixes: number;
-}
+/** The numbers of words and phrases, of words in them or pairs of characters, and of open words. */
+type Counts = Record<'words' | 'terms' | 'prefixes', number>;
 
-/**
- * A word ends at white space. A phrase may be followed by a star, which makes its last word a
- * prefix; a quote inside a word, or without its counterpart, is punctuation.
- */
+/** A star after a phrase makes its last word a prefix; a single quote is punctuation. */
 const WORD = /(-?)(?:"([^"]*)"(\**)|(\P{White_Space}+))/gu;
 
-/**
- * Returns what a text asks for or, if it is no query, its fault, as in `must contain at least one
- * word`. A word consisting of punctuation alone does not count.
- */
-export function parseQuery(text: string, bounds: QueryBounds): Query | { readonly fault: string } {
+/** Returns what a text asks for or its fault. A word of punctuation alone does not count. */
+export function parseQuery(
+  text: string,
+  bounds: Readonly<Counts>,
+): Query | { readonly fault: string } {
   const needed = new Set<string>();
   const excluded = new Set<string>();
   const needles: Needle[] = [];
-  const counts = { words: 0, terms: 0, prefixes: 0 };
+  const counts: Counts = { words: 0, terms: 0, prefixes: 0 };
   for (const [, minus, phrase, stars, word] of text.matchAll(WORD)) {
     const elements = elementsOf(phrase ?? word ?? '');
     if (elements.length === 0) continue;
@@ -61,7 +49,7 @@ export function parseQuery(text: string, bounds: QueryBounds): Query | { readonl
   return { match, needles };
 }
 
-function faultOf(counts: QueryBounds, bounds: QueryBounds, needed: number): string | undefined {
+function faultOf(counts: Counts, bounds: Readonly<Counts>, needed: number): string | undefined {
   const { words, terms, prefixes } = bounds;
   if (counts.words === 0) return 'must contain at least one word';
   if (needed === 0) return 'must contain at least one word without "-"';
@@ -75,8 +63,7 @@ function faultOf(counts: QueryBounds, bounds: QueryBounds, needed: number): stri
 
 /**
  * Returns the words of the index that must occur in a row, and whether the last is the beginning of
- * one. A run of a script without spaces that ends the row may continue in the text, where its last
- * character does not stand alone.
+ * one. A run of a script without spaces at the end may continue in the text.
  */
 function tokensOf(elements: readonly string[], isPrefix: boolean) {
   const tokens = indexedText(elements.join(' ')).trim().split(' ');

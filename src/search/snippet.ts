@@ -1,5 +1,6 @@
 // The part of a text that shows why a search found it.
 import { FoldedText } from './folded-text.ts';
+import type { JsonString } from './json-string.ts';
 import type { Needle, Query } from './query.ts';
 
 /** A part of a text. A range reaches from the first code point of a match to before its end. */
@@ -9,18 +10,13 @@ export interface Snippet {
 }
 
 /** A text in pieces of whole code points; each but the only one has some. */
-export interface Pieces {
-  /** Whether the last piece has been taken. */
-  readonly isEnd: boolean;
-  next(): string;
-}
+export type Pieces = Pick<JsonString, 'isEnd' | 'next'>;
 
 /** How much more may be searched: the code units of texts, and those that they are folded to. */
 export interface Effort {
   units: number;
 }
 
-/** A part of a text, in UTF-16 units. */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -33,8 +29,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * Returns the part around the first match in the body, or else in the title, of at most `maxLength`
- * code points; the beginning of the body if there is none as far as `effort` reaches, which always
- * suffices for a piece of each. Yields before each piece.
+ * code points; the beginning of the body if `effort` reaches none. Yields before each piece.
  */
 export function* snippetOf(
   title: Pieces,
@@ -64,7 +59,6 @@ class SearchedText {
     this.#effort = effort;
   }
 
-  /** Reads until `isEnough`, the end of the text or that of the effort. */
   *readUntil(isEnough: () => boolean): Generator<undefined, void> {
     while (!isEnough() && !this.#pieces.isEnd && (this.#effort.units > 0 || this.text === '')) {
       yield;
@@ -78,7 +72,6 @@ class SearchedText {
   }
 }
 
-/** Returns the part around the first match, if there is one. */
 function* snippetIn(
   searched: SearchedText,
   needles: readonly Needle[],
@@ -104,7 +97,7 @@ function* snippetIn(
   return cutOut(searched.text, span, matches);
 }
 
-/** Returns the position of the first character that matches; Infinity if there is none. */
+/** Returns the position of the first matching character, or Infinity. */
 function firstMatch(folded: FoldedText, needles: readonly Needle[], from: number): number {
   const text = folded.textFrom(from);
   const positions = needles.map((needle) => {
@@ -137,7 +130,6 @@ function matchesBetween(
   return matches;
 }
 
-/** Returns the number of spaces before the word of a needle. */
 function leadOf({ text }: Needle): number {
   return text.startsWith(' ') ? 1 : 0;
 }
@@ -151,8 +143,8 @@ function cutOut(text: string, { start, end }: Span, matches: Span[]): Snippet {
     else if (match.end > last.end) joined.splice(-1, 1, { ...last, end: match.end });
   }
   const ranges = joined.map((match): [number, number] => [
-    lengthOf(text.slice(start, match.start)),
-    lengthOf(text.slice(start, Math.min(match.end, end))),
+    Array.from(text.slice(start, match.start)).length,
+    Array.from(text.slice(start, Math.min(match.end, end))).length,
   ]);
   return { text: text.slice(start, end), ranges };
 }
@@ -182,9 +174,4 @@ function spanAround(text: string, first: number, maxLength: number): Span {
 /** Returns the room for the lead, a snippet and the code point after it, in UTF-16 units. */
 function windowFor(maxLength: number): number {
   return LEAD + 2 * (maxLength + 1);
-}
-
-/** Returns the number of code points. */
-function lengthOf(text: string): number {
-  return Array.from(text).length;
 }

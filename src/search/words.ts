@@ -6,14 +6,10 @@ import { decode, FoldedText, SPACE } from './folded-text.ts';
 /** Longer words are equal if they begin alike. A query is shorter, so it never meets the bound. */
 const MAX_WORD_LENGTH = 512;
 
-/**
- * About how many characters of a text are indexed. Only texts full of characters such as ㌖, which
- * stand for several, have more.
- */
+/** About how many characters of a text are indexed. Few have more: those full of ㌖ and the like. */
 const MAX_CHARACTERS = 125_000;
 
-/** How many code units of a text are folded at a time. */
-const SLICE = 1_024;
+const SLICE_UNITS = 1_024;
 
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {
@@ -28,7 +24,7 @@ export function* indexedSlices(text: string): Generator<void, string> {
   const folded = new FoldedText(text.length);
   for (let start = 0; start < text.length && folded.characters < MAX_CHARACTERS; ) {
     if (start > 0) yield;
-    const next = start + SLICE;
+    const next = start + SLICE_UNITS;
     const end = isHighSurrogate(text.charCodeAt(next - 1)) ? next + 1 : next;
     folded.append(text.slice(start, end));
     start = end;
@@ -60,7 +56,6 @@ function isSpacelessPoint(point: number): boolean {
  * pair of neighbouring characters, and its last character.
  */
 function wordsIn(units: Uint16Array): string {
-  // At most two characters and a space for each character.
   const words = new Uint16Array(3 * units.length);
   let length = 0;
   const copy = (from: number, to: number) => {
@@ -82,7 +77,6 @@ function wordsIn(units: Uint16Array): string {
   return decode(words.subarray(0, length));
 }
 
-/** Returns where to cut a word: between code points. */
 function cut(units: Uint16Array, start: number, end: number): number {
   const longest = start + MAX_WORD_LENGTH;
   if (end <= longest) return end;

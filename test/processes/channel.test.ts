@@ -13,7 +13,7 @@ function linkedPorts(): [Port, Port] {
       const text = JSON.stringify(message);
       setImmediate(() => {
         other.emit('message', JSON.parse(text));
-        sent(null);
+        sent();
       });
       return true;
     },

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parseCommand } from '../../../src/cli/command-line.ts';
-import { jsonLine } from '../../../src/log/json-line.ts';
+import { jsonLine } from '../../../src/log/log.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';

@@ -133,7 +133,8 @@ test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
   const table = new Table(notes, database, createWriter(database));
   const bases = { baseUrl: 'http://a', problemBase: '' };
-  const routes = recordRoutes(notes, table, undefined, bases, NO_MEMORY);
+  const parts = { table, ownerTable: undefined, memory: NO_MEMORY, bases };
+  const routes = recordRoutes({ resource: notes, ...parts });
   const list =
     routes.find(({ method, template }) => method === 'GET' && template === '/notes') ??
     assert.fail();

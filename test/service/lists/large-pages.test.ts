@@ -64,13 +64,13 @@ test('large pages: wait for room, and free it as soon as they are sent', {
   const database = await openDatabase(t);
   const table = new Table(notes, database, createWriter(database));
   await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
-  const routes = recordRoutes(
-    notes,
+  const routes = recordRoutes({
+    resource: notes,
     table,
-    undefined,
-    { baseUrl: 'http://a', problemBase: '' },
-    NO_MEMORY,
-  );
+    ownerTable: undefined,
+    memory: NO_MEMORY,
+    bases: { baseUrl: 'http://a', problemBase: '' },
+  });
   const list = routes.find(({ method, template }) => method === 'GET' && template === '/notes');
   assert.ok(list);
   const full = unavailable('full');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClientGone } from '../../../src/http/problem.ts';
-import { SNIPPET_LIMITS, Snippets } from '../../../src/routes/snippets.ts';
+import { SNIPPET_LIMITS, snippetEnds } from '../../../src/routes/snippets.ts';
 import { parseQuery } from '../../../src/search/query.ts';
 import { setLimits } from '../../support/overload.ts';
 import { UNBOUNDED } from '../../support/search.ts';
@@ -42,6 +42,6 @@ test('snippets: nothing is searched for a client that has left', async (t) => {
     checks += 1;
     if (checks === 3) throw new ClientGone('gone');
   };
-  await assert.rejects(new Snippets(['title', 'body']).endsOf(page, query, check), ClientGone);
+  await assert.rejects(snippetEnds(['title', 'body'], page, query, check), ClientGone);
   assert.equal(checks, 3);
 });

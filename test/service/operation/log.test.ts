@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { jsonLine } from '../../../src/log/json-line.ts';
+import { jsonLine } from '../../../src/log/log.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { request } from '../../support/http.ts';
 import { exchange, openSocket, requestText } from '../../support/raw.ts';

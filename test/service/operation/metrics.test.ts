@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Metrics } from '../../../src/metrics/metrics.ts';
-import { metricsRoute } from '../../../src/routes/metrics.ts';
+import { metricsRoute } from '../../../src/routes/health.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import {
