@@ -12,16 +12,12 @@ import { listSql } from './sql.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
-  /** The entity tag of every list: it changes with every change in the database. */
+  /** It changes with every change in the database. */
   readonly tag: string;
-  /**
-   * The records, separated as `asLines` asks for; the bytes of each record of a page larger than
-   * {@link MAX_PAGE_BYTES}; undefined if the tag was among the known ones.
-   */
+  /** Texts of the records, or their bytes if the page is large; undefined if the tag is known. */
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
-  /** The least and the greatest key, where lists are read by keys. */
   readonly keys?: PageKeys;
   /** Whether the search index lacked the last change. */
   readonly isStale?: boolean;
@@ -44,11 +40,7 @@ const CONCURRENT_BATCHES = 2;
 /** How many statements are kept, because requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
 
-interface Item {
-  readonly request: PageRequest;
-  readonly shape: Shape;
-  readonly name: string;
-}
+type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
 
 /** The pages of the lists of one resource. */
 export class Pages {
@@ -135,7 +127,7 @@ export class Pages {
     return items.map((item) => pages.get(item));
   }
 
-  /** Reads pages of one shape into `pages`; resolves with the length of their longest records. */
+  /** Resolves with the length of the longest records. */
   async #readGroup(items: readonly Item[], pages: Map<Item, Page | undefined>): Promise<number> {
     // Powers of two, so that there are few statements to prepare.
     const size = 2 ** Math.ceil(Math.log2(items.length));
@@ -161,7 +153,6 @@ export class Pages {
     return Math.max(...rows.map(recordLength));
   }
 
-  /** Resolves with the row of a large page and those of its records. */
   async #readLarge(statement: Statement): Promise<readonly Row[]> {
     const rows = await this.#database.read({ ...statement, hasLargeRows: true });
     const isWhole = rows.length === 1 + Number(rows[0]?.count);
@@ -179,7 +170,6 @@ export class Pages {
   }
 }
 
-/** Returns the page in a row; `records` are the rows of a large page. */
 function pageOf(row: Row, records?: readonly Row[]): Page {
   const { tag, is_current, items, total, low, high, has_lower, has_higher } = row;
   const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>
