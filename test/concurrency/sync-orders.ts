@@ -81,9 +81,9 @@ export const ORDER_CHECKS: readonly Check[] = [
       ],
       [
         'an unlock that wakes before it frees',
-        'Atomics.exchange(this.#cells, LOCK, FREE);',
-        'Atomics.load(this.#cells, LOCK); Atomics.notify(this.#cells, LOCK, 1);' +
-          'return void Atomics.store(this.#cells, LOCK, FREE);',
+        'Atomics.exchange(this.cells, LOCK, FREE);',
+        'Atomics.load(this.cells, LOCK); Atomics.notify(this.cells, LOCK, 1);' +
+          'return void Atomics.store(this.cells, LOCK, FREE);',
       ],
     ],
   },
@@ -108,22 +108,22 @@ export const ORDER_CHECKS: readonly Check[] = [
     mutants: [
       [
         'a permit that is taken in two steps',
-        'Atomics.compareExchange(this.#cells, PERMITS, permits, permits - 1);',
-        'Atomics.store(this.#cells, PERMITS, permits - 1) + 1;',
+        'Atomics.compareExchange(this.cells, PERMITS, permits, permits - 1);',
+        'Atomics.store(this.cells, PERMITS, permits - 1) + 1;',
       ],
       [
         'a permit that is given back in two steps',
-        'Atomics.add(this.#cells, PERMITS, 1);',
-        'Atomics.store(this.#cells, PERMITS, Atomics.load(this.#cells, PERMITS) + 1);',
+        'Atomics.add(this.cells, PERMITS, 1);',
+        'Atomics.store(this.cells, PERMITS, Atomics.load(this.cells, PERMITS) + 1);',
       ],
       [
         'a release that looks for sleepers before it gives back',
-        'Atomics.add(this.#cells, PERMITS, 1);',
-        'const none = Atomics.load(this.#cells, SLEEPERS) === 0;' +
-          'Atomics.add(this.#cells, PERMITS, 1); if (none) return;',
+        'Atomics.add(this.cells, PERMITS, 1);',
+        'const none = Atomics.load(this.cells, SLEEPERS) === 0;' +
+          'Atomics.add(this.cells, PERMITS, 1); if (none) return;',
       ],
       ['a permit that nobody takes', 'permits, permits - 1)', 'permits, permits)'],
-      ['sleepers that stay counted', 'Atomics.sub(this.#cells, SLEEPERS, 1)', '0'],
+      ['sleepers that stay counted', 'Atomics.sub(this.cells, SLEEPERS, 1)', '0'],
     ],
   },
   {
@@ -142,8 +142,8 @@ export const ORDER_CHECKS: readonly Check[] = [
     mutants: [
       [
         'a set that wakes before it sets',
-        'Atomics.store(this.#cells, STATE, SET);',
-        'Atomics.notify(this.#cells, STATE); return void Atomics.store(this.#cells, STATE, SET);',
+        'Atomics.store(this.cells, STATE, SET);',
+        'Atomics.notify(this.cells, STATE); return void Atomics.store(this.cells, STATE, SET);',
       ],
     ],
   },
@@ -208,7 +208,7 @@ export const ORDER_CHECKS: readonly Check[] = [
     mutants: [
       UNLOCKED,
       ['a stack', 'this.#slots[this.#at(HEAD)]', 'this.#slots[this.#at(DEPTH) - 1]'],
-      ['a depth that only grows', 'Atomics.sub(this.#cells, DEPTH, 1)', '0'],
+      ['a depth that only grows', 'Atomics.sub(this.cells, DEPTH, 1)', '0'],
     ],
   },
   {

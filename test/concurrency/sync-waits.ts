@@ -35,7 +35,7 @@ const WAITS: readonly Wait[] = [
     mutants: [
       anyWake('while (Atomics.exchange(cells, LOCK'),
       ['a lock that all may have', 'for (let spin = 0;', 'return; for (let spin = 0;'],
-      ['an unlock that wakes nobody', 'Atomics.notify(this.#cells, LOCK, 1)', '0'],
+      ['an unlock that wakes nobody', 'Atomics.notify(this.cells, LOCK, 1)', '0'],
       [
         'a sleeper that takes the lock as if it were the last',
         'while (Atomics.exchange(',
@@ -56,11 +56,11 @@ const WAITS: readonly Wait[] = [
       anyWake('while (!this.#tryAcquire())'),
       [
         'a release of two permits',
-        'Atomics.add(this.#cells, PERMITS, 1);',
-        'Atomics.add(this.#cells, PERMITS, 2); Atomics.notify(this.#cells, PERMITS);',
+        'Atomics.add(this.cells, PERMITS, 1);',
+        'Atomics.add(this.cells, PERMITS, 2); Atomics.notify(this.cells, PERMITS);',
       ],
-      ['a release that wakes nobody', 'Atomics.notify(this.#cells, PERMITS, 1)', '0'],
-      ['sleepers that are not counted', 'Atomics.add(this.#cells, SLEEPERS, 1)', '0'],
+      ['a release that wakes nobody', 'Atomics.notify(this.cells, PERMITS, 1)', '0'],
+      ['sleepers that are not counted', 'Atomics.add(this.cells, SLEEPERS, 1)', '0'],
       ['a permit too many', '[PERMITS]: permits }', '[PERMITS]: permits + 1 }'],
     ],
   },
@@ -75,8 +75,8 @@ const WAITS: readonly Wait[] = [
     released: MAX_THREADS,
     mutants: [
       anyWake('while (!this.isSet())'),
-      ['a set that wakes nobody', 'Atomics.notify(this.#cells, STATE)', '0'],
-      ['a set that wakes one', 'notify(this.#cells, STATE)', 'notify(this.#cells, STATE, 1)'],
+      ['a set that wakes nobody', 'Atomics.notify(this.cells, STATE)', '0'],
+      ['a set that wakes one', 'notify(this.cells, STATE)', 'notify(this.cells, STATE, 1)'],
     ],
   },
   {
