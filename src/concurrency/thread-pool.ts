@@ -164,7 +164,7 @@ export class ThreadPool {
     return this.#starting.size < POOL_LIMITS.starting && this.#alive.size < this.#maxThreads;
   }
 
-  /** Starts a thread; returns false if the system refuses. */
+  /** Returns false if the system refuses a thread. */
   #start(): boolean {
     try {
       const thread = new PoolThread(

@@ -26,7 +26,7 @@ export interface Control {
   readonly dismissed: Int32Array;
 }
 
-/** Enough repetitions of the warm-up job for V8 to optimize its code. */
+/** Enough for V8 to optimize the code. */
 const WARM_UP_ROUNDS = 12;
 
 /**

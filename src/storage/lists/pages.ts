@@ -12,7 +12,6 @@ import { listSql } from './sql.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
-  /** It changes with every change in the database. */
   readonly tag: string;
   /** Texts of the records, or their bytes if the page is large; undefined if the tag is known. */
   readonly items: string | readonly Buffer[] | undefined;
@@ -37,7 +36,7 @@ const NO_PAGE: PageRequest = { limit: 0 };
 /** One per reading connection of SQLite, so that a small page need not wait for a large one. */
 const CONCURRENT_BATCHES = 2;
 
-/** How many statements are kept, because requests can have hundreds of shapes. */
+/** Requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
 
 type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
@@ -52,7 +51,7 @@ export class Pages {
   readonly #large: Batcher<Item, Page | undefined>;
   readonly #statements = new Map<string, string>();
 
-  /** `meter` observes the batches. Pages whose time grows with the data run in `slow`. */
+  /** Pages whose time grows with the data run in `slow`. */
   constructor(
     resource: Resource,
     database: Database,

@@ -26,15 +26,12 @@ const WRITE_VERSION_AT = 18;
 const COUNTER_AT = 24;
 const PAGES_AT = 28;
 
-/** The write version. */
 const WITH_LOG = 2;
-
 const OVERWRITTEN = 'overwritten';
 
 /** What the beginning of a SQLite file tells. */
 export interface FileStart {
   readonly hash: string;
-  /** Never becomes less. */
   readonly counter: number;
   readonly pages: number;
   readonly pageBytes: number;

@@ -13,7 +13,6 @@ import {
 } from './foreign-log.ts';
 import type { WalIndex } from './wal-index.ts';
 
-/** How often to look whether another program or process has found something. */
 const LOOK_MS = 1_000;
 
 interface Content extends FileStart {
@@ -100,7 +99,6 @@ export class OpenFiles {
     if (this.#isKnownAsOverwritten) this.#isOverwritten = true;
   }
 
-  /** Whether this process or another one has found that the file is overwritten. */
   get #isKnownAsOverwritten(): boolean {
     return this.#isOverwritten || isRecordedAsOverwritten(this.#log.file);
   }
