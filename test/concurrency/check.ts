@@ -12,7 +12,7 @@ export interface Check {
   readonly run: (threads: TestThreads, rounds: number) => Promise<void>;
 }
 
-/** Makes a test of each check. They share their threads; after a failure the next starts new ones. */
+/** Makes a test of each check. They share threads; after a failure the next starts new ones. */
 export function testChecks(checks: readonly Check[], rounds: number): void {
   const started: TestThreads[] = [];
   let idle: TestThreads | undefined;

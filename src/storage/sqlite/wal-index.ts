@@ -31,7 +31,7 @@ const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x6573
 export interface WalIndex extends Freshness {
   /** Differs after every checkpoint that has written; undefined while one may be unfinished. */
   checkpoint(): number | undefined;
-  /** How many pages the main file must have, if the last `checkpoint` found all of the log in it. */
+  /** How many pages the main file must have, if `checkpoint` has found all of the log in it. */
   pagesOfMain(): number | undefined;
   close(): void;
 }
