@@ -1,5 +1,5 @@
-// POST /counter/increment: several threads increment one shared number. An increment reads, adds
-// and writes; without a mutex, two threads could read the same number and lose an increment.
+// POST /counter/increment: several threads increment one shared number. Without a mutex, two could
+// read the same number and lose an increment.
 import type { Demonstration } from './demonstration.ts';
 import { Mutex, sharedCells } from './sync.ts';
 

@@ -10,7 +10,6 @@ export class Demonstrations {
   readonly #maxThreads: number;
   #loaded: Promise<{ pool: ThreadPool; tasks: typeof import('./tasks.ts') }> | undefined;
 
-  /** Starts no thread yet. At most `maxThreads` will be alive at one time. */
   constructor(maxThreads: number) {
     this.#maxThreads = maxThreads;
   }
@@ -28,7 +27,6 @@ export class Demonstrations {
     (await this.#loaded)?.pool.shutDown();
   }
 
-  /** Resolves with the current number of threads. */
   async threads(): Promise<ThreadCounts> {
     return (await this.#loaded)?.pool.counts() ?? { alive: 0, idle: 0, waiting: 0 };
   }

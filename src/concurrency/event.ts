@@ -8,7 +8,7 @@ interface Input {
   readonly done: Int32Array;
   /** The text in UTF-16. */
   readonly memory: SharedArrayBuffer;
-  /** The text to pass on; only the producer has it. */
+  /** Only the producer has it. */
   readonly payload?: string;
 }
 

@@ -8,14 +8,10 @@ export class PoolThread {
   readonly #worker: Worker;
   readonly #called: Event;
   readonly #dismissed: Event;
-  /** The reason to report if the thread ends now. */
   #fault = new Error('a thread ended before its job did');
   #reject: (fault: Error) => void = () => {};
 
-  /**
-   * Starts the module `tasks`, which calls `runThread`. Calls `onIdle` when the thread is idle, and
-   * `onEnd` with the reason when it has ended.
-   */
+  /** Starts the module `tasks`, which calls `runThread`. */
   constructor(
     tasks: URL,
     onIdle: (thread: PoolThread) => void,
@@ -37,7 +33,6 @@ export class PoolThread {
     });
   }
 
-  /** Wakes the idle thread to do a job; resolves with the result. */
   perform(job: Job): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -53,7 +48,7 @@ export class PoolThread {
     this.#called.set();
   }
 
-  /** Ends the thread at once and rejects its job with `fault`. Resolves when it has ended. */
+  /** Ends the thread at once and rejects its job with `fault`. */
   async terminate(fault = this.#fault): Promise<void> {
     this.#fault = fault;
     await this.#worker.terminate();

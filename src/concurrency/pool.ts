@@ -6,7 +6,7 @@ import { sharedCells } from './sync.ts';
 
 interface Input {
   readonly items: readonly string[];
-  /** One cell: the index of the next item to take. */
+  /** The index of the next item to take. */
   readonly taken: Int32Array;
 }
 

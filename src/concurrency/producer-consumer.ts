@@ -10,9 +10,8 @@ interface Input {
 }
 
 interface Result {
-  /** The largest number of items in the queue; the producer knows it. */
+  /** Only the producer knows it. */
   readonly maxDepth: number;
-  /** The indexes of the items that a consumer has taken. */
   readonly taken: readonly number[];
 }
 

@@ -5,7 +5,6 @@ import { Barrier, Semaphore, sharedCells } from './sync.ts';
 
 interface Input {
   readonly permits: Int32Array;
-  /** The barrier at which as many tasks as may run at once wait for each other. */
   readonly allTaken: Int32Array;
   readonly limit: number;
   /** Three cells: how many tasks have been taken by a thread, are running, and have finished. */
@@ -55,8 +54,7 @@ export const semaphore: Demonstration<
     for (let task = takeTask(); task < order.length; task = takeTask()) {
       semaphore.acquire();
       peak = Math.max(peak, Atomics.add(running, 0, 1) + 1);
-      // The tasks are so short that all could finish before a second thread wakes up. Therefore the
-      // first ones wait here until every permit is taken.
+      // So short a task could finish before a second thread wakes up: wait until all have permits.
       if (task < limit) barrier.arrive();
       order[Atomics.add(finished, 0, 1)] = task;
       Atomics.sub(running, 0, 1);

@@ -3,12 +3,19 @@
 // them. They block the calling thread, so the main thread must not use them.
 
 // Two rules hold for all of them:
-// - No wake-up is lost. Atomics.wait compares the cell and goes to sleep in one atomic step, and
-//   the waking thread changes the cell before it notifies. A thread that has not gone to sleep by
-//   then sees the change and does not sleep.
+// - No wake-up is lost: the waking thread changes the cell before it notifies, and Atomics.wait
+//   compares the cell and goes to sleep in one atomic step.
 // - A wake-up guarantees nothing: another thread may have been faster (barging). So every wait is
 //   in a loop that checks again.
 // No wait has a time limit, because the pool terminates threads that take too long.
+
+class Primitive {
+  protected readonly cells: Int32Array;
+
+  constructor(cells: Int32Array) {
+    this.cells = cells;
+  }
+}
 
 /** Attempts before sleeping: a lock is usually released sooner than a thread can be woken. */
 const SPINS = 100;
@@ -23,21 +30,14 @@ const CONTENDED = 2;
  * Mutual exclusion: one thread holds the lock and sees everything that earlier holders wrote. It is
  * a futex lock (U. Drepper, "Futexes Are Tricky", mutex 2): no system call without contention.
  */
-export class Mutex {
-  readonly #cells: Int32Array;
-
-  constructor(cells: Int32Array) {
-    this.#cells = cells;
-  }
-
-  /** Allocates the cells of a free mutex. */
+export class Mutex extends Primitive {
   static cells(): Int32Array {
     return sharedCells(1);
   }
 
   /** Takes the lock or waits for it. Not reentrant. */
   lock(): void {
-    const cells = this.#cells;
+    const cells = this.cells;
     for (let spin = 0; spin < SPINS; spin += 1) {
       if (Atomics.compareExchange(cells, LOCK, FREE, HELD) === FREE) return;
     }
@@ -48,8 +48,8 @@ export class Mutex {
 
   /** Releases the lock; throws if no thread holds it. */
   unlock(): void {
-    const state = Atomics.exchange(this.#cells, LOCK, FREE);
-    if (state === CONTENDED) Atomics.notify(this.#cells, LOCK, 1);
+    const state = Atomics.exchange(this.cells, LOCK, FREE);
+    if (state === CONTENDED) Atomics.notify(this.cells, LOCK, 1);
     if (state === FREE) throw new Error('unlocked a mutex that nobody held');
   }
 }
@@ -59,40 +59,31 @@ const SLEEPERS = 1;
 const SEMAPHORE_CELLS = 2;
 
 /** A counting semaphore. Any thread may release a permit. */
-export class Semaphore {
-  readonly #cells: Int32Array;
-
-  constructor(cells: Int32Array) {
-    this.#cells = cells;
-  }
-
-  /** Allocates the cells of a semaphore with this many permits. */
+export class Semaphore extends Primitive {
   static cells(permits: number): Int32Array {
     return sharedCells(SEMAPHORE_CELLS, { [PERMITS]: permits });
   }
 
-  /** Takes a permit or waits for one. */
   acquire(): void {
     if (this.#tryAcquire()) return;
     // Registered before it checks again: a release either sees this sleeper and notifies, or
     // added its permit before the check.
-    Atomics.add(this.#cells, SLEEPERS, 1);
-    while (!this.#tryAcquire()) Atomics.wait(this.#cells, PERMITS, 0);
-    Atomics.sub(this.#cells, SLEEPERS, 1);
+    Atomics.add(this.cells, SLEEPERS, 1);
+    while (!this.#tryAcquire()) Atomics.wait(this.cells, PERMITS, 0);
+    Atomics.sub(this.cells, SLEEPERS, 1);
   }
 
-  /** Adds a permit. */
   release(): void {
-    Atomics.add(this.#cells, PERMITS, 1);
-    if (Atomics.load(this.#cells, SLEEPERS) > 0) Atomics.notify(this.#cells, PERMITS, 1);
+    Atomics.add(this.cells, PERMITS, 1);
+    if (Atomics.load(this.cells, SLEEPERS) > 0) Atomics.notify(this.cells, PERMITS, 1);
   }
 
   /** Takes a permit if there is one. The number never becomes negative: n > 0 becomes n - 1. */
   #tryAcquire(): boolean {
     for (;;) {
-      const permits = Atomics.load(this.#cells, PERMITS);
+      const permits = Atomics.load(this.cells, PERMITS);
       if (permits === 0) return false;
-      const seen = Atomics.compareExchange(this.#cells, PERMITS, permits, permits - 1);
+      const seen = Atomics.compareExchange(this.cells, PERMITS, permits, permits - 1);
       if (seen === permits) return true;
     }
   }
@@ -103,32 +94,23 @@ const UNSET = 0;
 const SET = 1;
 
 /** An event that happens once: it stays set. */
-export class Event {
-  readonly #cells: Int32Array;
-
-  constructor(cells: Int32Array) {
-    this.#cells = cells;
-  }
-
-  /** Allocates the cells of an event that is not set. */
+export class Event extends Primitive {
   static cells(): Int32Array {
     return sharedCells(1);
   }
 
-  /** Sets the event and wakes all waiting threads. */
   set(): void {
-    Atomics.store(this.#cells, STATE, SET);
-    Atomics.notify(this.#cells, STATE);
+    Atomics.store(this.cells, STATE, SET);
+    Atomics.notify(this.cells, STATE);
   }
 
   isSet(): boolean {
-    return Atomics.load(this.#cells, STATE) === SET;
+    return Atomics.load(this.cells, STATE) === SET;
   }
 
-  /** Returns once the event is set. */
   wait(): void {
     // If the event is set after the check, the cell is not UNSET, and the wait returns at once.
-    while (!this.isSet()) Atomics.wait(this.#cells, STATE, UNSET);
+    while (!this.isSet()) Atomics.wait(this.cells, STATE, UNSET);
   }
 }
 
@@ -139,21 +121,13 @@ const GENERATION = 2;
 const BARRIER_CELLS = 3;
 
 /** A reusable meeting point for a fixed number of threads. */
-export class Barrier {
-  readonly #cells: Int32Array;
-
-  constructor(cells: Int32Array) {
-    this.#cells = cells;
-  }
-
-  /** Allocates the cells of a barrier for this many threads. */
+export class Barrier extends Primitive {
   static cells(parties: number): Int32Array {
     return sharedCells(BARRIER_CELLS, { [PARTIES]: parties });
   }
 
-  /** Waits until all threads have arrived. */
   arrive(): void {
-    const cells = this.#cells;
+    const cells = this.cells;
     // Read before arriving: afterwards this meeting may be over, and the thread would wait for the
     // end of the next one.
     const generation = Atomics.load(cells, GENERATION);
@@ -184,22 +158,20 @@ const SLOTS = FILLED + SEMAPHORE_CELLS;
  * counts the free slots, another the values, and a mutex protects the ring. The permits of both
  * together never exceed the capacity, so no value is overwritten or read twice.
  */
-export class BoundedQueue {
-  readonly #cells: Int32Array;
+export class BoundedQueue extends Primitive {
   readonly #mutex: Mutex;
   readonly #room: Semaphore;
   readonly #filled: Semaphore;
   readonly #slots: Int32Array;
 
   constructor(cells: Int32Array) {
-    this.#cells = cells;
+    super(cells);
     this.#mutex = new Mutex(cells.subarray(QUEUE_LOCK, ROOM));
     this.#room = new Semaphore(cells.subarray(ROOM, FILLED));
     this.#filled = new Semaphore(cells.subarray(FILLED, SLOTS));
     this.#slots = cells.subarray(SLOTS);
   }
 
-  /** Allocates the cells of an empty queue for this many values. */
   static cells(capacity: number): Int32Array {
     return sharedCells(SLOTS + capacity, { [ROOM + PERMITS]: capacity });
   }
@@ -209,35 +181,30 @@ export class BoundedQueue {
     this.#room.acquire();
     this.#mutex.lock();
     this.#slots[(this.#at(HEAD) + this.#at(DEPTH)) % this.#slots.length] = value;
-    const depth = Atomics.add(this.#cells, DEPTH, 1) + 1;
+    const depth = Atomics.add(this.cells, DEPTH, 1) + 1;
     this.#mutex.unlock();
     this.#filled.release();
     return depth;
   }
 
-  /** Takes the oldest value or waits for one. */
   take(): number {
     this.#filled.acquire();
     this.#mutex.lock();
     const value = this.#slots[this.#at(HEAD)] ?? END;
-    Atomics.store(this.#cells, HEAD, (this.#at(HEAD) + 1) % this.#slots.length);
-    Atomics.sub(this.#cells, DEPTH, 1);
+    Atomics.store(this.cells, HEAD, (this.#at(HEAD) + 1) % this.#slots.length);
+    Atomics.sub(this.cells, DEPTH, 1);
     this.#mutex.unlock();
     this.#room.release();
     return value;
   }
 
   #at(cell: number): number {
-    return Atomics.load(this.#cells, cell);
+    return Atomics.load(this.cells, cell);
   }
 }
 
 /** Allocates `count` cells of shared memory, with the given `values` and zeros elsewhere. */
-export function sharedCells(
-  count: number,
-  values: Readonly<Record<number, number>> = {},
-): Int32Array {
+export function sharedCells(count: number, values: Record<number, number> = {}): Int32Array {
   const cells = new Int32Array(new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT));
-  for (const [cell, value] of Object.entries(values)) cells[Number(cell)] = value;
-  return cells;
+  return Object.assign(cells, values);
 }

@@ -6,11 +6,9 @@ import { Barrier } from './sync.ts';
 
 interface Input {
   readonly key: string;
-  /** The thread's share of the items. */
+  /** The thread's share. */
   readonly items: readonly string[];
-  /** In how many rounds the threads meet at the barrier. */
   readonly meetings: number;
-  /** The cells of the barrier. */
   readonly allWritten: Int32Array;
 }
 

@@ -6,14 +6,12 @@ import { PoolThread } from './pool-thread.ts';
 
 /** The limits of all pools; tests change them. */
 export const POOL_LIMITS = {
-  /** The number of idle threads to keep ready: enough for the largest demonstration. */
+  /** How many idle threads are kept, and how long: enough for the largest demonstration. */
   idle: 16,
-  /** How long idle threads are kept after the last request. */
   idleMs: 30_000,
   /** How many requests may wait for threads, and how long. */
   queue: 256,
   queueMs: 10_000,
-  /** How long the threads may work for a request. */
   jobMs: 30_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
@@ -30,7 +28,6 @@ export interface ThreadCounts {
   readonly waiting: number;
 }
 
-/** A request that waits for `size` threads. */
 interface Waiter {
   readonly size: number;
   readonly grant: (threads: readonly PoolThread[]) => void;
@@ -45,7 +42,6 @@ export class ThreadPool {
   readonly #starting = new Set<PoolThread>();
   readonly #idle = new Set<PoolThread>();
   readonly #queue = new Set<Waiter>();
-  /** How many idle threads are wanted now. */
   #wantedIdle = 0;
   #refillTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -62,10 +58,9 @@ export class ThreadPool {
 
   /**
    * Runs `task` on one unused thread for each of `inputs`; resolves with the results by index.
-   * Requests get threads in order of arrival. Rejects with NoThreads if too many requests wait,
-   * this one waits too long or the pool shuts down, with the reason of `signal` if it aborts, and
-   * with an Error if a thread cannot start, throws, ends or hangs. A failure ends only the threads
-   * of this request.
+   * Requests get threads in order of arrival. Rejects with NoThreads if too many wait, this one
+   * waits too long or the pool shuts down, with the reason of `signal`, or with an Error if a
+   * thread fails or hangs. A failure ends only the threads of this request.
    */
   async run(
     task: string,
@@ -96,7 +91,6 @@ export class ThreadPool {
     }
   }
 
-  /** Returns the current counts. */
   counts(): ThreadCounts {
     return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
   }
@@ -119,7 +113,7 @@ export class ThreadPool {
     await Promise.all([...this.#alive].map((thread) => thread.terminate()));
   }
 
-  /** Waits for `size` idle threads; resolves in the order of the calls. */
+  /** Resolves in the order of the calls. */
   #acquire(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
@@ -129,7 +123,7 @@ export class ThreadPool {
         throw new NoThreads('Too many demonstrations wait for threads.');
       const waiter: Waiter = {
         size,
-        grant(threads) {
+        grant: (threads) => {
           stopClock();
           resolve(threads);
         },
@@ -170,7 +164,7 @@ export class ThreadPool {
     return this.#starting.size < POOL_LIMITS.starting && this.#alive.size < this.#maxThreads;
   }
 
-  /** Starts a thread; returns false if the system refuses. */
+  /** Returns false if the system refuses a thread. */
   #start(): boolean {
     try {
       const thread = new PoolThread(
@@ -207,7 +201,6 @@ export class ThreadPool {
     oldest?.refuse(error);
   }
 
-  /** Keeps idle threads ready until `idleMs` after the last call. */
   #keepIdle(): void {
     this.#wantedIdle = POOL_LIMITS.idle;
     clearTimeout(this.#idleTimer);
@@ -234,7 +227,6 @@ export class ThreadPool {
     return this.#starting.size === 0 && this.#idle.size < this.#wantedIdle && this.#hasRoom();
   }
 
-  /** Ends the idle threads that are no longer wanted. */
   #endSurplus(): void {
     for (const thread of [...this.#idle].slice(this.#wantedIdle)) {
       this.#idle.delete(thread);

@@ -23,17 +23,15 @@ export const CONTROL = 'control of notes-server';
 export interface Control {
   /** The thread has been sent its job, or is dismissed before it got one. */
   readonly called: Int32Array;
-  /** The thread is to end. */
   readonly dismissed: Int32Array;
 }
 
-/** Enough repetitions of the warm-up job for V8 to optimize its code. */
+/** Enough for V8 to optimize the code. */
 const WARM_UP_ROUNDS = 12;
 
 /**
- * Serves one job if this is a thread of the pool. The first message to the pool tells that the
- * thread is idle, the second has the result; an error ends the thread instead. `warmUp` is a job
- * that one thread can repeat alone, so that V8 compiles its hot code.
+ * Serves one job if this is a thread of the pool. Its first message tells that it is idle, the
+ * second has the result. `warmUp` is a job that one thread can repeat alone.
  */
 export function runThread(tasks: Tasks, warmUp: () => Job): void {
   const control: Control | undefined = workerData?.[CONTROL];
@@ -48,7 +46,7 @@ export function runThread(tasks: Tasks, warmUp: () => Job): void {
   new Event(control.dismissed).wait();
 }
 
-/** Does `job` several times. Each time it arrives as a message, like the real job. */
+/** Each time `job` arrives as a message, like the real job. */
 function repeat(tasks: Tasks, job: Job): void {
   const { port1, port2 } = new MessageChannel();
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {

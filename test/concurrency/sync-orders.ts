@@ -2,6 +2,7 @@
 // before any one of its operations on shared memory, then the second before any one of its own, and
 // both continue. No race is left to chance.
 import assert from 'node:assert/strict';
+import * as sync from '../../src/concurrency/sync.ts';
 import type { Check } from './check.ts';
 import type { Outcome, Tasks } from './test-thread.ts';
 import type { TestThreads } from './test-threads.ts';
@@ -50,19 +51,12 @@ async function runPausing(
   return threads.end();
 }
 
-const UNLOCKED = [
-  'no lock',
-  'new Mutex(cells.subarray(QUEUE_LOCK, ROOM))',
-  '{ lock() {}, unlock() {} }',
-] as const;
-
 /** The checks. Their number of orders grows with the square of `rounds`, which is 1 or more. */
 export const ORDER_CHECKS: readonly Check[] = [
   {
     title: 'mutex: two threads count in every order of steps',
     run: (threads, rounds) =>
       inEveryOrder(threads, () => {
-        const { sync } = threads;
         const cells = threads.watch(sync.Mutex.cells());
         const count = ['countUnderLock', { cells, counter: sync.sharedCells(1), rounds }] as const;
         return {
@@ -73,24 +67,10 @@ export const ORDER_CHECKS: readonly Check[] = [
           },
         };
       }),
-    mutants: [
-      [
-        'a lock that looks and takes in two steps',
-        'Atomics.compareExchange(cells, LOCK, FREE, HELD) === FREE',
-        'Atomics.load(cells, LOCK) === FREE && Atomics.store(cells, LOCK, HELD)',
-      ],
-      [
-        'an unlock that wakes before it frees',
-        'Atomics.exchange(this.#cells, LOCK, FREE);',
-        'Atomics.load(this.#cells, LOCK); Atomics.notify(this.#cells, LOCK, 1);' +
-          'return void Atomics.store(this.#cells, LOCK, FREE);',
-      ],
-    ],
   },
   {
     title: 'semaphore: two threads share permits in every order of steps',
     run: async (threads, rounds) => {
-      const { sync } = threads;
       for (const permits of [1, 2]) {
         await inEveryOrder(threads, () => {
           const cells = threads.watch(sync.Semaphore.cells(permits));
@@ -105,53 +85,25 @@ export const ORDER_CHECKS: readonly Check[] = [
         });
       }
     },
-    mutants: [
-      [
-        'a permit that is taken in two steps',
-        'Atomics.compareExchange(this.#cells, PERMITS, permits, permits - 1);',
-        'Atomics.store(this.#cells, PERMITS, permits - 1) + 1;',
-      ],
-      [
-        'a permit that is given back in two steps',
-        'Atomics.add(this.#cells, PERMITS, 1);',
-        'Atomics.store(this.#cells, PERMITS, Atomics.load(this.#cells, PERMITS) + 1);',
-      ],
-      [
-        'a release that looks for sleepers before it gives back',
-        'Atomics.add(this.#cells, PERMITS, 1);',
-        'const none = Atomics.load(this.#cells, SLEEPERS) === 0;' +
-          'Atomics.add(this.#cells, PERMITS, 1); if (none) return;',
-      ],
-      ['a permit that nobody takes', 'permits, permits - 1)', 'permits, permits)'],
-      ['sleepers that stay counted', 'Atomics.sub(this.#cells, SLEEPERS, 1)', '0'],
-    ],
   },
   {
     title: 'event: a set releases the waiter in every order of steps',
     run: (threads) =>
       inEveryOrder(threads, () => {
-        const cells = threads.watch(threads.sync.Event.cells());
+        const cells = threads.watch(sync.Event.cells());
         return {
           tasks: [
             ['call', { primitive: 'Event', cells, method: 'wait' }],
             ['call', { primitive: 'Event', cells, method: 'set' }],
           ],
-          verify: () => assert.ok(new threads.sync.Event(cells).isSet()),
+          verify: () => assert.ok(new sync.Event(cells).isSet()),
         };
       }),
-    mutants: [
-      [
-        'a set that wakes before it sets',
-        'Atomics.store(this.#cells, STATE, SET);',
-        'Atomics.notify(this.#cells, STATE); return void Atomics.store(this.#cells, STATE, SET);',
-      ],
-    ],
   },
   {
     title: 'barrier: two threads meet in every order of steps',
     run: (threads, rounds) =>
       inEveryOrder(threads, () => {
-        const { sync } = threads;
         const cells = threads.watch(sync.Barrier.cells(2));
         const input = { cells, ended: sync.sharedCells(2), rounds: rounds + 1 };
         return {
@@ -162,32 +114,10 @@ export const ORDER_CHECKS: readonly Check[] = [
           verify: (wrong) => assert.deepEqual(wrong, [0, 0]),
         };
       }),
-    mutants: [
-      [
-        'a generation that is read after arriving',
-        'const generation = Atomics.load(cells, GENERATION);\n' +
-          '        if (Atomics.add(cells, ARRIVED, 1)',
-        'const arrived = Atomics.add(cells, ARRIVED, 1);' +
-          'const generation = Atomics.load(cells, GENERATION); if (arrived',
-      ],
-      ['arrivals that are never reset', 'Atomics.store(cells, ARRIVED, 0)', '0'],
-      [
-        'arrivals that are forgotten after the generation has changed',
-        'Atomics.store(cells, ARRIVED, 0);',
-        'Atomics.add(cells, GENERATION, 1); Atomics.notify(cells, GENERATION);' +
-          'return void Atomics.store(cells, ARRIVED, 0);',
-      ],
-      [
-        'a last thread that wakes before the generation changes',
-        'Atomics.add(cells, GENERATION, 1);',
-        'Atomics.notify(cells, GENERATION); return void Atomics.add(cells, GENERATION, 1);',
-      ],
-    ],
   },
   {
     title: 'queue: a put and a take in every order of steps',
     run: async (threads, rounds) => {
-      const { sync } = threads;
       const values = [...Array(2 * rounds - 1).keys()];
       for (const capacity of [2, 1].slice(0, rounds)) {
         await inEveryOrder(threads, () => {
@@ -205,19 +135,13 @@ export const ORDER_CHECKS: readonly Check[] = [
         });
       }
     },
-    mutants: [
-      UNLOCKED,
-      ['a stack', 'this.#slots[this.#at(HEAD)]', 'this.#slots[this.#at(DEPTH) - 1]'],
-      ['a depth that only grows', 'Atomics.sub(this.#cells, DEPTH, 1)', '0'],
-    ],
   },
   {
     title: 'queue: two puts in every order of steps',
     run: (threads) =>
       inEveryOrder(threads, () => {
-        const { BoundedQueue } = threads.sync;
-        const cells = threads.watch(BoundedQueue.cells(2));
-        const queue = new BoundedQueue(cells);
+        const cells = threads.watch(sync.BoundedQueue.cells(2));
+        const queue = new sync.BoundedQueue(cells);
         return {
           tasks: [
             ['produce', { cells, values: [1] }],
@@ -229,15 +153,13 @@ export const ORDER_CHECKS: readonly Check[] = [
           },
         };
       }),
-    mutants: [UNLOCKED],
   },
   {
     title: 'queue: two takes in every order of steps',
     run: (threads) =>
       inEveryOrder(threads, () => {
-        const { BoundedQueue } = threads.sync;
-        const cells = threads.watch(BoundedQueue.cells(2));
-        const queue = new BoundedQueue(cells);
+        const cells = threads.watch(sync.BoundedQueue.cells(2));
+        const queue = new sync.BoundedQueue(cells);
         queue.put(1);
         queue.put(2);
         const take = ['call', { primitive: 'BoundedQueue', cells, method: 'take' }] as const;
@@ -246,6 +168,5 @@ export const ORDER_CHECKS: readonly Check[] = [
           verify: (values) => assert.deepEqual(new Set(values), new Set([1, 2])),
         };
       }),
-    mutants: [UNLOCKED],
   },
 ];

@@ -1,7 +1,7 @@
 // The primitives by which threads coordinate: in one thread, and checked on several.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Barrier, BoundedQueue, END, Event, Mutex } from '../../src/concurrency/sync.ts';
+import { Barrier, BoundedQueue, END, Mutex } from '../../src/concurrency/sync.ts';
 import { testChecks } from './check.ts';
 import { ORDER_CHECKS } from './sync-orders.ts';
 import { WAIT_CHECKS } from './sync-waits.ts';
@@ -12,16 +12,6 @@ test('mutex: an unlock of a free one throws and changes nothing', () => {
     assert.throws(() => mutex.unlock(), /nobody held/);
     mutex.lock();
     mutex.unlock();
-  }
-});
-
-test('event: stays set', () => {
-  const event = new Event(Event.cells());
-  assert.equal(event.isSet(), false);
-  for (let round = 0; round < 2; round += 1) {
-    event.set();
-    event.wait();
-    assert.equal(event.isSet(), true);
   }
 });
 

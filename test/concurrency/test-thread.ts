@@ -1,14 +1,10 @@
-// A thread of the tests of the primitives. It runs one task after the other with the primitives of
-// the module it is given. It can pause before any operation on shared memory.
+// A thread of the tests of the primitives. It runs one task after the other, and can pause before
+// any operation on shared memory.
 import { parentPort, workerData } from 'node:worker_threads';
-
-/** The module of the primitives, or a mutant of it. */
-export type Sync = typeof import('../../src/concurrency/sync.ts');
+import { Barrier, BoundedQueue, END, Event, Mutex, Semaphore } from '../../src/concurrency/sync.ts';
 
 /** What a thread is given when it starts. */
 export interface ThreadData {
-  /** The URL of a {@link Sync}. */
-  readonly module: string;
   /** One cell for the thread: how often it was resumed. */
   readonly gate: Int32Array;
   /** One cell for all threads: how often any of them woke up in a primitive. */
@@ -35,19 +31,20 @@ export interface Outcome {
 /** The tasks of a thread. */
 export type Tasks = typeof tasks;
 
-const { module, gate, wakes }: ThreadData = workerData;
-const sync: Sync = await import(module);
+const { gate, wakes }: ThreadData = workerData;
+
+const PRIMITIVES = { Barrier, BoundedQueue, Event, Mutex, Semaphore };
 
 const tasks = {
   /** Calls one method of a primitive and returns what it returns. */
   call({ primitive, cells, method, args = [] }: Call): unknown {
-    const opened = new sync[primitive](cells) as unknown as Record<string, Method>;
+    const opened = new PRIMITIVES[primitive](cells) as unknown as Record<string, Method>;
     return opened[method]?.(...args);
   },
 
   /** Adds one to a counter in two steps, which only the lock makes atomic. */
   countUnderLock({ cells, counter, rounds }: Shared & { counter: Int32Array }): void {
-    const mutex = new sync.Mutex(cells);
+    const mutex = new Mutex(cells);
     for (let round = 0; round < rounds; round += 1) {
       mutex.lock();
       Atomics.store(counter, 0, Atomics.load(counter, 0) + 1);
@@ -60,7 +57,7 @@ const tasks = {
    * inside, itself included.
    */
   runWithPermit({ cells, inside, rounds }: Shared & { inside: Int32Array }): number {
-    const semaphore = new sync.Semaphore(cells);
+    const semaphore = new Semaphore(cells);
     let peak = 0;
     for (let round = 0; round < rounds; round += 1) {
       semaphore.acquire();
@@ -76,7 +73,7 @@ const tasks = {
    * round.
    */
   meet({ cells, ended, index, rounds }: Shared & { ended: Int32Array; index: number }): number {
-    const barrier = new sync.Barrier(cells);
+    const barrier = new Barrier(cells);
     let wrong = 0;
     for (let round = 1; round <= rounds; round += 1) {
       ended[index] = round;
@@ -90,15 +87,15 @@ const tasks = {
 
   /** Puts values into a queue and returns the depth after each. */
   produce({ cells, values }: { cells: Int32Array; values: readonly number[] }): number[] {
-    const queue = new sync.BoundedQueue(cells);
+    const queue = new BoundedQueue(cells);
     return values.map((value) => queue.put(value));
   },
 
   /** Takes values from a queue up to the first sentinel and returns them. */
   consume({ cells }: { cells: Int32Array }): number[] {
-    const queue = new sync.BoundedQueue(cells);
+    const queue = new BoundedQueue(cells);
     const values: number[] = [];
-    for (let value = queue.take(); value !== sync.END; value = queue.take()) values.push(value);
+    for (let value = queue.take(); value !== END; value = queue.take()) values.push(value);
     return values;
   },
 };
@@ -107,7 +104,7 @@ type Method = (...args: readonly number[]) => unknown;
 
 /** A call of a method of a primitive. */
 export interface Call {
-  readonly primitive: 'Mutex' | 'Semaphore' | 'Event' | 'Barrier' | 'BoundedQueue';
+  readonly primitive: keyof typeof PRIMITIVES;
   readonly cells: Int32Array;
   readonly method: string;
   readonly args?: readonly number[];

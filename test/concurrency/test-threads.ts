@@ -5,8 +5,9 @@ import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
+import { sharedCells } from '../../src/concurrency/sync.ts';
 import { until } from '../support/until.ts';
-import type { Job, Outcome, Sync, Tasks, ThreadData } from './test-thread.ts';
+import type { Job, Outcome, Tasks, ThreadData } from './test-thread.ts';
 
 const TEST_THREAD = new URL('test-thread.js', import.meta.url);
 
@@ -23,9 +24,8 @@ export interface Settled {
   readonly asleep: number;
 }
 
-/** Several threads, and the primitives that they use. */
+/** Several threads. */
 export interface TestThreads {
-  readonly sync: Sync;
   /** Names the cells in which threads may sleep from now on, and returns the first. */
   watch(...cells: Int32Array[]): Int32Array;
   /**
@@ -50,19 +50,18 @@ export interface TestThreads {
   close(): Promise<void>;
 }
 
-/** Starts threads. `module` is the URL of their primitives. */
-export async function startThreads(size: number, module: string): Promise<TestThreads> {
-  const sync: Sync = await import(module);
-  const wakes = sync.sharedCells(1);
+/** Starts threads. */
+export function startThreads(size: number): TestThreads {
+  const wakes = sharedCells(1);
   const outcomes = new Map<number, Outcome>();
   const busy = new Set<number>();
   let watched: readonly Int32Array[] = [];
   let crash: unknown;
 
   const threads = Array.from({ length: size }, (_, thread) => {
-    const gate = sync.sharedCells(1);
+    const gate = sharedCells(1);
     const worker = new Worker(TEST_THREAD, {
-      workerData: { module, gate, wakes } satisfies ThreadData,
+      workerData: { gate, wakes } satisfies ThreadData,
     });
     worker.on('message', (outcome: Outcome) => {
       outcomes.set(thread, outcome);
@@ -98,7 +97,6 @@ export async function startThreads(size: number, module: string): Promise<TestTh
   }
 
   return {
-    sync,
     settle,
 
     watch(...cells) {

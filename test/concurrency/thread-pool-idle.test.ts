@@ -41,15 +41,6 @@ async function poolWithIdleThreads(t: TestContext, idle = LIMITS.idle) {
   return used;
 }
 
-test('idle threads: no thread and no timer before the first use', async (t) => {
-  const clock = stopTime(t);
-  const pool = startPool(t, LIMITS);
-  assert.deepEqual(clock.pending(), []);
-  clock.tick(10_000);
-  await nextTurn();
-  assert.deepEqual([pool.counts(), pool.started.length], [{ alive: 0, idle: 0, waiting: 0 }, 0]);
-});
-
 test('idle threads: start one by one after the first use', async (t) => {
   const { pool, clock } = await usedPool(t);
   for (const idle of [1, 2]) {
@@ -180,18 +171,4 @@ test('idle threads: count towards the bound of threads', async (t) => {
   await until(() => pool.counts().alive === 0);
   await refill(pool, clock);
   assert.equal(pool.most(), 2);
-});
-
-test('idle threads: after a failed start none starts until a request', async (t) => {
-  const { pool, clock } = await usedPool(t);
-  clock.tick(LIMITS.refillMs);
-  await until(() => pool.started.length === 2);
-  await pool.started[1]?.terminate();
-  await until(() => pool.counts().alive === 0);
-  clock.tick(200);
-  await nextTurn();
-  assert.equal(pool.started.length, 2);
-  await assertServes(pool);
-  clock.tick(LIMITS.refillMs);
-  await until(() => pool.counts().idle === 1);
 });

@@ -7,14 +7,7 @@ import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
 import type { Identity } from './pool-tasks.ts';
-import {
-  assertServes,
-  assertUnavailable,
-  enqueue,
-  hold,
-  identities,
-  startPool,
-} from './watched-pool.ts';
+import { assertUnavailable, enqueue, hold, identities, startPool } from './watched-pool.ts';
 
 test('threads: results come in thread order, although the last is first', async (t) => {
   const turn = sharedCells(1, { 0: 1 });
@@ -33,16 +26,6 @@ test('threads: each request gets fresh threads that are warm', async (t) => {
   for (const { served, warmedUp } of all) assert.ok(served === 1 && warmedUp > 1);
 });
 
-test('threads: threads of several requests work at once', async (t) => {
-  const pool = startPool(t);
-  const one = await hold(pool, 1);
-  const other = await hold(pool, 2);
-  assert.deepEqual(pool.counts(), { alive: 3, idle: 0, waiting: 0 });
-  assert.equal((await other.finish()).length, 2);
-  assert.equal((await one.finish()).length, 1);
-  await until(() => pool.counts().alive === 0);
-});
-
 test('threads: no more threads start at once than the limit', async (t) => {
   const pool = startPool(t, { starting: 2 });
   const held = enqueue(pool, 3);
@@ -54,15 +37,6 @@ test('threads: no more threads start at once than the limit', async (t) => {
     return held.gate.arrived() === 3;
   });
   assert.equal((await held.finish()).length, 3);
-});
-
-test('threads: requests are served in order', async (t) => {
-  const pool = startPool(t, { maxThreads: 1 });
-  const order: number[] = [];
-  await Promise.all(
-    [0, 1, 2].map((request) => identities(pool, 1).then(() => order.push(request))),
-  );
-  assert.deepEqual(order, [0, 1, 2]);
 });
 
 describe('threads: a large request waits for both threads', () => {
@@ -136,21 +110,4 @@ test('threads: a full queue refuses, until there is room again', async (t) => {
   const later = enqueue(pool, 1);
   await assertUnavailable(identities(pool, 1), /too many/i);
   for (const each of [held, waiting, later]) await each.finish();
-});
-
-test('threads: a request that waits too long is refused', async (t) => {
-  const clock = stopTime(t);
-  const pool = startPool(t, { maxThreads: 1, queueMs: 500, jobMs: 2_000 });
-  const held = await hold(pool, 1);
-  let refused = false;
-  const waiting = enqueue(pool, 1).answer.finally(() => {
-    refused = true;
-  });
-  clock.tick(499);
-  await until(() => pool.counts().alive === 1);
-  assert.equal(refused, false);
-  clock.tick(1);
-  await assertUnavailable(waiting, /No threads became free in time/);
-  await held.finish();
-  await assertServes(pool);
 });

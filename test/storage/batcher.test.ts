@@ -89,34 +89,11 @@ test('batcher: items that arrive before the engine is ready join', async () => {
   assert.deepEqual(batches, [['a', 'b']]);
 });
 
-test('batcher: items that arrive during a batch form the next one', async () => {
-  const { submit, batch } = heldBatcher();
-  const first = submit('a');
-  const { items, succeed } = await batch(1);
-  assert.deepEqual(items, ['a']);
-
-  const others = ['b', 'c', 'd', 'e'].map((item) => submit(item));
-  await nextTurn();
-  await batch(1);
-  succeed();
-  assert.equal(await first, 'a done');
-
-  const second = await batch(2);
-  assert.deepEqual(second.items, ['b', 'c', 'd', 'e']);
-  second.succeed();
-  assert.deepEqual(await Promise.all(others), ['b done', 'c done', 'd done', 'e done']);
-});
-
 test('batcher: an idle one starts at once, without a timer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const batcher = new Batcher<string, string>({ run: async (items) => items.map(done) });
   assert.equal(await batcher.submit('a'), 'a done');
   assert.equal(await batcher.submit('b'), 'b done');
-});
-
-test('batcher: calls of one turn of the event loop share a batch', async () => {
-  const { submit, runAll } = heldBatcher();
-  assert.deepEqual(await runAll(['a', 'b', 'c'].map((item) => submit(item))), [['a', 'b', 'c']]);
 });
 
 test('batcher: the number of items is limited', async () => {

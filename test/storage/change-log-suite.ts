@@ -87,24 +87,6 @@ export function testChangeLog(engine: Engine): void {
     assert.equal((await comments.read(1, 2))?.tag, before?.replace(/1$/, '7'));
   });
 
-  test('change log: comments deleted with their note', async (t) => {
-    const { notes, comments, database } = await openTables(t, engine);
-    await notes.create([
-      ['a', 'b'],
-      ['c', 'd'],
-    ]);
-    await comments.create([['1'], ['2']], 1);
-    await comments.create([['3']], 2);
-    const before = await lastNumber(database);
-    const [, created] = await Promise.all([notes.remove(1), notes.create([['e', 'f']])]);
-    const logged = await changesAfter(database, before);
-    assert.deepEqual(logged.slice(0, 3).sort(), [
-      ...['comment.deleted 1 1', 'comment.deleted 2 1', 'note.deleted 1'],
-    ]);
-    assert.deepEqual(logged.slice(3), ['note.created 3']);
-    assert.equal(created?.tag.split('-')[1], String(before + 4));
-  });
-
   test('change log: tagging and untagging, but not with the note or the tag', async (t) => {
     const { notes, tags, database } = await openTables(t, engine);
     await notes.create([

@@ -168,14 +168,6 @@ test('migrations: several processes migrate a new file once', async (t) => {
   assert.deepEqual(await rows(database, VERSIONS), CURRENT);
 });
 
-test('migrations: several open one new file at once', async (t) => {
-  for (let round = 0; round < 6; round += 1) {
-    const path = newFile(t);
-    const opened = await Promise.all([1, 2, 3].map(() => openDatabase(t, path)));
-    await Promise.all(opened.map(({ close }) => close()));
-  }
-});
-
 test('migrations: a start waits for the write of another program', async (t) => {
   const path = newFile(t);
   const other = await openOther(t, path);

@@ -87,24 +87,6 @@ async function assertSurvive(
 }
 
 for (const engine of ENGINES) {
-  test(`resources: a fresh database has their tables only (${engine.name})`, async (t) => {
-    const database = await engine.open(t);
-    const tables = await rows(
-      database,
-      `SELECT name FROM sqlite_schema WHERE type = 'table'
-       AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-       AND name NOT LIKE 'notes\\_server\\_%' ESCAPE '\\'
-       AND name NOT LIKE 'note\\_words\\_%' ESCAPE '\\' ORDER BY name`,
-    );
-    assert.deepEqual(
-      tables.map(({ name }) => name),
-      [
-        ...['changes', 'note_tags', 'note_tag_blocks', 'note_words'],
-        ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
-      ].sort(),
-    );
-  });
-
   test(`resources: tables have a column for each field (${engine.name})`, async (t) => {
     const database = await engine.open(t);
     for (const resource of RESOURCES) {

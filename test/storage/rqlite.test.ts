@@ -104,26 +104,6 @@ for (const fault of FAULTS) {
   }
 }
 
-test('rqlite: random faults, each write done once with its own rows', async (t) => {
-  const { notes, standIn } = await openTables(t, 3);
-  const some = FAULTS.filter((fault) => fault !== 'hangs');
-  const ids: (number | undefined)[] = [];
-  for (let round = 0; round < 20; round += 1) {
-    standIn.elect(round % 3);
-    if (round % 2 === 0)
-      standIn.faults.push({ fault: some[Math.floor(Math.random() * some.length)] });
-    ids.push(
-      ...(await Promise.all(['a', 'b', 'c'].map((name) => notes.create([`${name}${round}`, 'b'])))),
-    );
-  }
-  assert.equal(new Set(ids).size, 60);
-  for (const [place, id] of ids.entries()) {
-    const { title } = JSON.parse((await notes.read(id ?? 0)) ?? '');
-    assert.equal(title, `${'abc'[place % 3]}${Math.floor(place / 3)}`);
-  }
-  assert.equal((await notes.page(1, 0))?.total, 60);
-});
-
 test('rqlite: the leader is found, remembered and found again', async (t) => {
   const { notes, standIn } = await openTables(t, 3);
   await notes.create(['a', 'b']);

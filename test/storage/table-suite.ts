@@ -69,43 +69,6 @@ export function testTables(engine: Engine): void {
     assert.deepEqual(await parsedPage(tags, 100, 0), { items: [{ id: 1, name: 'tag' }], total: 1 });
   });
 
-  test('tables: a record is found below its own owner only', async (t) => {
-    const { notes, comments } = await startTables(t, engine);
-    await Promise.all([notes.create(['a', 'a']), notes.create(['b', 'b'])]);
-    for (const body of ['first', 'mine']) await comments.create([body], 1);
-    assert.equal(await comments.read(2, 2), undefined);
-    assert.equal(await comments.replace(2, ['theirs'], 2), false);
-    assert.equal(await comments.remove(2, 2), false);
-    assert.equal(await comments.read(2), undefined);
-
-    const read = [2, 1, 99].map((owner) => comments.read(2, owner));
-    assert.deepEqual(await Promise.all(read), [
-      undefined,
-      '{"id":2,"note_id":1,"body":"mine"}',
-      undefined,
-    ]);
-    const replaced = [2, 1].map((owner) => comments.replace(2, ['new'], owner));
-    assert.deepEqual(await Promise.all(replaced), [false, true]);
-    const removed = [2, 1].map((owner) => comments.remove(2, owner));
-    assert.deepEqual(await Promise.all(removed), [false, true]);
-    assert.deepEqual((await parsedPage(comments, 20, 0, 1))?.items, [
-      { id: 1, note_id: 1, body: 'first' },
-    ]);
-  });
-
-  test('pages: no records, and no owner', async (t) => {
-    const { notes, comments } = await startTables(t, engine);
-    await notes.create(['a', 'a']);
-    for (const offset of [0, 5_000, Number.MAX_SAFE_INTEGER]) {
-      assert.deepEqual(await parsedPage(comments, 20, offset, 1), { items: [], total: 0 });
-      assert.equal(await comments.page(20, offset, 2), undefined);
-      assert.deepEqual(await parsedPage(notes, 20, offset), {
-        items: offset ? [] : [expected({ id: 1, title: 'a', body: 'a' })],
-        total: 1,
-      });
-    }
-  });
-
   /**
    * Fills notes and comments with thousands of records, with gaps: single ids, whole blocks, and at
    * both ends.

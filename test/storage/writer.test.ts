@@ -9,7 +9,6 @@ import {
   type Values,
   type WriteKind,
 } from '../../src/storage/batches/writer.ts';
-import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { createGate } from '../support/bare-server.ts';
 import { change, openEmpty, overhear, rows } from '../support/databases.ts';
 import { until } from '../support/until.ts';
@@ -191,23 +190,6 @@ test('writes: a single failed one is not retried', async (t) => {
   const writer = await startWriter(t);
   await assert.rejects(writer.put(1, 'bad'), /CHECK constraint/);
   assert.deepEqual(writer.carried(), [['put 1']]);
-});
-
-test('writes: an unavailable database fails the batch, without retry', async (t) => {
-  const writer = await startWriter(t);
-  const reason = new DatabaseUnavailable('busy');
-  writer.heard.beforeTransaction = () => Promise.reject(reason);
-  const results = await Promise.allSettled([
-    writer.put(1, 'a'),
-    writer.put(2, 'b'),
-    writer.drop(1),
-  ]);
-  assert.deepEqual(results, Array(3).fill({ status: 'rejected', reason }));
-  assert.deepEqual(writer.carried(), [['put 1 2', 'drop 1']]);
-  assert.deepEqual(await writer.stored(), []);
-
-  writer.heard.beforeTransaction = () => Promise.resolve();
-  assert.equal(await writer.put(1, 'a'), true);
 });
 
 test('writes: every transaction has its own id', async (t) => {

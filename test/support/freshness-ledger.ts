@@ -35,21 +35,11 @@ export interface LedgerRun {
   readonly stale: readonly string[];
 }
 
-/** Creates the memory that a run examines. */
-export type CreateMemory = (database: Database, maxBytes: number) => FreshMemory;
-
-const createMemory: CreateMemory = ({ freshness }, maxBytes) =>
-  new FreshMemory(freshness, maxBytes);
-
 /** Has `commits` changes made on a new file while readers compare it with the ledger. */
-export async function playLedger(
-  t: Ends,
-  commits: number,
-  create: CreateMemory = createMemory,
-): Promise<LedgerRun> {
+export async function playLedger(t: Ends, commits: number): Promise<LedgerRun> {
   const path = newFile(t);
   const database = await openDatabase(t, path);
-  const memory = create(database, MAX_BYTES);
+  const memory = new FreshMemory(database.freshness, MAX_BYTES);
   let engineReads = 0;
   const counting: Database = {
     ...database,

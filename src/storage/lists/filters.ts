@@ -1,5 +1,4 @@
-// The filters of lists. Each is one entry: which value it takes from a request, which records it
-// lets through, and what it costs.
+// The filters of lists: which value each takes from a request, which records pass, what it costs.
 import type { Resource } from '../../resources/resource.ts';
 import { linkOf, type ResourceLink } from '../../resources/resources.ts';
 import type { Order } from './request.ts';
@@ -11,11 +10,9 @@ export type FilterValue = (path?: string) => string;
 
 /** A filter of the lists of one resource. */
 export interface Filter {
-  /** Returns its value in a request; undefined if the request does not use it. */
   readonly value: (parameters: Parameters) => unknown;
-  /** Returns the SQL condition on a record. Missing if the filter is always the source. */
+  /** Missing if the filter is always the source. */
   readonly condition?: (id: string, value: FilterValue) => string;
-  /** Whether the condition reads columns of the record. */
   readonly readsRecord?: boolean;
   /** Whether the time of a page grows with the records, because they are counted or sorted. */
   readonly isSlow: (order: Order) => boolean;
@@ -37,7 +34,7 @@ export interface FilterSource {
 export function filtersOf(resource: Resource): Readonly<Record<string, Filter>> {
   const link = linkOf(resource);
   return {
-    ...(resource.search && { match: matchFilter(resource.search) }),
+    ...(resource.search && { match: matchFilter(resource.search.table) }),
     ...(link && linkFilters(link)),
     ...Object.fromEntries((resource.filters ?? []).map((name) => [name, equal(resource, name)])),
   };
@@ -52,7 +49,7 @@ export function filterValues(
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-function matchFilter({ table }: NonNullable<Resource['search']>): Filter {
+function matchFilter(table: string): Filter {
   return {
     value: ({ match }) => match,
     isSlow: () => true,
@@ -72,8 +69,11 @@ function equal({ table }: Resource, name: string): Filter {
 /** The records that are linked to one other, to each of several, or to none. */
 function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string, Filter> {
   const { idParameter } = other.resource;
-  const idsIn = (parameters: Parameters) => (parameters[idParameter] ?? []) as readonly number[];
-  const id = `${link.table}.${own.column}`;
+  const idsIn = (parameters: Parameters, isAccepted: (count: number) => boolean) => {
+    const ids = (parameters[idParameter] ?? []) as readonly number[];
+    return isAccepted(ids.length) ? ids : undefined;
+  };
+  const source = { table: link.table, id: `${link.table}.${own.column}` };
   const linksOf = (record: string) =>
     `SELECT 1 FROM ${link.table} AS each WHERE each.${own.column} = ${record}`;
   const isLinked = (record: string, value: string) =>
@@ -94,26 +94,24 @@ function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string
      GROUP BY wanted.value ORDER BY coalesce(sum(count), 0) LIMIT 1)`;
   return {
     linked: {
-      value: (parameters) => (idsIn(parameters).length === 1 ? idsIn(parameters) : undefined),
+      value: (parameters) => idsIn(parameters, (count) => count === 1),
       condition: (record, value) => isLinked(record, value('[0]')),
       isSlow: (order) => order.endsWith('updated'),
       source: {
-        table: link.table,
-        id,
+        ...source,
         where: (value) => `${link.table}.${other.column} = ${value('[0]')}`,
         ...counts,
         isCounted: isFirst,
       },
     },
     linkedToAll: {
-      value: (parameters) => (idsIn(parameters).length > 1 ? idsIn(parameters) : undefined),
+      value: (parameters) => idsIn(parameters, (count) => count > 1),
       condition: toAll,
       isSlow: () => true,
       source: {
-        table: link.table,
-        id,
+        ...source,
         where: (value) =>
-          `${link.table}.${other.column} = ${rarest(value)} AND ${toAll(id, value)}`,
+          `${link.table}.${other.column} = ${rarest(value)} AND ${toAll(source.id, value)}`,
         ...counts,
       },
     },

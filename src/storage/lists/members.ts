@@ -35,15 +35,12 @@ function linkMembers(
   include: readonly string[],
 ): string[] {
   const isOwn = `${own.column} = ${id}`;
-  if (isFirst && include.includes(link.member))
-    return [
-      `'${link.member}', json((SELECT json_group_array(linked) FROM (
-         SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked)))`,
-    ];
-  if (!isFirst && include.includes(link.countMember))
-    return [
-      `'${link.countMember}',
-       (SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`,
-    ];
-  return [];
+  const [name, sql] = isFirst
+    ? [
+        link.member,
+        `json((SELECT json_group_array(linked) FROM (
+           SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked)))`,
+      ]
+    : [link.countMember, `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`];
+  return include.includes(name) ? [`'${name}', ${sql}`] : [];
 }

@@ -12,16 +12,11 @@ import { listSql } from './sql.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
-  /** The entity tag of every list: it changes with every change in the database. */
   readonly tag: string;
-  /**
-   * The records, separated as `asLines` asks for; the bytes of each record of a page larger than
-   * {@link MAX_PAGE_BYTES}; undefined if the tag was among the known ones.
-   */
+  /** Texts of the records, or their bytes if the page is large; undefined if the tag is known. */
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
-  /** The least and the greatest key, where lists are read by keys. */
   readonly keys?: PageKeys;
   /** Whether the search index lacked the last change. */
   readonly isStale?: boolean;
@@ -41,14 +36,10 @@ const NO_PAGE: PageRequest = { limit: 0 };
 /** One per reading connection of SQLite, so that a small page need not wait for a large one. */
 const CONCURRENT_BATCHES = 2;
 
-/** How many statements are kept, because requests can have hundreds of shapes. */
+/** Requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
 
-interface Item {
-  readonly request: PageRequest;
-  readonly shape: Shape;
-  readonly name: string;
-}
+type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
 
 /** The pages of the lists of one resource. */
 export class Pages {
@@ -60,7 +51,7 @@ export class Pages {
   readonly #large: Batcher<Item, Page | undefined>;
   readonly #statements = new Map<string, string>();
 
-  /** `meter` observes the batches. Pages whose time grows with the data run in `slow`. */
+  /** Pages whose time grows with the data run in `slow`. */
   constructor(
     resource: Resource,
     database: Database,
@@ -135,7 +126,7 @@ export class Pages {
     return items.map((item) => pages.get(item));
   }
 
-  /** Reads pages of one shape into `pages`; resolves with the length of their longest records. */
+  /** Resolves with the length of the longest records. */
   async #readGroup(items: readonly Item[], pages: Map<Item, Page | undefined>): Promise<number> {
     // Powers of two, so that there are few statements to prepare.
     const size = 2 ** Math.ceil(Math.log2(items.length));
@@ -161,7 +152,6 @@ export class Pages {
     return Math.max(...rows.map(recordLength));
   }
 
-  /** Resolves with the row of a large page and those of its records. */
   async #readLarge(statement: Statement): Promise<readonly Row[]> {
     const rows = await this.#database.read({ ...statement, hasLargeRows: true });
     const isWhole = rows.length === 1 + Number(rows[0]?.count);
@@ -179,7 +169,6 @@ export class Pages {
   }
 }
 
-/** Returns the page in a row; `records` are the rows of a large page. */
 function pageOf(row: Row, records?: readonly Row[]): Page {
   const { tag, is_current, items, total, low, high, has_lower, has_higher } = row;
   const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>

@@ -8,14 +8,12 @@ export type Order = 'id' | '-id' | 'updated' | '-updated' | 'rank';
 /** A page of a list. A page at a key, given by `after` or `before`, has no offset. */
 export interface PageRequest {
   readonly limit: number;
-  /** How many records precede the page. Default: 0. */
   readonly offset?: number;
-  /** The page follows or precedes this id or, in an order by changes, this number. */
+  /** An id or, in an order by changes, a number. */
   readonly after?: number | undefined;
   readonly before?: number | undefined;
   /** Default: id. A search by rank has no keys. */
   readonly order?: Order;
-  /** The id of the record that the list belongs to, if it does. */
   readonly owner?: number | undefined;
   readonly id?: number | undefined;
   /** The values of filters, by their names in `filtersOf`. */
@@ -24,7 +22,7 @@ export interface PageRequest {
   readonly isOfLinked?: boolean;
   /** The members that the records have besides their fields. */
   readonly include?: readonly string[];
-  /** Whether `items` has a line for each record, instead of commas between them. */
+  /** Whether line breaks separate the records instead of commas. */
   readonly asLines?: boolean;
   readonly known?: Condition;
   /** Called right before the page is read; if it throws, the call rejects. */
@@ -55,7 +53,6 @@ export interface Shape {
   readonly isSearch: boolean;
   readonly include: readonly string[];
   readonly asLines: boolean;
-  /** Whether the page is larger than {@link MAX_PAGE_BYTES}. */
   readonly isLarge: boolean;
 }
 

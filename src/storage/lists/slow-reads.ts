@@ -1,5 +1,4 @@
-// The queue of reads that may take long, of which one runs at a time. Clients take turns, and
-// nobody waits long.
+// The queue of reads that may take long, of which one runs at a time. Clients take turns.
 import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
 
 /** The limits of slow reads. */
@@ -16,9 +15,7 @@ export class WaitedTooLong extends Error {
 
 /** Who asks for a read. */
 export interface Requester {
-  /** Identifies the client, to share the time fairly among clients. */
   clientId(): string;
-  /** Returns a signal that aborts when the client needs no answer any more. */
   signal(): AbortSignal;
 }
 
@@ -37,9 +34,8 @@ const TOO_LATE = new WaitedTooLong('others took too long');
 export class SlowReads {
   readonly #waiting = new Set<Waiting>();
   #isBusy = false;
-  /** The client and the turn of the call that has started last. */
+  /** The call that has started last. */
   #current = { client: '', turn: 0 };
-
   readonly #meter: BatchMeter | undefined;
 
   /** `meter` observes each call as a batch. */
@@ -49,9 +45,8 @@ export class SlowReads {
   }
 
   /**
-   * Runs `work` alone and settles as it does. Rejects with QueueFull if too many calls wait, with
-   * {@link WaitedTooLong} if it cannot start before `deadlineMs` (of `performance.now`), and with
-   * the reason of the requester's signal if that aborts before the start.
+   * Settles as `work`. Rejects with QueueFull, with {@link WaitedTooLong} if it cannot start before
+   * `deadlineMs` (of `performance.now`), or with the reason of the signal if that aborts before.
    */
   async run<T>(
     work: () => Promise<T>,
@@ -71,7 +66,6 @@ export class SlowReads {
     }
   }
 
-  /** Resolves when it is the turn of this call. */
   #wait(client: string, signal: AbortSignal | undefined, deadlineMs: number): Promise<void> {
     const ofClient = [...this.#waiting].filter((each) => each.client === client);
     const { waiting: most } = SLOW_READ_LIMITS;
@@ -84,11 +78,8 @@ export class SlowReads {
         signal?.removeEventListener('abort', onAbort);
         outcome();
       };
-      const waiting = {
-        client,
-        turn: this.#turnOf(client, ofClient),
-        start: () => settle(resolve),
-      };
+      const turn = this.#turnOf(client, ofClient);
+      const waiting = { client, turn, start: () => settle(resolve) };
       const onAbort = () => settle(() => reject(signal?.reason));
       const onTimeout = () => settle(() => reject(TOO_LATE));
       const timer = setTimeout(onTimeout, deadlineMs - performance.now());

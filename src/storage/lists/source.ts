@@ -3,25 +3,18 @@
 import type { Resource } from '../../resources/resource.ts';
 import { linkOf } from '../../resources/resources.ts';
 import { ownerExistsSql } from '../records/text.ts';
-import { type Filter, type FilterSource, type FilterValue, filtersOf } from './filters.ts';
+import { type Filter, type FilterValue, filtersOf } from './filters.ts';
 import type { Shape } from './request.ts';
 
 /** Returns the SQL of an expression, given the name of a value of the request. */
 export type Value = (name: string) => string;
 
 interface Source {
-  /** The FROM clause that gives the columns of the records. */
   readonly from: string;
   /** A FROM clause that gives only the ids. */
   readonly ids: string;
   readonly id: string;
   readonly where: string;
-}
-
-/** A source with the SQL of its key, and of whether it is the one that gives the records. */
-interface KeyedSource extends Source {
-  readonly key: string;
-  readonly isChosen: string;
 }
 
 /** Counts of the records of a list in each block of ids. */
@@ -30,10 +23,7 @@ interface Blocks {
   readonly where: string;
 }
 
-/** A filter that the request uses, with the SQL of its value. */
-interface UsedFilter extends Filter {
-  readonly sql: FilterValue;
-}
+type UsedFilter = Filter & { readonly sql: FilterValue };
 
 /** The records of the list of one request. */
 export class ListSource {
@@ -41,7 +31,7 @@ export class ListSource {
   readonly #shape: Shape;
   readonly #value: Value;
   readonly #filters: readonly UsedFilter[];
-  readonly #finder: (UsedFilter & { readonly source: FilterSource }) | undefined;
+  readonly #finder: UsedFilter | undefined;
 
   constructor(resource: Resource, shape: Shape, value: Value) {
     this.#resource = resource;
@@ -53,14 +43,14 @@ export class ListSource {
         ...filter,
         sql: (path = '') => value(`filters.${name}${path}`),
       }));
-    this.#finder = this.#filters.find(hasSource);
+    this.#finder = this.#filters.find(({ source }) => source);
   }
 
   /** Returns the only source, or the first of two. */
   first(): Source {
     const { table } = this.#resource;
-    if (!this.#finder) return this.#walk(table);
-    const { source, sql } = this.#finder;
+    const { source, sql } = this.#finder ?? {};
+    if (!source || !sql) return this.#walk(table);
     const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
     const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
     const readsRecord = this.#filters.some((filter) => filter.readsRecord);
@@ -68,10 +58,10 @@ export class ListSource {
   }
 
   /**
-   * Returns the sources. Linked records in the order of changes have two: they are sorted if they
-   * are `few` (SQL), or else picked from all records in that order.
+   * Returns the sources, of which `isChosen` (SQL) gives the records. Linked records in the order
+   * of changes have two: they are sorted if they are `few`, or else picked from all in that order.
    */
-  each(few: string): KeyedSource[] {
+  each(few: string) {
     const { table } = this.#resource;
     const source = this.first();
     const key = this.#shape.order.endsWith('id') ? source.id : `${table}.number`;
@@ -101,7 +91,7 @@ export class ListSource {
   blocks(): Blocks | undefined {
     const { blocks: table, owner } = this.#resource;
     if (this.#filters.length > 0)
-      return this.#filters.length === 1 && this.#finder?.source.isCounted
+      return this.#filters.length === 1 && this.#finder?.source?.isCounted
         ? this.linkedBlocks()
         : undefined;
     return { table, where: owner ? `${owner.column} = ${this.#value('owner')}` : 'TRUE' };
@@ -109,9 +99,9 @@ export class ListSource {
 
   /** Returns counts of at least the records that the source finds, if any are kept. */
   linkedBlocks(): Blocks | undefined {
-    if (!this.#finder?.source.counts) return undefined;
-    const { table, where } = this.#finder.source.counts;
-    return { table, where: where(this.#finder.sql) };
+    const { source, sql } = this.#finder ?? {};
+    const { counts } = source ?? {};
+    return counts && sql && { table: counts.table, where: counts.where(sql) };
   }
 
   /** Returns the SQL of whether the record that the list belongs to exists. */
@@ -129,7 +119,6 @@ export class ListSource {
     return { from, ids: table, id, where: this.#conditions(id).join(' AND ') || 'TRUE' };
   }
 
-  /** Returns the conditions on the record with the SQL `id`, without that of one filter. */
   #conditions(id: string, without?: Filter): string[] {
     const { owner, table } = this.#resource;
     const filters = this.#filters.filter((filter) => filter !== without);
@@ -139,10 +128,6 @@ export class ListSource {
       ...filters.flatMap(({ condition, sql }) => condition?.(id, sql) ?? []),
     ];
   }
-}
-
-function hasSource(filter: UsedFilter): filter is UsedFilter & { readonly source: FilterSource } {
-  return filter.source !== undefined;
 }
 
 /** Returns the SQL of a sum of block counts. */

@@ -7,9 +7,8 @@ import { MAX_KEY, type Shape } from './request.ts';
 import { ListSource, totalSql, type Value } from './source.ts';
 
 /**
- * Returns the SQL of `count` pages. Its parameter is a JSON array of the values of the requests.
- * Each row is a page; its column `request` holds the index of the request. The known tags count
- * only if it is conditional.
+ * Returns the SQL of `count` pages, given a JSON array of the values of the requests. Each row is a
+ * page; `request` is the index of its request. Known tags count only if it is conditional.
  */
 export function listSql(
   resource: Resource,
@@ -29,10 +28,7 @@ export function listSql(
   return `WITH ${tables.join(',')} ${pages.map((page) => page.select()).join(' UNION ALL ')}`;
 }
 
-/**
- * Returns the query for the tag of a list, and for whether the list contains the last change. The
- * tag of a search names the last change in the index, so that it never stands for a later state.
- */
+/** The tag of a search names the last change in the index, so it never stands for a later state. */
 function stateQuery(resource: Resource, { isSearch }: Shape): string {
   if (!isSearch) return `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
   const { position } = searchOf(resource);
@@ -57,10 +53,7 @@ class PageSql {
     this.#source = new ListSource(resource, shape, this.#value);
   }
 
-  /**
-   * Returns the tables that the page needs: the block where it begins, its number of links, and the
-   * ids of a large page.
-   */
+  /** Returns what the page needs: its first block, its number of links, the ids of a large page. */
   tables(): string[] {
     const { position, order } = this.#shape;
     const tables: string[] = [];
@@ -81,10 +74,9 @@ class PageSql {
         SELECT total * total < (SELECT total FROM everything) * ${this.#value('limit')}
         FROM (${totalSql(linked)}))`);
     }
-    if (this.#shape.isLarge) {
-      const found = `SELECT id, key FROM (${this.#rows()}) ${this.#reversed()}`;
-      tables.push(`found (id, key) AS MATERIALIZED (${found})`);
-    }
+    if (this.#shape.isLarge)
+      tables.push(`found (id, key) AS MATERIALIZED (
+        SELECT id, key FROM (${this.#rows()}) ${this.#reversed()})`);
     return tables;
   }
 
@@ -113,10 +105,7 @@ class PageSql {
     return `coalesce(group_concat(${record}, ${separator} ${this.#reversed()}), '')`;
   }
 
-  /**
-   * Returns the query for the records of a large page, a row for each. Their bytes need neither a
-   * string nor an encoding on their way to the socket.
-   */
+  /** One row for each record, as bytes: they need no encoding on their way to the socket. */
   #largeRecords(): string {
     const { table } = this.#resource;
     const record = listRecord(this.#resource, this.#shape.include);
@@ -126,7 +115,7 @@ class PageSql {
       FROM found CROSS JOIN ${table} ON ${table}.id = found.id`;
   }
 
-  /** Returns the ORDER BY clause of records that were found in the reverse order. */
+  /** Orders records that were found in the reverse order. */
   #reversed(): string {
     const { position, order } = this.#shape;
     return position === 'before' ? `ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
@@ -136,7 +125,6 @@ class PageSql {
     return satisfiesSql(this.#value('known'), '(SELECT tag FROM state)');
   }
 
-  /** Whether the links to other pages have keys. */
   get #hasKeys(): boolean {
     const { order, position, isSearch } = this.#shape;
     if (order === 'rank') return false;
@@ -168,7 +156,7 @@ class PageSql {
               ${low} AS low, ${high} AS high FROM (${page})) AS page`;
   }
 
-  /** Returns the SQL of the rows of a page; those before a key are in the reverse order. */
+  /** Rows before a key are in the reverse order. */
   #rows(): string {
     const { position, order, include } = this.#shape;
     const given = this.#value('limit');
@@ -197,11 +185,9 @@ class PageSql {
       return [() => 'TRUE', `OFFSET ${this.#value('offset')}`];
     const block = `(SELECT block FROM block_${this.#index})`;
     const before = `(SELECT before FROM block_${this.#index})`;
+    const bound = isRising ? `>= ${block}` : `< (${block} + 1)`;
     return [
-      (key) =>
-        isRising
-          ? `${key} >= ${block} << ${BLOCK_BITS}`
-          : `${key} < (${block} + 1) << ${BLOCK_BITS}`,
+      (key) => `${key} ${bound} << ${BLOCK_BITS}`,
       `OFFSET coalesce(${this.#value('offset')} - ${before}, 0)`,
     ];
   }

@@ -1,6 +1,5 @@
-// One connection of the `sqlite3` package, with promises. A throw inside a callback of the package
-// locks its statement for ever, and concurrent transactions on one connection interleave. So work
-// runs in order, and callbacks only settle promises.
+// One connection of the `sqlite3` package. A throw inside its callbacks locks the statement for
+// ever, and concurrent transactions interleave: work runs in order, callbacks only settle promises.
 import sqlite3 from 'sqlite3';
 import {
   AnswerTooLarge,
@@ -11,7 +10,7 @@ import {
   type Statement,
 } from '../database.ts';
 
-/** How many prepared statements a connection keeps. Those of lists take up to 0.5 MB each. */
+/** Those of lists take up to 0.5 MB each. */
 const MAX_STATEMENTS = 100;
 
 /** The longest value that SQLite supports by default. */
@@ -32,8 +31,8 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Opens `path`; `mode` combines the package's OPEN_ flags. `verify` is called after each statement
- * and throws if its rows cannot be used. Rejects with the package's error.
+ * Opens `path` with OPEN_ flags of the package; rejects with its error. `verify` is called after
+ * each statement and throws if its rows cannot be used.
  */
 export async function openConnection(
   path: string,
@@ -65,7 +64,6 @@ export class Connection {
     this.#verify = verify;
   }
 
-  /** How many calls of `exclusively` wait or run. */
   get pending(): number {
     return this.#pending;
   }
@@ -83,10 +81,7 @@ export class Connection {
     return done;
   }
 
-  /**
-   * Runs a prepared statement to its end and returns its rows. Call it inside `exclusively`. After
-   * `maxMs`, rejects with {@link ReadTooSlow}.
-   */
+  /** Call it inside `exclusively`. Rejects with {@link ReadTooSlow} after `maxMs`. */
   async run(
     { sql, parameter, maxBytes, hasLargeRows }: Statement,
     maxMs?: number,
@@ -125,14 +120,13 @@ export class Connection {
     return isTooSlow ? new ReadTooSlow('it took too long', { cause: error }) : translate(error);
   }
 
-  /** Runs SQL without parameters, which may be several statements. Call it inside `exclusively`. */
+  /** Runs one or more statements without parameters. Call it inside `exclusively`. */
   execute(sql: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#handle.exec(sql, (error) => (error ? reject(translate(error)) : resolve()));
     });
   }
 
-  /** Waits for the work in progress, finalizes the statements and closes. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#last;
@@ -140,10 +134,6 @@ export class Connection {
     await new Promise<void>((resolve, reject) => {
       this.#handle.close((error) => (error ? reject(error) : resolve()));
     });
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #perform<T>(work: () => Promise<T>): Promise<T> {
@@ -191,10 +181,7 @@ export class Connection {
   }
 }
 
-/**
- * Takes rows as SQLite finds them. Unlike `all`, which copies all rows at once, this lets other
- * events in between; but the package ignores rows that arrive while it handles the end.
- */
+/** Lets other events in between; but the package ignores rows that arrive during the end. */
 function takeOneByOne(
   statement: sqlite3.Statement,
   parameters: readonly string[],

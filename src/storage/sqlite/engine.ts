@@ -1,5 +1,4 @@
-// The embedded engine: SQLite in a file. One connection writes; others read at the same time,
-// thanks to the write-ahead log. A database in memory has a single connection.
+// The embedded engine: SQLite in a file. One connection writes; others read at the same time.
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
@@ -29,10 +28,10 @@ const SLOW_MS = 1_000;
 /** Earlier versions can lose a committed transaction when the log is reset (release notes). */
 const MIN_SQLITE = '3.51.3';
 
-/** Tells programs such as file(1) whose database a file is: "ntsv" in ASCII. */
+/** "ntsv" in ASCII, for programs such as file(1). */
 const APPLICATION_ID = 0x6e747376;
 
-/** Connections that stay open until the process ends: garbage collection would close them. */
+/** Referenced until the process ends: garbage collection would close them. */
 const leftOpen: Connection[] = [];
 
 /** Reads a page of the file; `SELECT 1` would not. */
@@ -42,7 +41,6 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 export interface SqliteOptions {
   /** Whether nobody else can use the file until it is closed. */
   readonly alone?: boolean;
-  /** When slow reads end. */
   readonly slowMs?: number;
   /** Called with the new path of a log of another file. Without it, such a log is refused. */
   readonly onForeignLog?: ((kept: string) => void) | undefined;
@@ -50,10 +48,8 @@ export interface SqliteOptions {
 
 /**
  * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
- * (`:memory:`). Rejects with {@link DatabaseUnusable}, without changing the data, if SQLite is too
- * old, or if the file cannot be opened, is locked, is read-only, is not a SQLite database, or was
- * made by another program or by a newer version of this one. `close` rejects in the same way if the
- * file was replaced or overwritten meanwhile.
+ * (`:memory:`). Rejects with {@link DatabaseUnusable}, without changing the data, if it cannot be
+ * used. `close` rejects in the same way if the file was replaced or overwritten meanwhile.
  */
 export async function openSqlite(
   path: string,
@@ -69,8 +65,7 @@ export async function openSqlite(
     if (alone) await writer.execute(KEEP_LOCKS);
     await prepareWriter(writer, path);
     const isSingle = alone || path === MEMORY;
-    const count = isSingle ? 0 : READERS;
-    for (let opened = 0; opened < count; opened += 1) {
+    while (!isSingle && connections.length <= READERS) {
       const reader = await openConnection(path, sqlite3.OPEN_READONLY);
       connections.push(reader);
       await reader.execute(READER_PRAGMAS);
@@ -87,11 +82,10 @@ export async function openSqlite(
 async function prepareWriter(writer: Connection, path: string): Promise<void> {
   const [row] = await writer.run({ sql: 'SELECT sqlite_version() AS version' });
   const version = String(row?.version);
-  if (version.localeCompare(MIN_SQLITE, 'en', { numeric: true }) < 0) {
+  if (version.localeCompare(MIN_SQLITE, 'en', { numeric: true }) < 0)
     throw new DatabaseUnusable(
       `the sqlite3 package contains SQLite ${version}; ${MIN_SQLITE} or later is needed`,
     );
-  }
   await writer.execute(BUSY_PRAGMA);
   // Rejects a file of another program before the journal mode changes it.
   const stored = await storedSchema((statement) => writer.run(statement));
@@ -129,14 +123,13 @@ function databaseOf(
   const transactions = new Transactions(writer);
   let revision = 0;
   const all = [...readers, writer];
-  const [slow = writer, first = writer] = readers;
-  const quick = readers.slice(1);
+  const [slow = writer, first = writer, ...others] = readers;
 
   return {
     read(statement): Promise<readonly Row[]> {
       const reader = statement.isSlow
         ? slow
-        : quick.reduce((best, next) => (next.pending < best.pending ? next : best), first);
+        : others.reduce((best, next) => (next.pending < best.pending ? next : best), first);
       const maxMs = statement.isSlow ? slowMs : undefined;
       return reader.exclusively(() => reader.run(statement, maxMs));
     },
@@ -163,8 +156,8 @@ function databaseOf(
     async ping() {
       files?.check();
       // Without the slow one, which may be busy.
-      const pinged = [...new Set([first, ...quick, writer])];
-      await Promise.all(pinged.map((each) => each.exclusively(() => each.run(PING))));
+      const pinged = new Set([first, ...others, writer]);
+      await Promise.all([...pinged].map((each) => each.exclusively(() => each.run(PING))));
     },
 
     async close() {

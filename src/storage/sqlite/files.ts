@@ -16,15 +16,10 @@ export function auxiliaryPaths(path: string): readonly string[] {
 
 /** Resolves with the sizes of the database at `path` and of its log in bytes, 0 if missing. */
 export async function fileSizes(path: string): Promise<{ main: number; wal: number }> {
-  const [main = 0, wal = 0] = await Promise.all([path, companionsOf(path)[0]].map(sizeOf));
+  const files = [path, companionsOf(path)[0]];
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => ({ size: 0 }))));
+  const [main = 0, wal = 0] = stats.map(({ size }) => size);
   return { main, wal };
-}
-
-async function sizeOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    () => 0,
-  );
 }
 
 /** Returns a text that identifies the file to which `path` resolves; undefined if none is found. */

@@ -15,7 +15,6 @@ import {
 import { DatabaseUnusable } from '../database.ts';
 import { companionsOf, freePath } from './files.ts';
 
-/** A log that is not longer has no content. */
 const LOG_HEADER_BYTES = 32;
 
 /** The first pages. They contain the last assigned ids, which every write changes. */
@@ -27,25 +26,21 @@ const WRITE_VERSION_AT = 18;
 const COUNTER_AT = 24;
 const PAGES_AT = 28;
 
-/** The write version of a file whose writers use a log. */
 const WITH_LOG = 2;
-
 const OVERWRITTEN = 'overwritten';
 
 /** What the beginning of a SQLite file tells. */
 export interface FileStart {
   readonly hash: string;
-  /** Never becomes less. */
   readonly counter: number;
   readonly pages: number;
   readonly pageBytes: number;
-  /** Whether its writers use a log. */
   readonly usesLog: boolean;
 }
 
 /**
- * Records that the log beside `path` belongs to this file, which begins with the pages of the hash
- * `start`; without one, to none. Does nothing if the record cannot be written.
+ * Tries to record that the log beside `path` belongs to this file, whose beginning has the hash
+ * `start`; without a hash, to none.
  */
 export function recordOrigin(path: string, start: string | undefined): void {
   const [log] = companionsOf(path);
@@ -113,7 +108,7 @@ export function setAside(log: string): string {
   return kept;
 }
 
-/** Returns the recorded log, its main file and the hash; nothing if there is no record. */
+/** Returns the recorded log, its main file and the hash, if there is a record. */
 function readRecord(log: string): string[] {
   try {
     return readFileSync(originOf(log), 'utf8').split('\n');

@@ -13,20 +13,14 @@ import {
 } from './foreign-log.ts';
 import type { WalIndex } from './wal-index.ts';
 
-/** How often to look whether another program or process has found something. */
 const LOOK_MS = 1_000;
 
-/** The main file as it was at one moment. */
 interface Content extends FileStart {
   readonly size: number;
   readonly writtenMs: number;
 }
 
-/** A file, and what identifies it; nothing if there was none. */
-interface OpenedFile {
-  readonly file: string;
-  readonly stats: Stats | undefined;
-}
+type OpenedFile = { readonly file: string; readonly stats: Stats | undefined };
 
 /** The files of one open database: the main file, its log and the index of the log. */
 export class OpenFiles {
@@ -45,9 +39,10 @@ export class OpenFiles {
   /** Call it when SQLite has opened the files. Content is compared only with `walIndex`. */
   constructor(path: string, walIndex: WalIndex | undefined) {
     const [log, index] = companionsOf(path);
-    this.#main = { file: path, stats: statsOf(path) };
-    this.#log = { file: log, stats: statsOf(log) };
-    this.#index = { file: index, stats: statsOf(index) };
+    const opened = (file: string) => ({ file, stats: statsOf(file) });
+    this.#main = opened(path);
+    this.#log = opened(log);
+    this.#index = opened(index);
     this.#walIndex = walIndex;
     this.#descriptor = openSync(path, 'r');
     recordOrigin(path, readStart(this.#descriptor).hash);
@@ -55,7 +50,6 @@ export class OpenFiles {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** Whether another program has written into the main file since it was opened. */
   get isOverwritten(): boolean {
     if (this.#hasChanged(fstatSync(this.#descriptor))) this.compareContent();
     return this.#isOverwritten;
@@ -71,10 +65,7 @@ export class OpenFiles {
       throw new DatabaseUnavailable(`${this.#main.file} has been overwritten by another program`);
   }
 
-  /**
-   * Notices if another program has written into the main file since the last call. Must be called
-   * after each transaction of this process, which may have ended with a checkpoint.
-   */
+  /** Must be called after each transaction of this process: it may have ended with a checkpoint. */
   compareContent(): void {
     const checkpoint = this.#walIndex?.checkpoint();
     if (checkpoint === undefined) return;
@@ -97,8 +88,7 @@ export class OpenFiles {
     if (isOwn) {
       this.#content = now;
       this.#checkpoint = checkpoint;
-    }
-    if (!isOwn && this.#isOverwritten) return;
+    } else if (this.#isOverwritten) return;
     this.#isOverwritten = !isOwn;
     // The process may be killed before it can set the log aside.
     recordOrigin(this.#main.file, isOwn ? now.hash : undefined);
@@ -109,7 +99,6 @@ export class OpenFiles {
     if (this.#isKnownAsOverwritten) this.#isOverwritten = true;
   }
 
-  /** Whether this process or another one has found that the file is overwritten. */
   get #isKnownAsOverwritten(): boolean {
     return this.#isOverwritten || isRecordedAsOverwritten(this.#log.file);
   }
@@ -150,7 +139,6 @@ function fits({ usesLog, pages, pageBytes, size }: Content, expected: number | u
   return usesLog && isWhole;
 }
 
-/** Returns what is at the path of a file. Throws if that is another file, or none. */
 function refuseLost({ file, stats }: OpenedFile): Stats | undefined {
   const now = statsOf(file);
   if (isSameFile(stats, now)) return now;

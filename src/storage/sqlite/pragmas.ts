@@ -3,11 +3,10 @@
 const BUSY_TIMEOUT_MS = 5_000;
 const CACHE_KIB = 65_536;
 
-/** Makes statements wait for a lock for up to {@link BUSY_TIMEOUT_MS}. */
+/** Makes statements wait for a lock. */
 export const BUSY_PRAGMA = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
 
-/** Enlarges the page cache. SQLite allocates its memory only as it reads pages. */
-export const CACHE_PRAGMA = `PRAGMA cache_size = -${CACHE_KIB}`;
+const CACHE_PRAGMA = `PRAGMA cache_size = -${CACHE_KIB}`;
 
 /** Configures a connection that only reads. */
 export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;

@@ -4,8 +4,8 @@ import type { Connection } from './connection.ts';
 import { codeOf } from './unusable.ts';
 
 /**
- * Commits without changing data. A transaction whose commit failed while syncing is complete in the
- * write-ahead log and would reappear after a crash; this commit overwrites it there.
+ * A commit without a change. A transaction whose commit failed while syncing is complete in the log
+ * and would reappear after a crash; this overwrites it there.
  */
 const OVERWRITE = 'PRAGMA user_version = 0';
 
@@ -18,7 +18,7 @@ export class Transactions {
     this.#writer = writer;
   }
 
-  /** Runs the statements as one transaction. Call it inside `exclusively`. */
+  /** Call it inside `exclusively`. */
   async run(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
     // In a transaction that is still open, nothing would become durable.
     if (this.#mayBeOpen) await this.#rollBack();
@@ -28,7 +28,7 @@ export class Transactions {
       if (only && statements.length === 1) return [await this.#writer.run(only)];
       return await this.#runAll(statements);
     } catch (error) {
-      if (isIoError(error)) await this.#writer.execute(OVERWRITE).catch(() => {});
+      if (codeOf(error) === 'SQLITE_IOERR') await this.#writer.execute(OVERWRITE).catch(() => {});
       throw error;
     }
   }
@@ -54,8 +54,4 @@ export class Transactions {
     });
     this.#mayBeOpen = false;
   }
-}
-
-function isIoError(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable && codeOf(error) === 'SQLITE_IOERR';
 }

@@ -4,6 +4,17 @@ import { dirname, resolve } from 'node:path';
 import { DatabaseUnusable } from '../database.ts';
 
 const LOOP = 'its path is a loop of symbolic links';
+const IN_USE = 'another process is using it; stop that process first';
+
+const REASONS: Readonly<Record<string, string>> = {
+  SQLITE_NOTADB: 'it is not a SQLite database',
+  SQLITE_BUSY: IN_USE,
+  SQLITE_LOCKED: IN_USE,
+  SQLITE_READONLY: 'it is read-only',
+  SQLITE_CORRUPT: 'it is damaged',
+  EACCES: 'permission denied',
+  ELOOP: LOOP,
+};
 
 /** Returns the error for a database at `path` that could not be opened because of `error`. */
 export function unusable(path: string, error: unknown): DatabaseUnusable {
@@ -21,25 +32,9 @@ export function codeOf(error: unknown): string {
 export function reasonOf(path: string, error: unknown): string {
   const { message } = ((error as Error).cause ?? error) as { message?: string };
   if (isSpecial(path)) return 'it is not a file';
-  switch (codeOf(error)) {
-    case 'SQLITE_NOTADB':
-      return 'it is not a SQLite database';
-    case 'SQLITE_BUSY':
-    case 'SQLITE_LOCKED':
-      return 'another process is using it; stop that process first';
-    case 'SQLITE_READONLY':
-      return 'it is read-only';
-    case 'SQLITE_CANTOPEN':
-      return reasonAt(path);
-    case 'SQLITE_CORRUPT':
-      return 'it is damaged';
-    case 'EACCES':
-      return 'permission denied';
-    case 'ELOOP':
-      return LOOP;
-    default:
-      return message ?? String(error);
-  }
+  const code = codeOf(error);
+  if (code === 'SQLITE_CANTOPEN') return reasonAt(path);
+  return REASONS[code] ?? message ?? String(error);
 }
 
 function isReadable(path: string): boolean {
@@ -51,7 +46,6 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** Returns why the file at `path` cannot be opened. */
 function reasonAt(path: string): string {
   const folder = dirname(path);
   const isFolder = (name: string) => statSync(name, { throwIfNoEntry: false })?.isDirectory();

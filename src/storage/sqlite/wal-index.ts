@@ -8,16 +8,14 @@ import { companionsOf } from './files.ts';
 
 /** The first copy of the header: the one that a commit writes last. */
 const HEADER_BYTES = 48;
-/** Where the header counts the transactions that have written. */
+/** How many transactions have written, the length of the log in frames, of the file in pages. */
 const CHANGES_AT = 8;
-/** Where the header has the length of the log in frames, and of the database in pages. */
 const FRAMES_AT = 16;
 const PAGES_AT = 20;
-/** Where the header has the salts of the log. */
 const SALTS_AT = 32;
 const SALTS_END = 40;
 
-/** After both copies of the header: how far the log has been copied into the main file. */
+/** How far the log has been copied into the main file. */
 const COPIED_AT = 96;
 /** How far a checkpoint will copy: written before it begins. */
 const ATTEMPTED_AT = 128;
@@ -31,15 +29,9 @@ const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x6573
 
 /** The opened wal-index of a database. */
 export interface WalIndex extends Freshness {
-  /**
-   * Returns a number that differs after every checkpoint that has written into the main file;
-   * undefined while one may be writing, and after an interrupted one.
-   */
+  /** Differs after every checkpoint that has written; undefined while one may be unfinished. */
   checkpoint(): number | undefined;
-  /**
-   * Returns how many pages the main file must have, if the whole log has been copied into it, as of
-   * the last call of `checkpoint`.
-   */
+  /** How many pages the main file must have, if `checkpoint` has found all of the log in it. */
   pagesOfMain(): number | undefined;
   close(): void;
 }
