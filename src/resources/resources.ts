@@ -16,7 +16,7 @@ export const SEARCHABLE: readonly Searchable[] = RESOURCES.filter(
 /** All links between them. */
 export const LINKS: readonly Link[] = [noteTags];
 
-/** All that commands export and copy, in this order. */
+/** All that commands export, in this order. */
 export const RELATIONS: readonly Relation[] = [...RESOURCES, ...LINKS];
 
 /** A link as seen from a resource at one of its ends. */

@@ -1,4 +1,4 @@
-// The links between records, such as the tags on a note: each at its path, and as a member of bodies.
+// The links between records, such as the tags on a note: each at its path, and in bodies.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';

@@ -17,7 +17,7 @@ export const SNIPPET_LIMITS = {
 const turns = new Turns();
 
 /**
- * Resolves with the end of each record, whose title and body have the names `fields`. Calls `check`,
+ * Resolves with the end of each record, which has these fields as title and body. Calls `check`,
  * which may throw, after each pause.
  */
 export async function snippetEnds(

@@ -1,5 +1,5 @@
-// rqlite, which replicates SQLite with Raft. A batch is resent until a node answers: its first
-// statement inserts its id, so that a second run fails, and the rows are stored with it.
+// The engine for rqlite, which replicates SQLite with Raft. A batch is resent until a node answers:
+// its first statement inserts its id, so that a second run fails, and its rows are stored with it.
 import {
   type Database,
   DatabaseUnavailable,
