@@ -94,8 +94,9 @@ for (const [path, install, ...packages] of DAMAGED) {
 
 test('installation: npx runs once the binding is there', async (t) => {
   const shell = shellIn(temporaryFolder(t));
-  const { stderr } = await shell('npx --yes notes-server --version || true', WITHHELD);
+  const { stderr } = await shell('npx --yes notes-server check none.db || true', WITHHELD);
   await shell(commandIn(stderr, /sqlite3 has no working binding/), WITHHELD);
+  await assert.rejects(shell('npx --yes notes-server check none.db'), /there is no such file/);
   const { stdout } = await shell('npx --yes notes-server --version');
   const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   assert.equal(stdout, `${version}\n`);
