@@ -8,7 +8,15 @@ import { Exchange, type Sender, type SharedParts } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
-import { type Chunk, lengthOf, type Reply, sendAndClose, sendHead, sendReply } from './reply.ts';
+import {
+  type Chunk,
+  checkHeaders,
+  lengthOf,
+  type Reply,
+  sendAndClose,
+  sendHead,
+  sendReply,
+} from './reply.ts';
 import type { Guard, Outcome, Route } from './route.ts';
 import { type PathItem, Router } from './router.ts';
 import { sendChunks } from './stream.ts';
@@ -152,6 +160,8 @@ export class Dispatcher {
   #send(exchange: Exchange, reply: Reply): Reply | undefined {
     const { message, response, requestId, admission } = exchange;
     if (response.destroyed) return undefined;
+    // Once Node has refused a 204 or a 304, it would send no other body either.
+    if (reply.body === undefined && !reply.large) checkHeaders(reply.headers);
     const complete =
       admission.headers.length === 0
         ? reply

@@ -1,6 +1,6 @@
 // The errors that end a request without the answer of its handler, and their replies (RFC 9457).
 import { STATUS_CODES } from 'node:http';
-import type { Reply } from './reply.ts';
+import { checkHeaders, type Reply } from './reply.ts';
 
 /** The status of each problem type by slug, the end of its `type`. The contract has the texts. */
 export const PROBLEM_STATUS = {
@@ -61,6 +61,7 @@ export class Problem extends Error {
     { headers = [], errors, heldBack = false, cause }: ProblemExtras = {},
   ) {
     super(detail, { cause });
+    checkHeaders(headers);
     this.slug = slug;
     this.status = PROBLEM_STATUS[slug];
     this.headers = headers;

@@ -1,5 +1,5 @@
 // Replies as values: handlers return them, and the functions below send them.
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 
@@ -56,6 +56,15 @@ export function replyHeaders(reply: Reply, requestId: string): string[] {
   if (status !== 204 && status !== 304 && !stream)
     all.push('content-length', String(large ? lengthOf(large.parts) : Buffer.byteLength(body)));
   return all;
+}
+
+/** Throws if Node would refuse to send one of these headers, such as a value with a line feed. */
+export function checkHeaders(headers: readonly string[] = []): void {
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    validateHeaderName(name);
+    validateHeaderValue(name, headers[index + 1] ?? '');
+  }
 }
 
 /** Sends `reply` and ends the response. Node omits the body of a reply to HEAD. */

@@ -4,7 +4,7 @@ import { createRandom, mutated } from './mutations.ts';
 import { openProbedConnection, type Tally } from './probed-connection.ts';
 import type { Samples } from './samples.ts';
 
-/** The mutations numbered `first` to `last` - 1 of `seed`, over so many `connections`. */
+/** The mutations `first` to `last` - 1 of `seed`, sent over this number of connections. */
 export interface Fuzz {
   readonly samples: Samples;
   readonly seed: number;

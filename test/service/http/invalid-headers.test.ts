@@ -2,6 +2,7 @@
 // continues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Problem } from '../../../src/http/problem.ts';
 import type { Reply } from '../../../src/http/reply.ts';
 import { startBareServer } from '../../support/bare-server.ts';
 import { send } from '../../support/http.ts';
@@ -9,7 +10,11 @@ import { send } from '../../support/http.ts';
 const REPLIES: Readonly<Record<string, () => Reply>> = {
   '/line-feed': () => ({ status: 200, headers: ['x-kept', 'a', 'location', '/a\nb'], body: 'x' }),
   '/no-latin-1': () => ({ status: 200, headers: ['location', '/\u4e2d'] }),
+  '/no-body': () => ({ status: 204, headers: ['location', '/a\r\nb: c'] }),
   '/name': () => ({ status: 200, headers: ['not a name', 'a'] }),
+  '/problem': () => {
+    throw new Problem('not-found', 'It is not here.', { headers: ['location', '\n'] });
+  },
 };
 
 test('headers: an invalid one is a 500 with its cause in the log', async (t) => {
