@@ -77,6 +77,13 @@ for (const kind of KINDS_OF_NOTES)
     assert.ok((figures.caughtUpMs ?? 0) > 0);
   });
 
+test('hazards: the index catches up with 500 long notes: japanese, nobody writes', async (t) => {
+  const quiet = { othersWrite: false };
+  const figures = await onService(t, (url) => measureIndexing(url, 'japanese', quiet));
+  print(t, figures);
+  assert.ok((figures.caughtUpMs ?? 0) > 0);
+});
+
 test('hazards: check finds an unfinished import, and repairs nothing', async (t) => {
   const figures = await runUnfinishedImport(t);
   print(t, figures, { checkStatus: 0, checkLines: 0 });

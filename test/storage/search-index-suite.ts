@@ -128,7 +128,7 @@ export function testSearchIndex(engine: Engine): void {
 
   test('search index: long notes take several steps', async (t) => {
     const { database, index, transactions } = await openIndexed(t, engine);
-    await change(database, manyNotes(7, LONG_BODY));
+    await change(database, manyNotes(14, LONG_BODY));
     await change(database, 'DELETE FROM notes WHERE id = 4');
     transactions.length = 0;
     await index.catchUp();

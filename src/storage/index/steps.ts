@@ -14,7 +14,7 @@ import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
 
 /** The limits of a step; its first record may exceed `bytes`. */
-export const STEP_LIMITS = { records: 256, bytes: 524_288, changes: 4_096 };
+export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };
 
 /** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
 const RECORD_BYTES = 512;
@@ -168,7 +168,7 @@ export function createIndexKinds(resource: Searchable) {
   const isAt = `number = ${positionMember(0)} AND id IS ${positionMember(1)}`;
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
   const sent = `json_each(?1, '$[1]') AS sent`;
-  const words = columns.map((_, index) => `?1 ->> ('$[1][' || sent.key || '][${index + 1}]')`);
+  const words = columns.map((_, index) => `sent.value ->> ${index + 1}`);
   const move = {
     ignoresRows: true,
     sql: `
