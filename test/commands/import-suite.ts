@@ -12,6 +12,7 @@ import type { Database } from '../../src/storage/database.ts';
 import { isUnfinished } from '../../src/storage/schema/unfinished.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
+import { exportLine } from '../support/records.ts';
 
 const TIMES = { created_at: null, updated_at: '2026-02-28T23:59:59.999Z' };
 const RECORDS = [
@@ -54,7 +55,7 @@ async function assertHolds(database: Database, lines: readonly string[]): Promis
 
 /** Registers the tests of imports on `engine`. */
 export function testImports(engine: Engine): void {
-  const lines = RECORDS.map((record) => JSON.stringify(record));
+  const lines = RECORDS.map(exportLine);
   const generation = 'SELECT generation FROM notes_server_generation';
 
   test(`import: all records, last ids and a new generation (${engine.name})`, async (t) => {

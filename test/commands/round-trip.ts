@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { endLine, headLine } from '../../src/commands/export-format.ts';
 import { NO_RECORDS, newFile } from '../support/databases.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
+import { exportLine } from '../support/records.ts';
 
 const text = fc
   .string({
@@ -39,7 +40,7 @@ export async function checkRoundTrips(t: TestContext, numRuns: number): Promise<
       const lastIds = count === 0 ? {} : { changes: count, notes: lines.at(-1)?.id ?? 0 };
       const whole = [
         headLine({ counts: { ...NO_RECORDS, notes: count }, lastIds }),
-        ...lines.map((line) => `${JSON.stringify(line)}\n`),
+        ...lines.map((line) => `${exportLine(line)}\n`),
         endLine(count),
       ].join('');
       const bytes = Buffer.from(whole);

@@ -1,5 +1,5 @@
-// Carries out the recipes of the README on a copy of the project: each as one edit of the files that
-// the recipe names, and nothing else. Then builds the copy and uses what is new.
+// Carries out the recipes of the README on a copy of the project, each only in the files that it
+// names. Then builds the copy and uses what is new.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -65,10 +65,11 @@ class Copy {
 
 function addField(copy: Copy): void {
   copy.editContract((contract) => {
-    const schema = { description: 'Whether the note is pinned.', type: 'boolean', default: false };
-    for (const name of ['Note', 'NoteInput', 'NotePatch'])
-      Object.assign(contract.components.schemas[name].properties, { pinned: schema });
-    contract.components.schemas.Note.required.push('pinned');
+    const { Note, NoteInput, NotePatch } = contract.components.schemas;
+    const schema = { description: 'Whether the note is pinned.', type: 'boolean' };
+    for (const { properties } of [Note, NotePatch]) properties.pinned = schema;
+    NoteInput.properties.pinned = { ...schema, default: false };
+    Note.required.push('pinned');
   });
   const fields = 'fields: { title: text, body: text';
   const pinned = `pinned: { type: 'boolean', default: false }`;
@@ -168,7 +169,8 @@ function addProblem(copy: Copy): void {
 }
 
 function addOption(copy: Copy): void {
-  const entry = `greeting: { flag: 'greeting', value: 'TEXT', help: 'what to say', parse: parseText },`;
+  const help = 'what to say at the start';
+  const entry = `greeting: { flag: 'greeting', value: 'TEXT', help: '${help}', parse: parseText },`;
   copy.replace('src/cli/option-table.ts', '  apiKeysFile: {', `  ${entry}\n  apiKeysFile: {`);
   const start = '    const documentation = await loadDocumentation();';
   const greet = `if (options.greeting) this.#log.write('info', options.greeting);`;
@@ -227,6 +229,7 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       pinned: false,
     });
     assert.equal((await json('PATCH', '/notes/1', { pinned: true })).body.pinned, true);
+    assert.equal((await json('PATCH', '/notes/1', {})).body.pinned, true);
     assert.equal((await json('PATCH', '/notes/1', { pinned: 'yes' })).status, 422);
   });
 

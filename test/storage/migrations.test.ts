@@ -127,11 +127,11 @@ test('migrations: a second step keeps the records', async (t) => {
   await change(database, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
   await migrate(database, [
     ...STEPS,
-    'ALTER TABLE notes ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0',
+    'ALTER TABLE notes ADD COLUMN made_up INTEGER NOT NULL DEFAULT 0',
   ]);
-  await change(database, 'UPDATE notes SET pinned = 1');
-  const found = await rows(database, 'SELECT id, title, body, pinned FROM notes');
-  assert.deepEqual(found, [{ id: 1, title: 'a', body: 'b', pinned: 1 }]);
+  await change(database, 'UPDATE notes SET made_up = 1');
+  const found = await rows(database, 'SELECT id, title, body, made_up FROM notes');
+  assert.deepEqual(found, [{ id: 1, title: 'a', body: 'b', made_up: 1 }]);
   const types = await rows(database, 'SELECT type FROM changes ORDER BY number');
   assert.deepEqual(types, [{ type: 'note.created' }, { type: 'note.updated' }]);
 });

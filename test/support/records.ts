@@ -32,6 +32,11 @@ export function expected(record: object): Record<string, unknown> {
   return { ...ordered, ...known };
 }
 
+/** Returns the line of an export for a record or a link, without a newline. */
+export function exportLine({ type, ...record }: { type: string; id?: number }): string {
+  return JSON.stringify({ type, ...('id' in record ? expected(record) : record) });
+}
+
 /** Returns the JSON of {@link expected}. */
 export function expectedText(record: object): string {
   return JSON.stringify(expected(record));

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { execute, OPERATIONS, open, skip } from '../../support/browser.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 test('docs page: renders every operation and creates a note', { skip }, async (t) => {
@@ -18,7 +19,8 @@ test('docs page: renders every operation and creates a note', { skip }, async (t
   await block.locator('textarea').fill(JSON.stringify(note));
   const { text, ...answer } = await execute(block);
   assert.deepEqual(answer, { url: `${service.url}/notes`, status: '201' });
-  assert.deepEqual(JSON.parse(text ?? ''), { id: 1, ...note });
-  assert.deepEqual((await service.request('GET', '/notes/1')).json, { id: 1, ...note });
+  const record = expected({ id: 1, ...note });
+  assert.deepEqual(JSON.parse(text ?? ''), record);
+  assert.deepEqual((await service.request('GET', '/notes/1')).json, record);
   assert.deepEqual(faults, []);
 });
