@@ -7,7 +7,7 @@ import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
 import { membersSql } from '../storage/records/text.ts';
 import { endLine, headLine } from './export-format.ts';
-import { type Counts, countsOf, isOnPage, lastIdsOf, pagesOf, totalOf } from './pages.ts';
+import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { isPresent, writeWhole } from './whole-file.ts';
 
@@ -91,7 +91,7 @@ export async function* recordLines(
 }
 
 /** Formats the counts, as in "1 note, 0 tags"; leaves out links if there are none. */
-export function formatCounts(counts: Counts): string {
+export function formatCounts(counts: NumbersByTable): string {
   return Object.entries(counts)
     .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))
     .map(([table, count]) => {

@@ -7,7 +7,7 @@ import { type Database, DatabaseUnusable, type Statement } from '../storage/data
 import { openStorage, type StorageOptions } from '../storage/open.ts';
 import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/unfinished.ts';
 import { ExportReader } from './export-reader.ts';
-import { insertion, isOnPage, type LastIds, lastIdsOf, pagesOf, totalOf } from './pages.ts';
+import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
 
 const CHUNK_BYTES = 262_144;
@@ -86,7 +86,7 @@ async function empty(target: Database): Promise<void> {
 }
 
 /** Returns the statements that make sure that nothing up to `lastIds` is assigned again. */
-function raiseLastIds(lastIds: LastIds): Statement[] {
+function raiseLastIds(lastIds: NumbersByTable): Statement[] {
   return [
     `INSERT INTO sqlite_sequence (name, seq) SELECT key, 0 FROM json_each(?1)
      WHERE key NOT IN (SELECT name FROM sqlite_sequence)`,

@@ -19,7 +19,7 @@ export interface WholeFile {
   readonly like?: string | undefined;
   readonly write: (file: FileHandle, path: string) => Promise<void>;
   /** Gives the file its final name, which must be free unless this function is given. */
-  readonly publish?: (unfinished: string) => Promise<void>;
+  readonly publish?: (unfinished: string, path: string) => Promise<void>;
 }
 
 /**
@@ -49,15 +49,8 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
 
 class AlreadyPresent extends DatabaseUnusable {}
 
-async function writeAndPublish(
-  path: string,
-  {
-    source,
-    like = source,
-    write,
-    publish = (unfinished) => publishNew(unfinished, path),
-  }: WholeFile,
-): Promise<void> {
+async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
+  const { source, like = source, write, publish = publishNew } = whole;
   const unfinished = `${path}.unfinished-${randomBytes(4).toString('hex')}`;
   await using file = await open(unfinished, 'wx', PRIVATE_MODE);
   try {
@@ -65,7 +58,7 @@ async function writeAndPublish(
     await write(file, unfinished);
     if (model) await copyPermissions(file, model);
     await file.sync();
-    await publish(unfinished);
+    await publish(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error;
