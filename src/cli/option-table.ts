@@ -1,5 +1,4 @@
-// The table of all options of the service, from which command line, environment, --help and library
-// derive.
+// The table of all options: command line, environment, --help and library derive from it.
 import { HTTP_LIMITS } from '../http/limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../log/log.ts';
 import type { Flag } from './arguments.ts';
@@ -22,12 +21,6 @@ export const PUBLIC_RATE_LIMIT = 600;
 
 /** The largest demonstration needs this many threads. */
 export const MIN_THREADS = 16;
-const MAX_THREADS = 1_024;
-
-const MAX_PORT = 65_535;
-const MAX_BODY_LIMIT_BYTES = 268_435_456;
-const MAX_IDLE_TIMEOUT_S = 3_600;
-const MAX_CACHE_SIZE_MIB = 65_536;
 
 /** All options, in the order of --help: those of the README, which are used most, come first. */
 export const OPTIONS = {
@@ -45,7 +38,7 @@ export const OPTIONS = {
     default: '3000',
     variable: 'PORT',
     help: 'port to listen on; 0 takes any free one',
-    parse: values.integer(0, MAX_PORT),
+    parse: values.integer(0, 65_535),
   },
   db: {
     flag: 'db',
@@ -100,7 +93,7 @@ export const OPTIONS = {
     value: 'SECONDS',
     default: `${HTTP_LIMITS.keepAliveTimeoutMs / 1_000}`,
     help: 'how long idle connections stay open; must exceed the idle timeout of a proxy in front',
-    parse: values.integer(1, MAX_IDLE_TIMEOUT_S),
+    parse: values.integer(1, 3_600),
   },
   allowAnonymous: {
     flag: 'allow-anonymous',
@@ -121,7 +114,7 @@ export const OPTIONS = {
     value: 'BYTES',
     default: '1048576',
     help: 'largest request body',
-    parse: values.integer(1, MAX_BODY_LIMIT_BYTES),
+    parse: values.integer(1, 268_435_456),
   },
   /** Without a slash at the end; undefined: `{baseUrl}/problems`. */
   problemBase: {
@@ -141,7 +134,7 @@ export const OPTIONS = {
     value: 'N',
     default: '64',
     help: 'threads that demonstrations may use at one time, at least 16',
-    parse: values.integer(MIN_THREADS, MAX_THREADS),
+    parse: values.integer(MIN_THREADS, 1_024),
   },
   /** For all processes together. */
   cacheSizeMib: {
@@ -149,7 +142,7 @@ export const OPTIONS = {
     value: 'MIB',
     default: '64',
     help: 'memory for records and pages that were read or written lately; 0 keeps none',
-    parse: values.integer(0, MAX_CACHE_SIZE_MIB),
+    parse: values.integer(0, 65_536),
   },
   noMetrics: { flag: 'no-metrics', help: 'disable metrics and /metrics', ...SWITCH },
   logLevel: {

@@ -19,9 +19,8 @@ const CHANGE_MEMBERS = [
 ];
 
 /**
- * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
- * a file, writes to `output`. Rejects with {@link DatabaseUnusable}, and leaves no file behind, if
- * the database cannot be read or `file` cannot be written; or with an error of `output`.
+ * Writes the content of the database `from` to `file`, or without one to `output`; resolves with a
+ * line for the user. Rejects with {@link DatabaseUnusable}, or with an error of `output`.
  */
 export async function exportLines(
   from: StorageOptions,

@@ -19,9 +19,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills the empty database `to` with the export `file` or else `input`; resolves with a message
- * that counts the records. Rejects with {@link DatabaseUnusable}, which names a faulty line; no
- * service starts on the database then, and the next import empties it first.
+ * Fills the empty database `to` with the export `file` or else `input`. Resolves with a line for
+ * the user. Rejects with {@link DatabaseUnusable}; then no service starts on an unfinished import.
  */
 export async function importLines(
   file: string | undefined,
@@ -45,10 +44,7 @@ export async function importLines(
   }
 }
 
-/**
- * Adds all records, the last ids and a new generation to an empty database, or to one with an
- * unfinished import, which it empties first. Rejects if the database holds anything else.
- */
+/** Fills an empty database, or one with an unfinished import. Rejects if it holds anything else. */
 export async function load(
   reader: ExportReader,
   target: Database,

@@ -6,7 +6,7 @@
 // - A wake-up guarantees nothing, as another thread may have been faster: every wait is in a loop.
 
 class Primitive {
-  protected readonly cells: Int32Array;
+  readonly cells: Int32Array;
 
   constructor(cells: Int32Array) {
     this.cells = cells;

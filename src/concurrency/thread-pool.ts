@@ -52,9 +52,8 @@ export class ThreadPool {
 
   /**
    * Runs `task` on one unused thread for each of `inputs`; resolves with the results by index.
-   * Requests get threads in order of arrival. Rejects with NoThreads if too many wait, this one
-   * waits too long or the pool shuts down, with the reason of `signal`, or with an Error if a
-   * thread fails or hangs. A failure ends only the threads of this request.
+   * Rejects with NoThreads if it gets none in time, with the reason of `signal`, or with an Error
+   * if a thread fails or hangs. Requests get threads in order of arrival.
    */
   async run(
     task: string,

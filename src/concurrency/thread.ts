@@ -1,5 +1,4 @@
-// The program of a thread of the pool. It warms up, waits for its one job, does it, and waits to be
-// dismissed. Both waits block on shared memory.
+// The program of a thread of the pool, which warms up, does one job, and waits to be dismissed.
 import { MessageChannel, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Event } from './sync.ts';
 

@@ -21,10 +21,7 @@ interface Message {
   readonly error?: Readonly<Record<string, unknown>>;
 }
 
-interface Caller {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
-}
+type Caller = { resolve(result: never): void; reject(error: Error): void };
 
 /** One end of a channel. `Theirs` are the functions that the other end offers. */
 export class Channel<Theirs extends Functions> {

@@ -17,11 +17,11 @@ export class Child {
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
   metrics: Snapshot = {};
-  readonly #child: ChildProcess;
+  readonly process: ChildProcess;
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
-    this.#child = worker.process;
+    this.process = worker.process;
     const closeHandedOver = watchHandover(worker.process);
     let markReady = () => {};
     this.ready = new Promise((resolve) => {
@@ -37,12 +37,8 @@ export class Child {
       };
       worker.once('exit', (status, signal) => end(signal ?? status));
       // Without a pid, the start failed. Other errors are those of messages to an ended process.
-      worker.on('error', (error) => this.pid === undefined && end(String(error)));
+      worker.on('error', (error) => worker.process.pid === undefined && end(String(error)));
     });
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid;
   }
 
   /** Asks for `metrics`, for a second at most. */
@@ -53,7 +49,7 @@ export class Child {
   }
 
   kill(): void {
-    this.#child.kill('SIGKILL');
+    this.process.kill('SIGKILL');
   }
 }
 
