@@ -17,11 +17,13 @@ export class Child {
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
   metrics: Snapshot = {};
-  readonly process: ChildProcess;
+  readonly pid: number | undefined;
+  readonly #child: ChildProcess;
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
-    this.process = worker.process;
+    this.#child = worker.process;
+    this.pid = worker.process.pid;
     const closeHandedOver = watchHandover(worker.process);
     let markReady = () => {};
     this.ready = new Promise((resolve) => {
@@ -37,7 +39,7 @@ export class Child {
       };
       worker.once('exit', (status, signal) => end(signal ?? status));
       // Without a pid, the start failed. Other errors are those of messages to an ended process.
-      worker.on('error', (error) => worker.process.pid === undefined && end(String(error)));
+      worker.on('error', (error) => this.pid === undefined && end(String(error)));
     });
   }
 
@@ -49,7 +51,7 @@ export class Child {
   }
 
   kill(): void {
-    this.process.kill('SIGKILL');
+    this.#child.kill('SIGKILL');
   }
 }
 

@@ -11,7 +11,7 @@ import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protoc
 /** Gives a process access to the others that serve the same address and database. */
 export interface Siblings {
   createLimiter(name: string, quota: number): RateLimiter;
-  /** Opens the database, whose `ping` pings those of all processes; writes may need the lease. */
+  /** Opens a database, whose `ping` pings those of all processes; a file needs the write lease. */
   openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
   shareMetrics: ShareMetrics;
 }

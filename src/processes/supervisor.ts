@@ -142,7 +142,7 @@ export class Supervisor {
       if (current) {
         const status = await current.ended;
         if (signal.aborted) return;
-        this.#log.write('error', 'process ended', { ended: current.process.pid, status });
+        this.#log.write('error', 'process ended', { ended: current.pid, status });
       }
       const isShort = performance.now() - since < REPLACEMENT.minLifeMs;
       const longer = Math.max(2 * delayMs, REPLACEMENT.firstDelayMs);
@@ -151,7 +151,7 @@ export class Supervisor {
       if (signal.aborted) return;
       try {
         current = (await this.#startServing()).member;
-        this.#log.write('info', 'process replaced', { started: current.process.pid });
+        this.#log.write('info', 'process replaced', { started: current.pid });
       } catch (error) {
         current = undefined;
         if (!signal.aborted) this.#log.write('error', 'no process could be started', { error });
