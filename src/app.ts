@@ -1,7 +1,7 @@
 // The composition root: assembles the service for the command line, the library and the tests.
 import { isLocal, keySourceOf, type Options } from './cli/options.ts';
-import { Demonstrations } from './concurrency/demonstrations.ts';
-import { NoThreads } from './concurrency/no-threads.ts';
+import { TASKS } from './concurrency/tasks.ts';
+import { NoThreads, ThreadPool } from './concurrency/thread-pool.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
@@ -49,7 +49,7 @@ export class App {
   readonly #options: Options;
   readonly #log: Log;
   readonly #siblings: Siblings;
-  readonly #demonstrations: Demonstrations;
+  readonly #threads: ThreadPool;
   readonly #server: HttpServer;
   #dispatcher: Dispatcher | undefined;
   #database: Database | undefined;
@@ -65,7 +65,7 @@ export class App {
     this.#options = options;
     this.#log = log;
     this.#siblings = siblings;
-    this.#demonstrations = new Demonstrations(options.maxThreads);
+    this.#threads = new ThreadPool(TASKS, options.maxThreads);
     this.#server = new HttpServer({
       onRequest: (arrival) => {
         this.#metrics?.beginRequest();
@@ -124,9 +124,9 @@ export class App {
     this.#isStopping = true;
     this.#feed?.close();
     const serverClosed = this.#server.close();
-    await this.#demonstrations.shutDown();
+    this.#threads.shutDown();
     await serverClosed;
-    await this.#demonstrations.close();
+    await this.#threads.close();
     await this.#indexes?.close();
     await this.#database?.close();
     this.#metrics?.close();
@@ -171,7 +171,7 @@ export class App {
 
   #startMetrics(cache: FreshMemory): Route {
     const { db } = this.#options;
-    const threads = () => this.#demonstrations.threads();
+    const threads = () => this.#threads.counts();
     const sizes = async () => (db.kind === 'file' ? fileSizes(db.name) : {});
     const sources = { threads, fileSizes: sizes, cache };
     this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
@@ -196,7 +196,7 @@ export class App {
     }
     return [
       ...healthRoutes(database, () => this.#isStopping),
-      ...demonstrationRoutes(this.#demonstrations),
+      ...demonstrationRoutes(this.#threads),
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
         return recordRoutes({ resource, table, ownerTable, memory, bases: this.#bases });

@@ -16,6 +16,7 @@ const EXIT_USAGE = 2;
 
 /** Incomplete installations and too many open files, which may keep a module from loading. */
 const LAUNCHER_EXPLAINS = ['ERR_MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED', 'EMFILE'];
+const NO_BINDING = 'Could not locate the bindings file';
 
 /** The reader of standard output has closed it: the command fails without a message. */
 class ReaderGone extends Error {}
@@ -27,7 +28,8 @@ export async function main(): Promise<void> {
   try {
     await run(readCommand());
   } catch (error) {
-    if (isForLauncher(error)) throw error;
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (LAUNCHER_EXPLAINS.includes(code) || message.startsWith(NO_BINDING)) throw error;
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     if (error instanceof ReaderGone) return;
@@ -36,13 +38,6 @@ export async function main(): Promise<void> {
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
   }
-}
-
-function isForLauncher(error: unknown): boolean {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  return (
-    LAUNCHER_EXPLAINS.includes(code) || message.startsWith('Could not locate the bindings file')
-  );
 }
 
 /** Parses the command line. Warns of unknown variables, unless the log of the service will. */

@@ -14,7 +14,6 @@ export type Command =
   | { readonly kind: 'version' }
   | {
       readonly kind: 'run';
-      readonly name: string;
       readonly run: NonNullable<SubCommand['run']>;
       readonly input: Input;
       readonly readsEnvironment: boolean;
@@ -36,7 +35,7 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
     return operand === '' ? { kind: 'help' } : { kind: 'help', name: findCommand(operand).name };
   const readsEnvironment = command.flags.some(({ flag }) => flag === 'db');
   const storage = storageFor(command, operand, flags, readsEnvironment ? environment : {});
-  return { kind: 'run', name, run, input: { operand, flags, storage }, readsEnvironment };
+  return { kind: 'run', run, input: { operand, flags, storage }, readsEnvironment };
 }
 
 /** Returns the sub-command with that name. Throws UsageError. */

@@ -13,7 +13,7 @@ export function firstSteps(options: Options, address: string): string {
       ? `${baseUrl ?? address}/docs`
       : `${base}/docs, through a proxy (set --base-url to its address)`;
   const data = {
-    file: `${resolve(db.name)}`,
+    file: resolve(db.name),
     memory: 'in memory, lost when the service stops',
     cluster: db.name,
   }[db.kind];

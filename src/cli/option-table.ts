@@ -1,21 +1,8 @@
-// The table of all options of the service, from which command line, environment, --help and library
-// derive.
+// The table of all options: command line, environment, --help and library derive from it.
 import { HTTP_LIMITS } from '../http/limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../log/log.ts';
 import type { Flag } from './arguments.ts';
-import {
-  integer,
-  oneOf,
-  parseDatabase,
-  parseHost,
-  parseOrigins,
-  parseProcesses,
-  parseRateLimit,
-  parseSocket,
-  parseSwitch,
-  parseText,
-  parseUrl,
-} from './option-values.ts';
+import * as values from './option-values.ts';
 
 /** The declaration of an option; its variable is NOTES_FLAG, its name in the library camel case. */
 export interface Declaration extends Flag {
@@ -27,19 +14,13 @@ export interface Declaration extends Flag {
   readonly parse: (text: string, name: string) => unknown;
 }
 
-const SWITCH = { default: 'false', parse: parseSwitch } as const;
+const SWITCH = { default: 'false', parse: values.parseSwitch } as const;
 
 /** The default rate limit of a service that other machines can reach. */
 export const PUBLIC_RATE_LIMIT = 600;
 
 /** The largest demonstration needs this many threads. */
 export const MIN_THREADS = 16;
-const MAX_THREADS = 1_024;
-
-const MAX_PORT = 65_535;
-const MAX_BODY_LIMIT_BYTES = 268_435_456;
-const MAX_IDLE_TIMEOUT_S = 3_600;
-const MAX_CACHE_SIZE_MIB = 65_536;
 
 /** All options, in the order of --help: those of the README, which are used most, come first. */
 export const OPTIONS = {
@@ -49,7 +30,7 @@ export const OPTIONS = {
     default: '127.0.0.1',
     variable: 'HOST',
     help: 'address to listen on',
-    parse: parseHost,
+    parse: values.parseHost,
   },
   port: {
     flag: 'port',
@@ -57,20 +38,20 @@ export const OPTIONS = {
     default: '3000',
     variable: 'PORT',
     help: 'port to listen on; 0 takes any free one',
-    parse: integer(0, MAX_PORT),
+    parse: values.integer(0, 65_535),
   },
   db: {
     flag: 'db',
     value: 'FILE',
     default: 'notes.db',
     help: 'SQLite file, created if missing; :memory: keeps nothing; or a cluster, see below',
-    parse: parseDatabase,
+    parse: values.parseDatabase,
   },
   apiKeysFile: {
     flag: 'api-keys-file',
     value: 'FILE',
     help: 'keys that clients must send, one per line; read again on SIGHUP',
-    parse: parseText,
+    parse: values.parseText,
   },
   rateLimit: {
     flag: 'rate-limit',
@@ -78,14 +59,14 @@ export const OPTIONS = {
     help:
       'requests per minute for each client, or off ' +
       `(default: off on loopback, else ${PUBLIC_RATE_LIMIT})`,
-    parse: parseRateLimit,
+    parse: values.parseRateLimit,
   },
   /** Without a slash at the end; undefined: the address on which the service listens. */
   baseUrl: {
     flag: 'base-url',
     value: 'URL',
     help: 'where clients reach the service (default: where it listens)',
-    parse: parseUrl,
+    parse: values.parseUrl,
   },
   trustProxy: {
     flag: 'trust-proxy',
@@ -98,21 +79,21 @@ export const OPTIONS = {
     default: '1',
     commandOnly: true,
     help: 'processes that serve, on one port and file; auto: one for each core',
-    parse: parseProcesses,
+    parse: values.parseProcesses,
   },
   socket: {
     flag: 'socket',
     value: 'PATH',
     commandOnly: true,
     help: 'Unix socket to listen on for a proxy, instead of host and port',
-    parse: parseSocket,
+    parse: values.parseSocket,
   },
   idleTimeoutS: {
     flag: 'idle-timeout',
     value: 'SECONDS',
     default: `${HTTP_LIMITS.keepAliveTimeoutMs / 1_000}`,
     help: 'how long idle connections stay open; must exceed the idle timeout of a proxy in front',
-    parse: integer(1, MAX_IDLE_TIMEOUT_S),
+    parse: values.integer(1, 3_600),
   },
   allowAnonymous: {
     flag: 'allow-anonymous',
@@ -126,21 +107,21 @@ export const OPTIONS = {
     repeatable: true,
     default: '',
     help: 'origin whose pages may use the service; repeatable',
-    parse: parseOrigins,
+    parse: values.parseOrigins,
   },
   bodyLimitBytes: {
     flag: 'body-limit',
     value: 'BYTES',
     default: '1048576',
     help: 'largest request body',
-    parse: integer(1, MAX_BODY_LIMIT_BYTES),
+    parse: values.integer(1, 268_435_456),
   },
   /** Without a slash at the end; undefined: `{baseUrl}/problems`. */
   problemBase: {
     flag: 'problem-base',
     value: 'URL',
     help: 'URL with which problem types begin (default: BASE-URL/problems)',
-    parse: parseUrl,
+    parse: values.parseUrl,
   },
   dbPasswordFile: {
     flag: 'db-password-file',
@@ -153,7 +134,7 @@ export const OPTIONS = {
     value: 'N',
     default: '64',
     help: 'threads that demonstrations may use at one time, at least 16',
-    parse: integer(MIN_THREADS, MAX_THREADS),
+    parse: values.integer(MIN_THREADS, 1_024),
   },
   /** For all processes together. */
   cacheSizeMib: {
@@ -161,7 +142,7 @@ export const OPTIONS = {
     value: 'MIB',
     default: '64',
     help: 'memory for records and pages that were read or written lately; 0 keeps none',
-    parse: integer(0, MAX_CACHE_SIZE_MIB),
+    parse: values.integer(0, 65_536),
   },
   noMetrics: { flag: 'no-metrics', help: 'disable metrics and /metrics', ...SWITCH },
   logLevel: {
@@ -169,7 +150,7 @@ export const OPTIONS = {
     value: 'LEVEL',
     default: 'info',
     help: `one of ${LOG_LEVELS.join(', ')}`,
-    parse: oneOf(LOG_LEVELS),
+    parse: values.oneOf(LOG_LEVELS),
   },
   logFormat: {
     flag: 'log-format',
@@ -177,6 +158,6 @@ export const OPTIONS = {
     default: 'auto',
     commandOnly: true,
     help: `one of ${LOG_FORMATS.join(', ')}; auto is pretty on a terminal and json elsewhere`,
-    parse: oneOf(LOG_FORMATS),
+    parse: values.oneOf(LOG_FORMATS),
   },
 } as const satisfies Readonly<Record<string, Declaration>>;

@@ -8,7 +8,6 @@ import { UsageError } from './arguments.ts';
 type Parser<Value> = (text: string, name: string) => Value;
 
 const MAX_PROCESSES = 64;
-const MAX_RATE_LIMIT = 1_000_000;
 /** The shortest limit of a system (macOS) for the path of a Unix socket. */
 const MAX_SOCKET_BYTES = 103;
 /** The socket is created in a folder of its own there: a dot, up to seven digits and `/s`. */
@@ -92,7 +91,7 @@ export function parseProcesses(text: string, name: string): number {
 
 /** Parses requests per minute, or `off`. */
 export function parseRateLimit(text: string, name: string): number | 'off' {
-  return text === 'off' ? text : integer(1, MAX_RATE_LIMIT, 'off')(text, name);
+  return text === 'off' ? text : integer(1, 1_000_000, 'off')(text, name);
 }
 
 /** Parses a text that must not be empty. */

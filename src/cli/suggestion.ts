@@ -24,7 +24,6 @@ function nearest(typed: string, names: readonly string[]): string | undefined {
   let found: string | undefined;
   let fewest = Math.min(MAX_MISTAKES, Math.floor(typed.length / LETTERS_PER_MISTAKE)) + 1;
   for (const name of names) {
-    if (Math.abs(name.length - typed.length) > MAX_MISTAKES) continue;
     const mistakes = countMistakes(typed, name.toLowerCase());
     if (mistakes >= fewest) continue;
     [found, fewest] = [name, mistakes];

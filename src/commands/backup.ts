@@ -7,10 +7,7 @@ import { writeWhole } from './whole-file.ts';
 
 const POLL_MS = 100;
 
-/**
- * Writes the current content of the database file `db` to the new file `target`; resolves with a
- * line that says so. Rejects with DatabaseUnusable, and creates no `target`, if that fails.
- */
+/** Copies the database file `db` to the new file `target`; resolves with a line that says so. */
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', { unit: ' KiB' });
   await using source = await openFile('backup', db);
@@ -41,8 +38,7 @@ export async function writeSnapshot(
   onProgress(0, total);
   const timer = setInterval(reportSize, POLL_MS);
   try {
-    // Reads in one transaction while others write; the online backup of SQLite would restart
-    // whenever another process writes.
+    // The online backup of SQLite would restart whenever another process writes.
     await source.read({ sql: 'VACUUM INTO ?1', parameter: path });
   } catch (error) {
     if (!(error instanceof DatabaseDamaged)) throw error;

@@ -14,10 +14,7 @@ const AGAIN = 'temp.indexed_again';
 const WANTED = 'temp.words_wanted';
 const FOUND = 'temp.words_found';
 
-/**
- * Resolves with a line for each fault, at most `maxFaults`. Leaves out records that the index need
- * not contain yet. All reads must be of one snapshot.
- */
+/** Resolves with a line for each fault, at most `maxFaults`. All reads must be of one snapshot. */
 export async function findWordFaults(
   { read }: Source,
   resource: Searchable,

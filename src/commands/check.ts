@@ -1,5 +1,4 @@
-// The command `check`: runs SQLite's integrity checks and verifies the counters, last ids and
-// numbers that this program relies on. Other processes may use the file meanwhile.
+// The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 import {
   BLOCK_BITS,
   countedBy,
@@ -28,9 +27,8 @@ const GENERATION_QUERY = `
   HAVING count(*) <> 1 OR max(generation) NOT GLOB '${'[0-9a-f]'.repeat(8)}'`;
 
 /**
- * Checks the database file at `path`, and its search index unless told not to; resolves with a line
- * for each fault, at most {@link MAX_FAULTS} from each check. Rejects with {@link DatabaseUnusable}
- * if the file cannot be read, belongs to another program or was written by another version.
+ * Checks the database file at `path`; resolves with a line for each fault. Rejects with
+ * {@link DatabaseUnusable} if it cannot be read or is not a file of this program and version.
  */
 export async function checkFile(path: string, { withWords = true } = {}): Promise<string[]> {
   const wasAtRest = isAtRest(path);

@@ -6,12 +6,12 @@ import { parseJson } from '../http/body/json.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
-import { type Counts, type LastIds, totalOf } from './pages.ts';
+import { type NumbersByTable, totalOf } from './pages.ts';
 
 /** The content of the first line. */
 export interface Head {
-  readonly counts: Counts;
-  readonly lastIds: LastIds;
+  readonly counts: NumbersByTable;
+  readonly lastIds: NumbersByTable;
 }
 
 /** The record or link in a line. */
@@ -134,11 +134,7 @@ function isWholeNumber(value: unknown, least: number, most: number): value is nu
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
 }
 
-function numbersByName(
-  member: string,
-  value: unknown,
-  names: readonly string[],
-): Readonly<Record<string, number>> {
+function numbersByName(member: string, value: unknown, names: readonly string[]): NumbersByTable {
   const isValid = ([name, each]: [string, unknown]) =>
     names.includes(name) && isWholeNumber(each, 0, MAX_IMPORTED_ID);
   if (typeof value !== 'object' || value === null || !Object.entries(value).every(isValid)) {

@@ -15,7 +15,7 @@ import {
 
 const LINE_FEED = 0x0a;
 
-/** A batch becomes transactions. */
+/** The lines of a batch become transactions. */
 const BATCH_BYTES = 1_048_576;
 
 /** The longest note, with all its texts escaped, needs 1.2 MB. */
@@ -33,8 +33,7 @@ interface RecordPage {
 /** Reads one export. Errors in a line start with its number. */
 export class ExportReader {
   readonly head: Head;
-  readonly #lines: AsyncGenerator<readonly Buffer[]>;
-  readonly #firstLines: readonly Buffer[];
+  readonly #lines: AsyncGenerator<Buffer>;
   readonly #lastKeys = new Map<Relation, readonly number[]>();
   /** The ids of each table, and the numbers of all records. */
   readonly #found = new Map<string, NumberSet>();
@@ -42,20 +41,21 @@ export class ExportReader {
   #recordCount = 0;
   #hasEnded = false;
 
-  private constructor(lines: AsyncGenerator<readonly Buffer[]>, batch: readonly Buffer[]) {
-    const [first, ...others] = batch;
-    if (!first) throw new Error('it is empty');
+  private constructor(lines: AsyncGenerator<Buffer>, head: Head) {
     this.#lines = lines;
-    this.#firstLines = others;
-    this.head = withLineNumber(1, () => readHead(readLine(first)));
+    this.head = head;
   }
 
   /** Reads the first line. Rejects, and closes `input`, if the line is missing or malformed. */
   static async open(input: AsyncIterable<Buffer>): Promise<ExportReader> {
     const lines = linesOf(input);
-    const { value, done } = await lines.next();
     try {
-      return new ExportReader(lines, done ? [] : value);
+      const { value: first, done } = await lines.next();
+      if (done) throw new Error('it is empty');
+      return new ExportReader(
+        lines,
+        withLineNumber(1, first, (line) => readHead(readLine(line))),
+      );
     } catch (error) {
       await lines.return(undefined);
       throw error;
@@ -64,25 +64,24 @@ export class ExportReader {
 
   /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
   async *pages(): AsyncGenerator<RecordPage> {
-    yield* this.#pagesIn(this.#firstLines);
-    for await (const lines of this.#lines) yield* this.#pagesIn(lines);
+    let batch: RecordLine[] = [];
+    let bytes = 0;
+    for await (const line of this.#lines) {
+      this.#lineNumber += 1;
+      const record = withLineNumber(this.#lineNumber, line, (each) => this.#parse(each));
+      if (record) batch.push(record);
+      bytes += line.length;
+      if (bytes < BATCH_BYTES) continue;
+      yield* pagesIn(batch);
+      [batch, bytes] = [[], 0];
+    }
+    yield* pagesIn(batch);
     if (!this.#hasEnded)
       throw new Error(`the last line is missing: the export ends after line ${this.#lineNumber}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lines.return(undefined);
-  }
-
-  #pagesIn(lines: readonly Buffer[]): RecordPage[] {
-    const rows = new Map<Relation, (readonly unknown[])[]>(RELATIONS.map((each) => [each, []]));
-    for (const line of lines) {
-      this.#lineNumber += 1;
-      const record = withLineNumber(this.#lineNumber, () => this.#parse(line));
-      if (record) rows.get(record.relation)?.push(record.values);
-    }
-    const pages = [...rows].map(([relation, each]) => ({ relation, rows: each }));
-    return pages.filter((page) => page.rows.length > 0);
   }
 
   #parse(line: Buffer): RecordLine | undefined {
@@ -125,43 +124,29 @@ export class ExportReader {
   }
 }
 
-/**
- * Yields the lines of `chunks` without their line feeds, in batches; keeps one chunk, one line and
- * one batch in memory. Throws as soon as a line is too long.
- */
-export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Buffer[]> {
-  let batch: Buffer[] = [];
-  let rest: Buffer[] = [];
-  let [batchSize, restSize, lineNumber] = [0, 0, 1];
-
-  function add(part: Buffer): void {
-    restSize += part.length;
-    if (restSize > MAX_LINE_BYTES)
-      throw new Error(`line ${lineNumber}: it has more than ${MAX_LINE_BYTES} bytes`);
-    rest.push(part);
-  }
-
-  function endLine(): void {
-    batch.push(Buffer.concat(rest));
-    batchSize += restSize;
-    [rest, restSize] = [[], 0];
-    lineNumber += 1;
-  }
-
+/** Yields the lines of `chunks` without their line feeds. A line that is too long is the last. */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
+    const text = Buffer.concat([rest, chunk]);
     let start = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      add(chunk.subarray(start, end));
-      endLine();
+    for (let end = text.indexOf(LINE_FEED); end !== -1; end = text.indexOf(LINE_FEED, start)) {
+      yield text.subarray(start, end);
       start = end + 1;
     }
-    add(chunk.subarray(start));
-    if (batchSize < BATCH_BYTES) continue;
-    yield batch;
-    [batch, batchSize] = [[], 0];
+    rest = text.subarray(start);
+    if (rest.length > MAX_LINE_BYTES) break;
   }
-  if (restSize > 0) endLine();
-  if (batch.length > 0) yield batch;
+  if (rest.length > 0) yield rest;
+}
+
+/** Returns the records by relation, parents before children. */
+function pagesIn(batch: readonly RecordLine[]): RecordPage[] {
+  const pages = RELATIONS.map((relation): RecordPage => {
+    const records = batch.filter((record) => record.relation === relation);
+    return { relation, rows: records.map(({ values }) => values) };
+  });
+  return pages.filter(({ rows }) => rows.length > 0);
 }
 
 /** A set of whole numbers. Neighbours share an entry, so that a million of them need about 2 MB. */
@@ -181,10 +166,11 @@ class NumberSet {
   }
 }
 
-function withLineNumber<Result>(line: number, read: () => Result): Result {
+function withLineNumber<Result>(number: number, line: Buffer, read: (line: Buffer) => Result) {
   try {
-    return read();
+    if (line.length > MAX_LINE_BYTES) throw new Error(`it has more than ${MAX_LINE_BYTES} bytes`);
+    return read(line);
   } catch (error) {
-    throw new Error(`line ${line}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`line ${number}: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -7,7 +7,7 @@ import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
 import { membersSql } from '../storage/records/text.ts';
 import { endLine, headLine } from './export-format.ts';
-import { type Counts, countsOf, isOnPage, lastIdsOf, pagesOf, totalOf } from './pages.ts';
+import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { isPresent, writeWhole } from './whole-file.ts';
 
@@ -19,9 +19,8 @@ const CHANGE_MEMBERS = [
 ];
 
 /**
- * Writes the content of the database `from` to `file`; resolves with a line that says so. Without
- * a file, writes to `output`. Rejects with {@link DatabaseUnusable}, and leaves no file behind, if
- * the database cannot be read or `file` cannot be written; or with an error of `output`.
+ * Writes the content of the database `from` to `file`, or without one to `output`; resolves with a
+ * line for the user. Rejects with {@link DatabaseUnusable}, or with an error of `output`.
  */
 export async function exportLines(
   from: StorageOptions,
@@ -91,7 +90,7 @@ export async function* recordLines(
 }
 
 /** Formats the counts, as in "1 note, 0 tags"; leaves out links if there are none. */
-export function formatCounts(counts: Counts): string {
+export function formatCounts(counts: NumbersByTable): string {
   return Object.entries(counts)
     .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))
     .map(([table, count]) => {

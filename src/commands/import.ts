@@ -7,7 +7,7 @@ import { type Database, DatabaseUnusable, type Statement } from '../storage/data
 import { openStorage, type StorageOptions } from '../storage/open.ts';
 import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/unfinished.ts';
 import { ExportReader } from './export-reader.ts';
-import { insertion, isOnPage, type LastIds, lastIdsOf, pagesOf, totalOf } from './pages.ts';
+import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
 
 const CHUNK_BYTES = 262_144;
@@ -19,9 +19,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills the empty database `to` with the export `file` or else `input`; resolves with a message
- * that counts the records. Rejects with {@link DatabaseUnusable}, which names a faulty line; no
- * service starts on the database then, and the next import empties it first.
+ * Fills the empty database `to` with the export `file` or else `input`. Resolves with a line for
+ * the user. Rejects with {@link DatabaseUnusable}; then no service starts on an unfinished import.
  */
 export async function importLines(
   file: string | undefined,
@@ -45,10 +44,7 @@ export async function importLines(
   }
 }
 
-/**
- * Adds all records, the last ids and a new generation to an empty database, or to one with an
- * unfinished import, which it empties first. Rejects if the database holds anything else.
- */
+/** Fills an empty database, or one with an unfinished import. Rejects if it holds anything else. */
 export async function load(
   reader: ExportReader,
   target: Database,
@@ -86,7 +82,7 @@ async function empty(target: Database): Promise<void> {
 }
 
 /** Returns the statements that make sure that nothing up to `lastIds` is assigned again. */
-function raiseLastIds(lastIds: LastIds): Statement[] {
+function raiseLastIds(lastIds: NumbersByTable): Statement[] {
   return [
     `INSERT INTO sqlite_sequence (name, seq) SELECT key, 0 FROM json_each(?1)
      WHERE key NOT IN (SELECT name FROM sqlite_sequence)`,

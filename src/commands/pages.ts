@@ -7,11 +7,8 @@ import type { Source, Statement } from '../storage/database.ts';
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
 
-/** The number of records in each table, in the order of RELATIONS. */
-export type Counts = Readonly<Record<string, number>>;
-
-/** The last id that each table has assigned, if any, and as `changes` the last number. */
-export type LastIds = Readonly<Record<string, number>>;
+/** A number for each table. */
+export type NumbersByTable = Readonly<Record<string, number>>;
 
 /** Neighbouring rows of a relation. */
 export interface Page {
@@ -61,20 +58,20 @@ export function insertion(relation: Relation, rows: readonly (readonly unknown[]
   };
 }
 
-/** Counts the rows of each relation. */
-export async function countsOf({ read }: Source): Promise<Counts> {
+/** Counts the rows of each relation, in the order of RELATIONS. */
+export async function countsOf({ read }: Source): Promise<NumbersByTable> {
   const counts = RELATIONS.map(({ table }) => `(SELECT count(*) FROM ${table}) AS ${table}`);
   const [row] = await read({ sql: `SELECT ${counts.join(', ')}` });
-  return { ...row } as Counts;
+  return { ...row } as NumbersByTable;
 }
 
 /** Returns the number of rows in all tables. */
-export function totalOf(counts: Counts): number {
+export function totalOf(counts: NumbersByTable): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Resolves with the last ids, by table in alphabetical order. */
-export async function lastIdsOf({ read }: Source): Promise<LastIds> {
+/** Resolves with the last id that each table has assigned, if any; the last number as `changes`. */
+export async function lastIdsOf({ read }: Source): Promise<NumbersByTable> {
   const found = await read({
     sql: 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name',
   });

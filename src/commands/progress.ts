@@ -15,10 +15,7 @@ const UPDATE_MS = 100;
 /** At most this many lines are written if the screen is not a terminal. */
 const STEPS = 10;
 
-/**
- * Returns a function that writes `label`, the percentage, the rate and the time left to `screen`.
- * Its first call, with 0 done, starts the clock. `unit` is appended to the total and the rate.
- */
+/** Returns a function that shows how far something is. Its first call starts the clock. */
 export function createProgress(
   screen: Screen,
   label: string,

@@ -1,5 +1,4 @@
-// The command `check --repair`: rebuilds from the records what derives from them, which are the
-// search indexes and the block counters. It changes nothing else.
+// The command `check --repair`: rebuilds the search indexes and block counters from the records.
 import { BLOCK_BITS, countedBy, type Relation } from '../resources/resource.ts';
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { LAST_NUMBER } from '../storage/changes/numbers.ts';
@@ -12,9 +11,8 @@ import { indexPage } from './check-words.ts';
 import { pagesOf } from './pages.ts';
 
 /**
- * Rebuilds the search indexes and then the counters of the database file at `path`, each in one
- * transaction; resolves with a line for each. Rejects with {@link DatabaseUnusable}, and changes
- * nothing, if the file is in use or damaged, has another version, or holds an unfinished import.
+ * Repairs the database file at `path`; resolves with a line for each part. Rejects with
+ * {@link DatabaseUnusable}, and changes nothing, if the file is in use, damaged or unfinished.
  */
 export async function repairFile(path: string): Promise<string[]> {
   await using file = await openFile('repair', path);

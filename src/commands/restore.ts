@@ -14,9 +14,8 @@ import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { isPresent, type WholeFile, writeWhole } from './whole-file.ts';
 
 /**
- * Creates the database file `db` from the backup `from`, with a new generation; with `force`,
- * replaces an existing file. Resolves with a line that says where the old file is. Rejects with
- * {@link DatabaseUnusable}, and changes nothing, if the backup is damaged or `db` is in use.
+ * Creates the database file `db` from the backup `from`; `force` replaces it. Resolves with a line
+ * for the user; rejects with {@link DatabaseUnusable}, and changes nothing, if that is impossible.
  */
 export async function restore(
   from: string,
@@ -30,14 +29,15 @@ export async function restore(
     throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
   const progress = createProgress(screen, 'restored', { unit: ' KiB' });
   const write = (_file: unknown, path: string) => writeCopy(from, path, progress);
+  const copy: WholeFile = { source: from, write };
   const restored = `restored ${db} from ${from}`;
   if (!(await isPresent(target))) {
-    await createFrom({ source: from, write }, target);
+    await createFrom(copy, target);
     return restored;
   }
   if (!force)
     throw new DatabaseUnusable(`${db} already exists: --force replaces it and keeps the old file`);
-  const kept = await replaceWith({ source: from, like: target, write }, target);
+  const kept = await replaceWith(copy, target);
   return `${restored}; the old file is ${kept}`;
 }
 

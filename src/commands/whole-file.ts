@@ -13,19 +13,14 @@ const ALL_BITS = 0o777;
 
 /** A file that is written as a whole. */
 export interface WholeFile {
-  /** The database from which the content comes; the target must not be one of its logs. */
+  /** The database that is copied; a new file gets its owner and mode, if that is permitted. */
   readonly source?: string | undefined;
-  /** The file whose owner and mode are copied if permitted, by default `source`, or none. */
-  readonly like?: string | undefined;
   readonly write: (file: FileHandle, path: string) => Promise<void>;
   /** Gives the file its final name, which must be free unless this function is given. */
-  readonly publish?: (unfinished: string) => Promise<void>;
+  readonly publish?: (unfinished: string, path: string) => Promise<void>;
 }
 
-/**
- * Writes the file `target`. Rejects with {@link DatabaseUnusable}, and leaves no temporary file, if
- * that fails. If only the sync of the folder fails, the message says that `target` is complete.
- */
+/** Writes the file `target`. Rejects with {@link DatabaseUnusable}; leaves no temporary file. */
 export async function writeWhole(target: string, whole: WholeFile): Promise<void> {
   const { source, publish } = whole;
   let folder: string;
@@ -49,23 +44,16 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
 
 class AlreadyPresent extends DatabaseUnusable {}
 
-async function writeAndPublish(
-  path: string,
-  {
-    source,
-    like = source,
-    write,
-    publish = (unfinished) => publishNew(unfinished, path),
-  }: WholeFile,
-): Promise<void> {
+async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
+  const { source, write, publish = publishNew } = whole;
   const unfinished = `${path}.unfinished-${randomBytes(4).toString('hex')}`;
   await using file = await open(unfinished, 'wx', PRIVATE_MODE);
   try {
-    const model = like === undefined ? undefined : await stat(like);
+    const model = await stat(path).catch(() => (source === undefined ? undefined : stat(source)));
     await write(file, unfinished);
     if (model) await copyPermissions(file, model);
     await file.sync();
-    await publish(unfinished);
+    await publish(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error;

@@ -1,5 +1,4 @@
-// POST /counter/increment: several threads increment one shared number. Without a mutex, two could
-// read the same number and lose an increment.
+// POST /counter/increment: several threads increment one shared number under a mutex.
 import type { Demonstration } from './demonstration.ts';
 import { Mutex, sharedCells } from './sync.ts';
 

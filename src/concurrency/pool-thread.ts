@@ -6,8 +6,8 @@ import { CONTROL, type Control, type Job } from './thread.ts';
 /** A thread that does at most one job. The constructor throws if the system refuses a thread. */
 export class PoolThread {
   readonly #worker: Worker;
-  readonly #called: Event;
-  readonly #dismissed: Event;
+  readonly #called = new Event(Event.cells());
+  readonly #dismissed = new Event(Event.cells());
   #fault = new Error('a thread ended before its job did');
   #reject: (fault: Error) => void = () => {};
 
@@ -17,9 +17,7 @@ export class PoolThread {
     onIdle: (thread: PoolThread) => void,
     onEnd: (thread: PoolThread, fault: Error) => void,
   ) {
-    const control: Control = { called: Event.cells(), dismissed: Event.cells() };
-    this.#called = new Event(control.called);
-    this.#dismissed = new Event(control.dismissed);
+    const control: Control = { called: this.#called.cells, dismissed: this.#dismissed.cells };
     this.#worker = new Worker(tasks, { workerData: { [CONTROL]: control } });
     this.#worker.once('message', () => onIdle(this));
     this.#worker.on('error', (error) => {

@@ -9,13 +9,13 @@ interface Input {
   readonly consumers: number;
 }
 
+/** What the producer or a consumer reports. */
 interface Result {
-  /** Only the producer knows it. */
-  readonly maxDepth: number;
+  readonly maxDepth?: number;
   readonly taken: readonly number[];
 }
 
-/** Demonstrates a bounded queue. Thread 0 is the producer; the consumers are numbered from 1. */
+/** Demonstrates a bounded queue. Thread 0 is the producer. */
 export const producerConsumer: Demonstration<
   { items: readonly string[]; num_consumers: number; queue_size: number },
   Input,
@@ -55,5 +55,5 @@ function produce(queue: BoundedQueue, items: number, consumers: number): Result 
 function consume(queue: BoundedQueue): Result {
   const taken: number[] = [];
   for (let index = queue.take(); index !== END; index = queue.take()) taken.push(index);
-  return { maxDepth: 0, taken };
+  return { taken };
 }

@@ -15,7 +15,7 @@ interface Input {
   readonly order: Int32Array;
 }
 
-/** With two threads per permit, half of the threads have to wait. */
+/** Half of the threads have to wait. */
 const THREADS_PER_PERMIT = 2;
 
 /** Demonstrates a semaphore. Each thread returns how many tasks it saw running at most. */

@@ -1,16 +1,12 @@
 // Synchronization primitives for threads, built on Atomics alone. The state of each is a few int32
 // cells in shared memory: the static `cells` allocates them, and each thread opens the primitive on
-// them. They block the calling thread, so the main thread must not use them.
-
-// Two rules hold for all of them:
+// them. They block the calling thread, so the main thread must not use them. Two rules hold:
 // - No wake-up is lost: the waking thread changes the cell before it notifies, and Atomics.wait
 //   compares the cell and goes to sleep in one atomic step.
-// - A wake-up guarantees nothing: another thread may have been faster (barging). So every wait is
-//   in a loop that checks again.
-// No wait has a time limit, because the pool terminates threads that take too long.
+// - A wake-up guarantees nothing, as another thread may have been faster: every wait is in a loop.
 
 class Primitive {
-  protected readonly cells: Int32Array;
+  readonly cells: Int32Array;
 
   constructor(cells: Int32Array) {
     this.cells = cells;
@@ -41,8 +37,7 @@ export class Mutex extends Primitive {
     for (let spin = 0; spin < SPINS; spin += 1) {
       if (Atomics.compareExchange(cells, LOCK, FREE, HELD) === FREE) return;
     }
-    // This thread cannot know whether others are asleep, so it takes the lock as contended: an
-    // unnecessary notify is harmless, but a missing one would leave a thread asleep.
+    // Others may be asleep: an unnecessary notify is harmless, a missing one leaves them asleep.
     while (Atomics.exchange(cells, LOCK, CONTENDED) !== FREE) Atomics.wait(cells, LOCK, CONTENDED);
   }
 
@@ -66,8 +61,7 @@ export class Semaphore extends Primitive {
 
   acquire(): void {
     if (this.#tryAcquire()) return;
-    // Registered before it checks again: a release either sees this sleeper and notifies, or
-    // added its permit before the check.
+    // Before the next check: a release sees this sleeper, or has added its permit by then.
     Atomics.add(this.cells, SLEEPERS, 1);
     while (!this.#tryAcquire()) Atomics.wait(this.cells, PERMITS, 0);
     Atomics.sub(this.cells, SLEEPERS, 1);
@@ -128,8 +122,7 @@ export class Barrier extends Primitive {
 
   arrive(): void {
     const cells = this.cells;
-    // Read before arriving: afterwards this meeting may be over, and the thread would wait for the
-    // end of the next one.
+    // Before arriving: afterwards this meeting may be over, and the next one have begun.
     const generation = Atomics.load(cells, GENERATION);
     if (Atomics.add(cells, ARRIVED, 1) + 1 < Atomics.load(cells, PARTIES)) {
       while (Atomics.load(cells, GENERATION) === generation)
@@ -155,8 +148,7 @@ const SLOTS = FILLED + SEMAPHORE_CELLS;
 
 /**
  * A bounded FIFO queue of int32 values, for any number of producers and consumers. One semaphore
- * counts the free slots, another the values, and a mutex protects the ring. The permits of both
- * together never exceed the capacity, so no value is overwritten or read twice.
+ * counts the free slots, another the values, and a mutex protects the ring.
  */
 export class BoundedQueue extends Primitive {
   readonly #mutex: Mutex;

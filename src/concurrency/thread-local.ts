@@ -1,6 +1,5 @@
-// POST /thread-local/run: each thread stores its own value under the same key. Nothing is shared,
-// so no lock is needed. In each of the first rounds, a barrier makes all threads write before any
-// of them reads.
+// POST /thread-local/run: each thread stores its own values under the same key, without a lock. In
+// the first rounds, a barrier makes all threads write before any of them reads.
 import type { Demonstration } from './demonstration.ts';
 import { Barrier } from './sync.ts';
 

@@ -1,15 +1,19 @@
 // The threads of the demonstrations. A thread serves one request and ends. Starting one is slow, so
 // the pool keeps idle threads ready until no request has arrived for a while.
 import { availableParallelism } from 'node:os';
-import { NoThreads } from './no-threads.ts';
 import { PoolThread } from './pool-thread.ts';
+
+/** No threads are available for a request. The message may be shown to clients. */
+export class NoThreads extends Error {
+  override readonly name = 'NoThreads';
+}
 
 /** The limits of all pools; tests change them. */
 export const POOL_LIMITS = {
-  /** How many idle threads are kept, and how long: enough for the largest demonstration. */
+  /** Enough idle threads for the largest demonstration. */
   idle: 16,
   idleMs: 30_000,
-  /** How many requests may wait for threads, and how long. */
+  /** How many requests may wait for threads. */
   queue: 256,
   queueMs: 10_000,
   jobMs: 30_000,
@@ -20,13 +24,6 @@ export const POOL_LIMITS = {
   /** The event loop utilization from which idle threads are not started. */
   refillUtilization: 0.5,
 };
-
-/** The numbers of live threads, of the idle ones among them, and of waiting requests. */
-export interface ThreadCounts {
-  readonly alive: number;
-  readonly idle: number;
-  readonly waiting: number;
-}
 
 interface Waiter {
   readonly size: number;
@@ -47,10 +44,7 @@ export class ThreadPool {
   #idleTimer: NodeJS.Timeout | undefined;
   #isShutDown = false;
 
-  /**
-   * `tasks` is the module of the threads, which calls `runThread`. At most `maxThreads` are alive
-   * at one time, idle and ending ones included.
-   */
+  /** The threads load the module `tasks`, which calls `runThread`; at most `maxThreads` live. */
   constructor(tasks: URL, maxThreads: number) {
     this.#tasks = tasks;
     this.#maxThreads = maxThreads;
@@ -58,9 +52,8 @@ export class ThreadPool {
 
   /**
    * Runs `task` on one unused thread for each of `inputs`; resolves with the results by index.
-   * Requests get threads in order of arrival. Rejects with NoThreads if too many wait, this one
-   * waits too long or the pool shuts down, with the reason of `signal`, or with an Error if a
-   * thread fails or hangs. A failure ends only the threads of this request.
+   * Rejects with NoThreads if it gets none in time, with the reason of `signal`, or with an Error
+   * if a thread fails or hangs. Requests get threads in order of arrival.
    */
   async run(
     task: string,
@@ -91,7 +84,8 @@ export class ThreadPool {
     }
   }
 
-  counts(): ThreadCounts {
+  /** Returns the numbers of live threads, of the idle ones among them, and of waiting requests. */
+  counts(): { readonly alive: number; readonly idle: number; readonly waiting: number } {
     return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
   }
 
@@ -155,8 +149,7 @@ export class ThreadPool {
       this.#refillLater();
       return;
     }
-    let wanted = 0;
-    for (const { size } of this.#queue) wanted += size;
+    const wanted = [...this.#queue].reduce((sum, { size }) => sum + size, 0);
     while (this.#idle.size + this.#starting.size < wanted && this.#hasRoom() && this.#start());
   }
 
@@ -235,10 +228,7 @@ export class ThreadPool {
   }
 }
 
-/**
- * Calls `fail` with `late()` after `ms`, or with the reason of `signal` when it aborts, unless the
- * returned function is called before.
- */
+/** Calls `fail` after `ms` or when `signal` aborts, unless the returned function is called. */
 function limit(
   ms: number,
   late: () => Error,

@@ -1,15 +1,11 @@
-// The program of a thread of the pool. It warms up, waits for its one job, does it, and waits to be
-// dismissed. Both waits block on shared memory instead of the event loop.
+// The program of a thread of the pool, which warms up, does one job, and waits to be dismissed.
 import { MessageChannel, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Event } from './sync.ts';
 
-/** Does the work of thread `index` (from 0). Input and result must be structured-cloneable. */
-export type Task = (input: never, index: number) => unknown;
+/** The tasks by name. Each does the work of thread `index`, counted from 0, synchronously. */
+type Tasks = Readonly<Record<string, { work(input: never, index: number): unknown }>>;
 
-/** The tasks by name. They are synchronous: each blocks its own thread only. */
-export type Tasks = Readonly<Record<string, Task>>;
-
-/** The task of one thread with its input. */
+/** The task of one thread with its input. Input and result must be structured-cloneable. */
 export interface Job {
   readonly task: string;
   readonly index: number;
@@ -19,20 +15,13 @@ export interface Job {
 /** The member of a thread's data that has its {@link Control}, and tells what the thread is. */
 export const CONTROL = 'control of notes-server';
 
-/** The cells of the events by which the pool controls a thread. */
-export interface Control {
-  /** The thread has been sent its job, or is dismissed before it got one. */
-  readonly called: Int32Array;
-  readonly dismissed: Int32Array;
-}
+/** The cells of two events: the thread is called to its job or dismissed before; is dismissed. */
+export type Control = Readonly<Record<'called' | 'dismissed', Int32Array>>;
 
 /** Enough for V8 to optimize the code. */
 const WARM_UP_ROUNDS = 12;
 
-/**
- * Serves one job if this is a thread of the pool. Its first message tells that it is idle, the
- * second has the result. `warmUp` is a job that one thread can repeat alone.
- */
+/** Serves one job if this is a thread of a pool. One thread alone can repeat the job `warmUp`. */
 export function runThread(tasks: Tasks, warmUp: () => Job): void {
   const control: Control | undefined = workerData?.[CONTROL];
   if (!parentPort || !control) return;
@@ -57,5 +46,5 @@ function repeat(tasks: Tasks, job: Job): void {
 }
 
 function perform(tasks: Tasks, { task, index, input }: Job): unknown {
-  return tasks[task]?.(input as never, index);
+  return tasks[task]?.work(input as never, index);
 }

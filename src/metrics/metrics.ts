@@ -29,7 +29,7 @@ const METHODS: ReadonlySet<string> = new Set(
 
 /** The sources of values that the metrics read, but do not count themselves. */
 interface MetricSources {
-  readonly threads: () => Promise<Readonly<Record<'alive' | 'idle' | 'waiting', number>>>;
+  readonly threads: () => Readonly<Record<'alive' | 'idle' | 'waiting', number>>;
   /** The sizes of the database files in bytes, by name; empty if there are none. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
   readonly cache: Readonly<Record<'hits' | 'misses' | 'bytes', number>>;
@@ -152,9 +152,9 @@ function readingsOf({ threads, fileSizes, cache }: MetricSources): Readings {
     }),
     notes_cache_bytes: () => cache.bytes,
     notes_build_info: () => ({ [labelsText({ version: readVersion() })]: 1 }),
-    notes_threads_live: async () => (await threads()).alive,
-    notes_threads_standby: async () => (await threads()).idle,
-    notes_demonstrations_waiting: async () => (await threads()).waiting,
+    notes_threads_live: () => threads().alive,
+    notes_threads_standby: () => threads().idle,
+    notes_demonstrations_waiting: () => threads().waiting,
     notes_database_file_bytes: async () =>
       Object.fromEntries(
         Object.entries(await fileSizes()).map(([file, bytes]) => [labelsText({ file }), bytes]),

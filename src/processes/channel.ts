@@ -18,15 +18,10 @@ interface Message {
   readonly number?: number | undefined;
   readonly answers?: number;
   readonly result?: unknown;
-  readonly error?: { readonly message: string };
+  readonly error?: Readonly<Record<string, unknown>>;
 }
 
-interface Caller {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
-}
-
-type SystemError = Error & Readonly<Record<'code' | 'address' | 'port' | 'hostname', unknown>>;
+type Caller = { resolve(result: never): void; reject(error: Error): void };
 
 /** One end of a channel. `Theirs` are the functions that the other end offers. */
 export class Channel<Theirs extends Functions> {
@@ -84,7 +79,7 @@ export class Channel<Theirs extends Functions> {
   #settle(number: number, { result, error }: Message): void {
     const caller = this.#callers.get(number);
     this.#callers.delete(number);
-    if (error) caller?.reject(Object.assign(new Error(error.message), error));
+    if (error) caller?.reject(Object.assign(new Error(String(error.message)), error));
     else caller?.resolve(result as never);
   }
 
@@ -95,7 +90,7 @@ export class Channel<Theirs extends Functions> {
       const result = await own(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
-      const { message, code, address, port, hostname } = thrown as SystemError;
+      const { message, code, address, port, hostname } = thrown as Record<string, unknown>;
       const error = { message, code, address, port, hostname };
       if (number !== undefined) this.#send({ answers: number, error });
     }

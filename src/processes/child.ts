@@ -17,11 +17,13 @@ export class Child {
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
   metrics: Snapshot = {};
+  readonly pid: number | undefined;
   readonly #child: ChildProcess;
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
     this.#child = worker.process;
+    this.pid = worker.process.pid;
     const closeHandedOver = watchHandover(worker.process);
     let markReady = () => {};
     this.ready = new Promise((resolve) => {
@@ -39,10 +41,6 @@ export class Child {
       // Without a pid, the start failed. Other errors are those of messages to an ended process.
       worker.on('error', (error) => this.pid === undefined && end(String(error)));
     });
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid;
   }
 
   /** Asks for `metrics`, for a second at most. */

@@ -4,10 +4,7 @@
 /** How long a holder may keep the lease while others wait. */
 const OVERDUE_MS = 2_000;
 
-/**
- * The queue for the lease. A holder that does not release it in time may hang and loses it; if it
- * does not hang, SQLite's own lock separates the two.
- */
+/** The queue for the lease. A holder loses it if overdue; SQLite's own lock separates the two. */
 export class LeaseQueue<Holder> {
   readonly #notify: (holder: Holder) => void;
   #waiting: { readonly holder: Holder; readonly grant: (othersWait: boolean) => void }[] = [];

@@ -11,10 +11,7 @@ import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protoc
 /** Gives a process access to the others that serve the same address and database. */
 export interface Siblings {
   createLimiter(name: string, quota: number): RateLimiter;
-  /**
-   * Opens the database with `open`. The `ping` of the result pings the databases of all processes.
-   * With `needsLease`, which a SQLite file needs, each write holds the write lease.
-   */
+  /** Opens a database, whose `ping` pings those of all processes; a file needs the write lease. */
   openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
   shareMetrics: ShareMetrics;
 }
@@ -70,8 +67,7 @@ export function joinSupervisor(
         // Ignores an error of the lease, because `transact` will reject with one.
         writable: () => lease.acquire().catch(() => {}),
         transact: (batchId, statements) => lease.use(() => opened.transact(batchId, statements)),
-        // The last connection to close checkpoints the log. If two processes closed at the same
-        // time, neither would be the last.
+        // One after the other, because the last connection to close checkpoints the log.
         close: () => lease.use(() => opened.close()),
       };
     },

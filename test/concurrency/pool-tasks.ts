@@ -113,7 +113,10 @@ function warm(): void {
   warmedUp += 1;
 }
 
-runThread({ identify, wait, reverse, fail, warm }, () => ({
+const works = Object.entries({ identify, wait, reverse, fail, warm });
+const tasks = Object.fromEntries(works.map(([name, work]) => [name, { work }]));
+
+runThread(tasks, () => ({
   task: 'warm',
   index: 0,
   input: undefined,

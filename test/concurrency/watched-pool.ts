@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
-import { NoThreads } from '../../src/concurrency/no-threads.ts';
-import { POOL_LIMITS, ThreadPool } from '../../src/concurrency/thread-pool.ts';
+import { NoThreads, POOL_LIMITS, ThreadPool } from '../../src/concurrency/thread-pool.ts';
 import { until } from '../support/until.ts';
 import { createGate, type Gate, type Identity } from './pool-tasks.ts';
 

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
-import type { Counts } from '../../src/commands/pages.ts';
+import type { NumbersByTable } from '../../src/commands/pages.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import { newGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
@@ -28,7 +28,9 @@ import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { type Ends, temporaryFolder } from './engine.ts';
 
 /** The counts of a database without records. */
-export const NO_RECORDS: Counts = Object.fromEntries(RELATIONS.map(({ table }) => [table, 0]));
+export const NO_RECORDS: NumbersByTable = Object.fromEntries(
+  RELATIONS.map(({ table }) => [table, 0]),
+);
 
 /** The files of `notes.db` while a service uses it. */
 export const FILES_IN_USE = ['notes.db', 'notes.db-origin', 'notes.db-shm', 'notes.db-wal'];

@@ -222,7 +222,7 @@ test('metrics: the process', async (t) => {
 
 test('metrics: idle threads count apart, concurrent requests share', async () => {
   let collections = 0;
-  const threads = async () => ({ alive: 3, idle: 2, waiting: 1 });
+  const threads = () => ({ alive: 3, idle: 2, waiting: 1 });
   const cache = { hits: 0, misses: 0, bytes: 0 };
   const sources = { threads, fileSizes: async () => ({}), cache };
   const metrics = new Metrics(sources, (own) => async () => {
