@@ -1,10 +1,18 @@
 // The pages of lists in SQL, for several requests in one statement.
-import { BLOCK_BITS, type Resource } from '../../resources/resource.ts';
-import { LAST_NUMBER, listTagSql } from '../changes/numbers.ts';
+import {
+  BLOCK_BITS,
+  type Resource,
+  rowColumnsOf,
+  type SearchTables,
+} from '../../resources/resource.ts';
+import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import { LAST_NUMBER, listTagSql, timeSql } from '../changes/numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
-import { listColumns, listRecord, searchOf } from './members.ts';
+import { membersSql } from '../records/text.ts';
 import { MAX_KEY, type Shape } from './request.ts';
 import { ListSource, totalSql, type Value } from './source.ts';
+
+const TIMES = ['created_at', 'updated_at'];
 
 /**
  * Returns the SQL of `count` pages, given a JSON array of the values of the requests. Each row is a
@@ -208,4 +216,41 @@ class PageSql {
   #sources() {
     return this.#source.each(`(SELECT few FROM linked_${this.#index})`);
   }
+}
+
+function searchOf({ search, table }: Resource): SearchTables {
+  if (!search) throw new Error(`${table} cannot be searched`);
+  return search;
+}
+
+function listColumns(resource: Resource, include: readonly string[]): string {
+  const columns = [...rowColumnsOf(resource), ...(include.includes('times') ? TIMES : [])];
+  return columns.map((column) => `${resource.table}.${column}`).join(', ');
+}
+
+/** Returns the SQL of a record as JSON. Names in `include` that are no members have no effect. */
+function listRecord(resource: Resource, include: readonly string[]): string {
+  const { table } = resource;
+  const members = membersSql(resource, (column) => `${table}.${column}`);
+  const link = linkOf(resource);
+  if (link) members.push(...linkMembers(link, `${table}.id`, include));
+  if (include.includes('times'))
+    members.push(...TIMES.map((column) => `'${column}', ${timeSql(`${table}.${column}`)}`));
+  return `json_object(${members.join(', ')})`;
+}
+
+function linkMembers(
+  { link, own, other, isFirst }: ResourceLink,
+  id: string,
+  include: readonly string[],
+): string[] {
+  const isOwn = `${own.column} = ${id}`;
+  const [name, sql] = isFirst
+    ? [
+        link.member,
+        `json((SELECT json_group_array(linked) FROM (
+           SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked)))`,
+      ]
+    : [link.countMember, `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`];
+  return include.includes(name) ? [`'${name}', ${sql}`] : [];
 }

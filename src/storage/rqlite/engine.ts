@@ -9,8 +9,13 @@ import {
   type Statement,
 } from '../database.ts';
 import type { ReadLevel } from '../location.ts';
-import { SCHEMA_VERSION, storedSchema, VERSION, VERSIONS_TABLE } from '../schema/migrations.ts';
-import { UNFINISHED } from '../schema/unfinished.ts';
+import {
+  SCHEMA_VERSION,
+  storedSchema,
+  UNFINISHED,
+  VERSION,
+  VERSIONS_TABLE,
+} from '../schema/migrations.ts';
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
 /**
