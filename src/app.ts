@@ -38,7 +38,7 @@ import {
 import { IndexBehind, SearchIndexes } from './storage/index/search-index.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
-import { Links } from './storage/records/links.ts';
+import { createLinks } from './storage/records/links.ts';
 import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
@@ -202,7 +202,7 @@ export class App {
         return recordRoutes({ resource, table, ownerTable, memory, bases: this.#bases });
       }),
       changesRoute(database, feed),
-      ...LINKS.flatMap((link) => linkRoutes(link, new Links(link, database, write))),
+      ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
       ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
       ...problemRoutes(this.#bases.problemBase),
     ];

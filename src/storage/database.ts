@@ -56,32 +56,25 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** It is busy, full or gone. Except for {@link DatabaseUncertain}, the call changed nothing. */
-export class DatabaseUnavailable extends Error {
-  override readonly name: string = 'DatabaseUnavailable';
+/** An error of the storage, named by its class. */
+export class StorageError extends Error {
+  override readonly name = this.constructor.name;
 }
+
+/** It is busy, full or gone. Except for {@link DatabaseUncertain}, the call changed nothing. */
+export class DatabaseUnavailable extends StorageError {}
 
 /** The engine did not report the outcome of a transaction, which may have been carried out. */
-export class DatabaseUncertain extends DatabaseUnavailable {
-  override readonly name = 'DatabaseUncertain';
-}
+export class DatabaseUncertain extends DatabaseUnavailable {}
 
 /** A slow read was ended. This says nothing about the health of the database. */
-export class ReadTooSlow extends Error {
-  override readonly name = 'ReadTooSlow';
-}
+export class ReadTooSlow extends StorageError {}
 
 /** A read was ended because its answer would take too much memory. */
-export class AnswerTooLarge extends Error {
-  override readonly name = 'AnswerTooLarge';
-}
+export class AnswerTooLarge extends StorageError {}
 
 /** Some stored data cannot be read. The call changed nothing; other calls may succeed. */
-export class DatabaseDamaged extends Error {
-  override readonly name = 'DatabaseDamaged';
-}
+export class DatabaseDamaged extends StorageError {}
 
 /** The database cannot be used, so the start or the command fails. The message is one line. */
-export class DatabaseUnusable extends Error {
-  override readonly name = 'DatabaseUnusable';
-}
+export class DatabaseUnusable extends StorageError {}

@@ -1,13 +1,11 @@
 // Groups calls into batches: calls that arrive while a batch runs form the next one. There are no
 // timers, so an idle service answers at once, and batches grow only with load.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseUnavailable, DatabaseUncertain } from '../database.ts';
+import { DatabaseUnavailable, DatabaseUncertain, StorageError } from '../database.ts';
 import { BATCH_LIMITS, BacklogLimit } from './backlog-limit.ts';
 
 /** The queue of a batcher is full. This says nothing about the health of the database. */
-export class QueueFull extends Error {
-  override readonly name = 'QueueFull';
-}
+export class QueueFull extends StorageError {}
 
 /** Observes the batches of one kind. */
 export interface BatchMeter {

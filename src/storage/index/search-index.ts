@@ -4,13 +4,19 @@ import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
 import { createWriter, type Write, type WriterOptions } from '../batches/writer.ts';
-import type { Database } from '../database.ts';
-import { type PreparedStep, StepReader } from './reader.ts';
-import { createIndexKinds, type IndexState, isCurrent, stateOf, stateSql } from './steps.ts';
+import { type Database, StorageError } from '../database.ts';
+import {
+  createIndexKinds,
+  createStepReader,
+  type IndexState,
+  isCurrent,
+  type PreparedStep,
+  stateOf,
+  stateSql,
+} from './steps.ts';
 
 /** The search index is so far behind that a search would wait too long. */
-export class IndexBehind extends Error {
-  override readonly name = 'IndexBehind';
+export class IndexBehind extends StorageError {
   /** In how many seconds the index will probably have caught up. */
   readonly retryAfterS: number;
 
@@ -81,7 +87,7 @@ export class SearchIndexes {
 export class SearchIndex {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof createIndexKinds>;
-  readonly #reader: StepReader;
+  readonly #prepare: ReturnType<typeof createStepReader>;
   /** Reads the state once for all searches that arrive while it is being read. */
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   #waiting: Waiting[] = [];
@@ -103,7 +109,7 @@ export class SearchIndex {
   constructor(resource: Searchable, database: Database, write: Write) {
     this.#write = write;
     this.#kinds = createIndexKinds(resource);
-    this.#reader = new StepReader(resource, database);
+    this.#prepare = createStepReader(resource, database);
     const sql = stateSql(resource);
     this.#states = new Batcher({
       async run(calls) {
@@ -213,7 +219,7 @@ export class SearchIndex {
     const started = performance.now();
     const ahead = this.#ahead && (await this.#ahead);
     this.#ahead = undefined;
-    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#reader.prepare();
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
     if (isCurrent(state)) {
       this.#settleUpTo(state.number);
       return 'done';
@@ -225,8 +231,7 @@ export class SearchIndex {
     const writing = this.#write(this.#kinds.step, 0, step);
     // While searches wait, the next step is prepared during the write. It has no effect if this one
     // has none.
-    if (isFull && this.#isUrgent)
-      this.#ahead = this.#reader.prepare(step.to).catch(() => undefined);
+    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
     if (!(await writing)) return 'lost';
     this.#learn(size, isFull, performance.now() - started);
     if (step.to.id === null) this.#settleUpTo(step.to.number);

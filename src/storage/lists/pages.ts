@@ -17,15 +17,10 @@ export interface Page {
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
-  readonly keys?: PageKeys;
+  /** The keys at the ends of the page; undefined where no record lies beyond. */
+  readonly keys?: { readonly low: number | undefined; readonly high: number | undefined };
   /** Whether the search index lacked the last change. */
   readonly isStale?: boolean;
-}
-
-/** The keys at the ends of a page; undefined where no record lies beyond. */
-export interface PageKeys {
-  readonly low: number | undefined;
-  readonly high: number | undefined;
 }
 
 /** The limits of a batch, all of which is in memory at once; characters are estimated. */

@@ -1,5 +1,6 @@
 // The queue of reads that may take long, of which one runs at a time. Clients take turns.
 import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
+import { StorageError } from '../database.ts';
 
 /** The limits of slow reads. */
 export const SLOW_READ_LIMITS = {
@@ -9,9 +10,7 @@ export const SLOW_READ_LIMITS = {
 };
 
 /** A call has waited too long. This says nothing about the health of the database. */
-export class WaitedTooLong extends Error {
-  override readonly name = 'WaitedTooLong';
-}
+export class WaitedTooLong extends StorageError {}
 
 /** Who asks for a read. */
 export interface Requester {

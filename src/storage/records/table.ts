@@ -72,7 +72,7 @@ export class Table {
   ): Promise<Created | MissingEnds | undefined> {
     if (links) {
       const rows = rowsOf(records, owner, once ?? NO_KEY);
-      return this.#write(this.#linked.creation, ALONE, { rows, links });
+      return this.#write(this.#kinds.linkedCreation, ALONE, { rows, links });
     }
     const { creation, keyedCreation } = this.#kinds;
     const rows = rowsOf(records, owner, once);
@@ -121,20 +121,15 @@ export class Table {
     links?: readonly NewLink[],
   ): Promise<Stored | MissingEnds | undefined> {
     const rows = [[owner, id, condition, ...values]];
-    if (links) return this.#write(this.#linked.change, ALONE, { rows, links });
-    const kind = values.includes(null) ? this.#kinds.patch : this.#kinds.replacement;
+    const { linkedChange, patch, replacement } = this.#kinds;
+    if (links && linkedChange) return this.#write(linkedChange, ALONE, { rows, links });
+    const kind = values.includes(null) ? patch : replacement;
     return this.#write(kind, id, { rows });
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
     return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
-  }
-
-  get #linked() {
-    const { linked } = this.#kinds;
-    if (!linked) throw new Error('the records of this table have no links');
-    return linked;
   }
 
   /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
@@ -181,7 +176,8 @@ function kindsOf(resource: Resource) {
   return {
     ...recordKinds(resource),
     keyedCreation: compoundCreation(resource),
-    linked: link && { creation: compoundCreation(resource, link), change: linkedChange(link) },
+    linkedCreation: compoundCreation(resource, link),
+    linkedChange: link && linkedChange(link),
   };
 }
 

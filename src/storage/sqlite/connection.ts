@@ -9,6 +9,7 @@ import {
   type Row,
   type Statement,
 } from '../database.ts';
+import { codeOf } from './unusable.ts';
 
 /** Those of lists take up to 0.5 MB each. */
 const MAX_STATEMENTS = 100;
@@ -16,19 +17,15 @@ const MAX_STATEMENTS = 100;
 /** The longest value that SQLite supports by default. */
 const MAX_VALUE_BYTES = 1_000_000_000;
 
-/** The result codes of statements that may succeed when they are run again. */
-const RETRYABLE_CODES: ReadonlySet<string> = new Set([
-  'SQLITE_BUSY',
-  'SQLITE_LOCKED',
-  'SQLITE_NOMEM',
-  'SQLITE_READONLY',
-  'SQLITE_INTERRUPT',
-  'SQLITE_IOERR',
-  'SQLITE_FULL',
-  'SQLITE_CANTOPEN',
-  'SQLITE_PROTOCOL',
-  'SQLITE_NOTADB',
-]);
+/** The errors of statements that may succeed when they are run again. */
+const RETRYABLE =
+  /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|FULL|CANTOPEN|PROTOCOL|NOTADB)$/;
+
+/**
+ * A commit without a change. A transaction whose commit failed while syncing is complete in the log
+ * and would reappear after a crash; this overwrites it there.
+ */
+const OVERWRITE = 'PRAGMA user_version = 0';
 
 /**
  * Opens `path` with OPEN_ flags of the package; rejects with its error. `verify` is called after
@@ -55,23 +52,21 @@ export class Connection {
   readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
   #latest: string | undefined;
   #maxBytes = MAX_VALUE_BYTES;
-  #pending = 0;
+  #mayBeOpen = false;
   #isClosing = false;
   #last: Promise<unknown> = Promise.resolve();
+  /** How many pieces of work have not ended. */
+  pending = 0;
 
   constructor(handle: sqlite3.Database, verify?: () => void) {
     this.#handle = handle;
     this.#verify = verify;
   }
 
-  get pending(): number {
-    return this.#pending;
-  }
-
   /** Runs `work` alone, after all earlier work, and settles as it does. Rejects after `close`. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
-    this.#pending += 1;
+    this.pending += 1;
     const done = this.#last.then(() => this.#perform(work));
     // Drop the result: the chain would keep it in memory.
     this.#last = done.then(
@@ -127,6 +122,43 @@ export class Connection {
     });
   }
 
+  /** Runs the statements as one transaction. Call it inside `exclusively`. */
+  async transact(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
+    // In a transaction that is still open, nothing would become durable.
+    if (this.#mayBeOpen) await this.#rollBack();
+    try {
+      const [only] = statements;
+      // A single statement is its own transaction and needs no BEGIN and COMMIT.
+      if (only && statements.length === 1) return [await this.run(only)];
+      return await this.#runAll(statements);
+    } catch (error) {
+      if (codeOf(error) === 'SQLITE_IOERR') await this.execute(OVERWRITE).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #runAll(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
+    await this.execute('BEGIN IMMEDIATE');
+    try {
+      const results: (readonly Row[])[] = [];
+      for (const statement of statements) results.push(await this.run(statement));
+      await this.execute('COMMIT');
+      return results;
+    } catch (error) {
+      this.#mayBeOpen = true;
+      await this.#rollBack().catch(() => {});
+      throw error;
+    }
+  }
+
+  async #rollBack(): Promise<void> {
+    await this.execute('ROLLBACK').catch((error) => {
+      // Any other error means that SQLite has already rolled back.
+      if (error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged) throw error;
+    });
+    this.#mayBeOpen = false;
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#last;
@@ -145,7 +177,7 @@ export class Connection {
         await this.execute('PRAGMA shrink_memory').catch(() => {});
       throw error;
     } finally {
-      this.#pending -= 1;
+      this.pending -= 1;
     }
   }
 
@@ -200,7 +232,7 @@ function takeOneByOne(
 function translate(error: Error & { code?: string }): Error {
   if (error.code === 'SQLITE_TOOBIG') return new AnswerTooLarge(error.message, { cause: error });
   if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
-  return RETRYABLE_CODES.has(error.code ?? '')
+  return RETRYABLE.test(error.code ?? '')
     ? new DatabaseUnavailable(error.message, { cause: error })
     : error;
 }

@@ -13,7 +13,6 @@ import {
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from './pragmas.ts';
-import { Transactions } from './transactions.ts';
 import { unusable } from './unusable.ts';
 import { openWalIndex, type WalIndex } from './wal-index.ts';
 
@@ -120,7 +119,6 @@ function databaseOf(
   slowMs: number,
   walIndex: WalIndex | undefined,
 ): Database {
-  const transactions = new Transactions(writer);
   let revision = 0;
   const all = [...readers, writer];
   const [slow = writer, first = writer, ...others] = readers;
@@ -137,7 +135,7 @@ function databaseOf(
     transact(_batchId, statements) {
       return writer.exclusively(async () => {
         files?.check();
-        return transactions.run(statements).finally(() => {
+        return writer.transact(statements).finally(() => {
           revision += 1;
           files?.compareContent();
         });

@@ -1,5 +1,5 @@
 // Opens existing database files for the commands, shared with a service or exclusively.
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
@@ -9,7 +9,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
 import { refuseForeignLog } from './foreign-log.ts';
 import { KEEP_LOCKS, READER_PRAGMAS, TAKE_WRITE_LOCK, WRITER_PRAGMAS } from './pragmas.ts';
-import { codeOf, unusable } from './unusable.ts';
+import { codeOf, isProtected, unusable } from './unusable.ts';
 
 const READ_WRITE = sqlite3.OPEN_READWRITE;
 
@@ -40,7 +40,9 @@ export function openToInspect(
  */
 export function openShared(path: string): Promise<OpenFile> {
   // SQLite would create a log and an index that this user owns and the file's owner cannot write.
-  const isReadOnly = [path, dirname(companionsOf(path)[0])].some(isProtected);
+  const isReadOnly = [path, dirname(companionsOf(path)[0])].some((each) =>
+    isProtected(each, constants.W_OK),
+  );
   if (isReadOnly && existsSync(path) && isAtRest(path))
     return openToInspect(path, true, createChangeCheck(path));
   // With write access, so that it can remove log and index if it is the last to use the file.
@@ -74,15 +76,6 @@ async function openExisting(
   } catch (error) {
     await connection?.close().catch(() => {});
     throw unusable(path, error);
-  }
-}
-
-function isProtected(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return false;
-  } catch {
-    return existsSync(path);
   }
 }
 
