@@ -27,10 +27,7 @@ const LEAD = 48;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * Returns the part around the first match in the body, or else in the title, of at most `maxLength`
- * code points; the beginning of the body if `effort` reaches none. Yields before each piece.
- */
+/** Returns the part around the first match in body or title; yields before each piece. */
 export function* snippetOf(
   title: Pieces,
   body: Pieces,
@@ -149,10 +146,7 @@ function cutOut(text: string, { start, end }: Span, matches: Span[]): Snippet {
   return { text: text.slice(start, end), ranges };
 }
 
-/**
- * Returns the span around the match that starts at `first`. It begins after a space if there is one
- * in the first half of the lead, and does not split characters of several code points.
- */
+/** Returns the span around a match at `first`; starts after a space if one is near. */
 function spanAround(text: string, first: number, maxLength: number): Span {
   const from = Math.max(0, Math.min(first - LEAD, text.length - maxLength));
   const window = text.slice(from, from + windowFor(maxLength));

@@ -22,10 +22,7 @@ export interface Statement {
 
 /** Tells without a read whether somebody has changed the database. */
 export interface Freshness {
-  /**
-   * Returns a text that differs after every transaction that has changed the database, and has
-   * changed before the transaction resolves; undefined if that cannot be told now.
-   */
+  /** Has changed when a transaction that changes the database resolves; undefined if unknown. */
   revision(): string | undefined;
   /** Whether exactly one transaction lies between two revisions. */
   isNext(before: string, after: string): boolean;
@@ -41,10 +38,7 @@ export type Source = Pick<Database, 'read'>;
 export interface Database {
   /** Runs one SELECT on a snapshot that contains every transaction resolved before the call. */
   read(statement: Statement): Promise<readonly Row[]>;
-  /**
-   * Runs the statements as one transaction: all or nothing, durable when it resolves. Resolves with
-   * the rows of each. `batchId` lets an engine that lost the answer send the batch again.
-   */
+  /** Runs one durable transaction. `batchId` lets an engine that lost the answer send it again. */
   transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
   /** Resolves when a transaction can begin at once. Missing unless processes share a lease. */
   writable?(): Promise<void>;

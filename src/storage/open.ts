@@ -24,10 +24,7 @@ const OPENERS = {
   repair: openAlone,
 } as const;
 
-/**
- * Opens a database to write, creates a missing file and migrates it; nobody else can use a file
- * during an import. Rejects with {@link DatabaseUnusable}.
- */
+/** Opens a database to write and migrates it; an import uses a file alone. */
 export async function openStorage(
   use: 'serve' | 'import',
   options: StorageOptions,

@@ -93,10 +93,7 @@ export class FreshMemory {
     return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
   }
 
-  /**
-   * Runs a transaction. `changesOf` returns all of its changes, none if it may have changed
-   * nothing, and undefined if they are unknown.
-   */
+  /** Runs a transaction. `changesOf` returns its changes: none if unsure, undefined if unknown. */
   async commit<Result>(
     transact: () => Promise<Result>,
     changesOf: (result: Result) => readonly Change[] | undefined,

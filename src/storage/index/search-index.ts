@@ -122,10 +122,7 @@ export class SearchIndex {
     this.#schedule(INDEX_TIMES.delayMs);
   }
 
-  /**
-   * Resolves when the index contains every change that was durable before the call. Rejects with
-   * {@link IndexBehind} if that would take too long, and as a read and a write do.
-   */
+  /** Resolves when all changes before the call are indexed; rejects with {@link IndexBehind}. */
   async catchUp(): Promise<void> {
     const state = await this.#states.submit(undefined);
     if (isCurrent(state)) return;

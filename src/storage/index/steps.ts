@@ -1,5 +1,5 @@
-// The steps that bring a search index up to date: what they read, and what they write. A step has no
-// effect unless the index is where it was read, so several processes may index at once.
+// The steps that bring a search index up to date. A step has no effect unless the index is where
+// it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   BLOCK_BITS,
@@ -193,11 +193,7 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
 /** The SQL of the member of `from` and `to` at this index. */
 const positionMember = (index: number) => `(?1 ->> '$[2][${index}]')`;
 
-/**
- * Returns the kinds of writes on the index: `step` replaces the words of records, given as rows
- * [id, ...words], and `restart` empties the index. Each moves the position as well, and resolves
- * with whether it took effect.
- */
+/** Returns `step`, which replaces words, and `restart`; they tell whether they took effect. */
 export function createIndexKinds(resource: Searchable) {
   const { table, position } = resource.search;
   const columns = textFieldsOf(resource);

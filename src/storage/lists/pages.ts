@@ -1,8 +1,6 @@
-// Reads the pages of lists. Requests that arrive while a page is being read share one statement,
-// because a round trip to the engine costs as much as a page.
+// Reads the pages of lists; requests that arrive while a page is being read share one statement.
 import type { Resource } from '../../resources/resource.ts';
-import { BATCH_LIMITS } from '../batches/backlog-limit.ts';
-import { Batcher, type BatchMeter } from '../batches/batcher.ts';
+import { BATCH_LIMITS, Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { AnswerTooLarge, type Database, type Row, type Statement } from '../database.ts';
 import { NEVER } from '../records/condition.ts';
 import { filtersOf } from './filters.ts';

@@ -43,10 +43,7 @@ export class SlowReads {
     meter?.watch(() => this.#waiting.size);
   }
 
-  /**
-   * Settles as `work`. Rejects with QueueFull, with {@link WaitedTooLong} if it cannot start before
-   * `deadlineMs` (of `performance.now`), or with the reason of the signal if that aborts before.
-   */
+  /** Settles as `work`; rejects with QueueFull, WaitedTooLong or the reason of the signal. */
   async run<T>(
     work: () => Promise<T>,
     requester?: Requester,

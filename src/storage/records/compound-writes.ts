@@ -55,10 +55,7 @@ function missingEnds(link: Link | undefined) {
   };
 }
 
-/**
- * Returns the kind of creations with a key and, with `link`, with links; then a run must have only
- * one write. Rows have the key, and the first row of a write has the fingerprint or ''.
- */
+/** Returns creations with a key and, with `link`, with links; then a run must have one write. */
 export function compoundCreation(resource: Resource, link?: Link): Creation {
   const { table } = resource;
   const { missing, isComplete } = missingEnds(link);

@@ -3,10 +3,7 @@
 import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import type { Values } from '../batches/writer.ts';
 
-/**
- * A row to write is [owner, id, condition, ...fields]; the owner is 0 if there is none. To create a
- * record, the id is null or the key of the request, and the condition null or its fingerprint.
- */
+/** A row to write is [owner or 0, id or key, condition or fingerprint, ...fields]. */
 export const FIRST_FIELD = 3;
 
 /** Returns the SQL of a record's JSON text, given the SQL of its columns. */

@@ -1,5 +1,4 @@
-// The kinds of writes on the records of a resource: their statements and their outcomes. A write
-// checks its condition in its own statement, so that no other write comes in between.
+// The kinds of writes on records. A write checks its condition in its own statement.
 import { columnsOf, type Resource } from '../../resources/resource.ts';
 import { RESOURCES } from '../../resources/resources.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';

@@ -40,18 +40,16 @@ type Answer = Awaited<ReturnType<typeof receive>>;
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
   readonly #nodes: readonly string[];
-  readonly #limits: typeof CLUSTER_LIMITS;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #request: typeof httpRequest;
   readonly #headers: OutgoingHttpHeaders;
   #leader: string | undefined;
   #attempts = 0;
 
-  constructor({ nodes, user, password }: ClusterAddress, limits = CLUSTER_LIMITS) {
+  constructor({ nodes, user, password }: ClusterAddress) {
     const isSecure = nodes.some((node) => node.startsWith('https:'));
     const credentials = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
     this.#nodes = nodes;
-    this.#limits = limits;
     this.#agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
     this.#request = isSecure ? httpsRequest : httpRequest;
     this.#headers = {
@@ -62,7 +60,7 @@ export class Cluster {
 
   /** Resolves with the results. After DatabaseUnavailable, a node may have carried them out. */
   async send(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
-    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = this.#limits;
+    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
     const body = JSON.stringify(steps);
     const bodyMs = Math.ceil(Buffer.byteLength(body) / bytesPerMs);
     const deadline = performance.now() + clusterMs + bodyMs;

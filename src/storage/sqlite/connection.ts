@@ -11,6 +11,27 @@ import {
 } from '../database.ts';
 import { codeOf } from './unusable.ts';
 
+const BUSY_TIMEOUT_MS = 5_000;
+const CACHE_KIB = 65_536;
+
+/** Makes statements wait for a lock. */
+export const BUSY_PRAGMA = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
+
+const CACHE_PRAGMA = `PRAGMA cache_size = -${CACHE_KIB}`;
+
+/** Configures a connection that only reads. */
+export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;
+
+/** Configures a connection that writes, whose busy timeout is already set. */
+export const WRITER_PRAGMAS = `
+  PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; ${CACHE_PRAGMA}`;
+
+/** Makes the connection keep each lock that a statement takes, until it closes. */
+export const KEEP_LOCKS = 'PRAGMA locking_mode = EXCLUSIVE';
+
+/** Takes the write lock and rolls back. It writes, because BEGIN alone accepts a read-only file. */
+export const TAKE_WRITE_LOCK = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK';
+
 /** Those of lists take up to 0.5 MB each. */
 const MAX_STATEMENTS = 100;
 
@@ -21,16 +42,10 @@ const MAX_VALUE_BYTES = 1_000_000_000;
 const RETRYABLE =
   /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|FULL|CANTOPEN|PROTOCOL|NOTADB)$/;
 
-/**
- * A commit without a change. A transaction whose commit failed while syncing is complete in the log
- * and would reappear after a crash; this overwrites it there.
- */
+/** A commit that overwrites a failed one, which would reappear in the log after a crash. */
 const OVERWRITE = 'PRAGMA user_version = 0';
 
-/**
- * Opens `path` with OPEN_ flags of the package; rejects with its error. `verify` is called after
- * each statement and throws if its rows cannot be used.
- */
+/** Opens `path`; rejects with the error of the package. `verify` throws if rows are unusable. */
 export async function openConnection(
   path: string,
   mode: number,
@@ -78,12 +93,15 @@ export class Connection {
 
   /** Call it inside `exclusively`. Rejects with {@link ReadTooSlow} after `maxMs`. */
   async run(
-    { sql, parameter, maxBytes, hasLargeRows }: Statement,
+    { sql, parameter, maxBytes = MAX_VALUE_BYTES, hasLargeRows }: Statement,
     maxMs?: number,
   ): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
     if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
-    this.#limitValues(maxBytes);
+    if (maxBytes !== this.#maxBytes) {
+      this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
+      this.#maxBytes = maxBytes;
+    }
     const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
     const parameters = parameter === undefined ? [] : [parameter];
     const rows = await new Promise<readonly Row[]>((resolve, reject) => {
@@ -100,25 +118,23 @@ export class Connection {
     return rows;
   }
 
-  #limitValues(maxBytes = MAX_VALUE_BYTES): void {
-    if (maxBytes === this.#maxBytes) return;
-    this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
-    this.#maxBytes = maxBytes;
-  }
-
   interrupt(): void {
     this.#handle.interrupt();
   }
 
-  #translate(error: Error & { code?: string }): Error {
-    const isTooSlow = error.code === 'SQLITE_INTERRUPT' && !this.#isClosing;
-    return isTooSlow ? new ReadTooSlow('it took too long', { cause: error }) : translate(error);
+  #translate(cause: Error): Error {
+    const code = codeOf(cause);
+    if (code === 'SQLITE_INTERRUPT' && !this.#isClosing)
+      return new ReadTooSlow('it took too long', { cause });
+    if (code === 'SQLITE_TOOBIG') return new AnswerTooLarge(cause.message, { cause });
+    if (code === 'SQLITE_CORRUPT') return new DatabaseDamaged(cause.message, { cause });
+    return RETRYABLE.test(code) ? new DatabaseUnavailable(cause.message, { cause }) : cause;
   }
 
   /** Runs one or more statements without parameters. Call it inside `exclusively`. */
   execute(sql: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#handle.exec(sql, (error) => (error ? reject(translate(error)) : resolve()));
+      this.#handle.exec(sql, (error) => (error ? reject(this.#translate(error)) : resolve()));
     });
   }
 
@@ -192,7 +208,7 @@ export class Connection {
     this.#finalizeOldest();
     const prepared = new Promise<sqlite3.Statement>((resolve, reject) => {
       const statement: sqlite3.Statement = this.#handle.prepare(sql, (error: Error | null) =>
-        error ? reject(translate(error)) : resolve(statement),
+        error ? reject(this.#translate(error)) : resolve(statement),
       );
     });
     this.#statements.set(sql, prepared);
@@ -227,12 +243,4 @@ function takeOneByOne(
   };
   // An error comes before the reset, but not always before the end.
   statement.each<Row>(parameters, onRow, () => statement.reset(() => settle(failed, rows)));
-}
-
-function translate(error: Error & { code?: string }): Error {
-  if (error.code === 'SQLITE_TOOBIG') return new AnswerTooLarge(error.message, { cause: error });
-  if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
-  return RETRYABLE.test(error.code ?? '')
-    ? new DatabaseUnavailable(error.message, { cause: error })
-    : error;
 }

@@ -2,17 +2,18 @@
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { companionsOf } from './files.ts';
-import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';
-import { OpenFiles } from './open-files.ts';
 import {
   BUSY_PRAGMA,
+  type Connection,
   KEEP_LOCKS,
+  openConnection,
   READER_PRAGMAS,
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
-} from './pragmas.ts';
+} from './connection.ts';
+import { companionsOf } from './files.ts';
+import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';
+import { OpenFiles } from './open-files.ts';
 import { unusable } from './unusable.ts';
 import { openWalIndex, type WalIndex } from './wal-index.ts';
 
@@ -46,9 +47,8 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
- * (`:memory:`). Rejects with {@link DatabaseUnusable}, without changing the data, if it cannot be
- * used. `close` rejects in the same way if the file was replaced or overwritten meanwhile.
+ * Opens a file or `:memory:`; rejects with {@link DatabaseUnusable}, without changing data. `close`
+ * rejects in the same way if the file was replaced or overwritten meanwhile.
  */
 export async function openSqlite(
   path: string,

@@ -38,10 +38,7 @@ export interface FileStart {
   readonly usesLog: boolean;
 }
 
-/**
- * Tries to record that the log beside `path` belongs to this file, whose beginning has the hash
- * `start`; without a hash, to none.
- */
+/** Tries to record that the log belongs to the file with this hash of its beginning, or to none. */
 export function recordOrigin(path: string, start: string | undefined): void {
   const [log] = companionsOf(path);
   try {
