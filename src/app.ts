@@ -35,7 +35,7 @@ import {
   DatabaseUncertain,
   ReadTooSlow,
 } from './storage/database.ts';
-import { IndexBehind, SearchIndexes } from './storage/index/search-index.ts';
+import { createIndexes, IndexBehind, type SearchIndexes } from './storage/index/search-index.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
 import { createLinks } from './storage/records/links.ts';
@@ -182,7 +182,7 @@ export class App {
     const meters = this.#metrics?.meters;
     const feed = new ChangeFeed(database);
     this.#feed = feed;
-    this.#indexes = new SearchIndexes(database, {
+    this.#indexes = createIndexes(database, {
       meter: meters?.write,
       memory,
       onWritten: () => feed.noticeWrites(),

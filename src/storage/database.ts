@@ -3,11 +3,7 @@
 /** A row as the engine returns it: column name to value; a BLOB is a buffer. */
 export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 
-/**
- * One SQL statement and its only parameter, if any: a JSON text, bound as `?1` and unpacked in SQL
- * (`json_each`, `->>`). Strings inside JSON look the same to every engine, and one statement serves
- * one row or five hundred.
- */
+/** An SQL statement; its only parameter `?1` is JSON, which is the same to every engine. */
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
@@ -31,10 +27,7 @@ export interface Freshness {
 /** A database to read from. */
 export type Source = Pick<Database, 'read'>;
 
-/**
- * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later
- * can help, and with {@link DatabaseDamaged} when it reads damaged data.
- */
+/** The storage engine. Calls reject with {@link DatabaseUnavailable} or {@link DatabaseDamaged}. */
 export interface Database {
   /** Runs one SELECT on a snapshot that contains every transaction resolved before the call. */
   read(statement: Statement): Promise<readonly Row[]>;

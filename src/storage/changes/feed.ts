@@ -116,7 +116,9 @@ export class ChangeFeed {
 
   async #look(): Promise<void> {
     const { freshness } = this.#database;
-    const state = freshness ? freshness.revision() : await this.#lastChange();
+    const state = freshness
+      ? freshness.revision()
+      : await lastCursor(this.#database).then(cursorText, () => undefined);
     this.#nextLook = undefined;
     this.#lookedMs = performance.now();
     if (state !== undefined && state !== this.#seen) {
@@ -124,10 +126,6 @@ export class ChangeFeed {
       this.noticeWrites();
     }
     this.#scheduleLook();
-  }
-
-  #lastChange(): Promise<string | undefined> {
-    return lastCursor(this.#database).then(cursorText, () => undefined);
   }
 }
 

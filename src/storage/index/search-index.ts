@@ -56,31 +56,27 @@ interface Waiting {
 }
 
 /** The indexes of all resources that can be searched. */
-export class SearchIndexes {
-  readonly #indexes = new Map<Resource, SearchIndex>();
-  /** Writes records and the indexes, which observe it; see `createWriter`. */
-  readonly write: Write;
+export type SearchIndexes = ReturnType<typeof createIndexes>;
 
-  constructor(database: Database, options: WriterOptions = {}) {
-    this.write = createWriter(database, {
-      ...options,
-      onWritten: (kinds) => {
-        options.onWritten?.(kinds);
-        for (const index of this.#indexes.values()) index.noticeWrites(kinds);
-      },
-    });
-    for (const each of SEARCHABLE)
-      this.#indexes.set(each, new SearchIndex(each, database, this.write));
-  }
-
-  /** Returns the index of `resource`, undefined if it cannot be searched. */
-  of(resource: Resource): SearchIndex | undefined {
-    return this.#indexes.get(resource);
-  }
-
-  async close(): Promise<void> {
-    for (const index of this.#indexes.values()) await index.close();
-  }
+/** Returns the {@link SearchIndexes} and the `write` that they observe; see `createWriter`. */
+export function createIndexes(database: Database, options: WriterOptions = {}) {
+  const indexes = new Map<Resource, SearchIndex>();
+  const write = createWriter(database, {
+    ...options,
+    onWritten: (kinds) => {
+      options.onWritten?.(kinds);
+      for (const index of indexes.values()) index.noticeWrites(kinds);
+    },
+  });
+  for (const each of SEARCHABLE) indexes.set(each, new SearchIndex(each, database, write));
+  return {
+    write,
+    /** Returns the index of `resource`, undefined if it cannot be searched. */
+    of: (resource: Resource) => indexes.get(resource),
+    async close(): Promise<void> {
+      for (const index of indexes.values()) await index.close();
+    },
+  };
 }
 
 /** The index of one resource. */
@@ -226,8 +222,7 @@ export class SearchIndex {
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
     const writing = this.#write(this.#kinds.step, 0, step);
-    // While searches wait, the next step is prepared during the write. It has no effect if this one
-    // has none.
+    // The next step is prepared during the write; it has no effect if this one has none.
     if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
     if (!(await writing)) return 'lost';
     this.#learn(size, isFull, performance.now() - started);

@@ -129,12 +129,13 @@ function workSql(resource: Searchable): string {
 }
 
 /** Returns the state in a row of either query. */
-export function stateOf(row: Row): IndexState {
-  return { ...positionOf(row), last: Number(row.last), reaches: row.reaches === 1 };
-}
-
-function positionOf({ number, id = null }: Row): IndexPosition {
-  return { number: Number(number), id: id === null ? null : Number(id) };
+export function stateOf({ number, id = null, last, reaches }: Row): IndexState {
+  return {
+    number: Number(number),
+    id: id === null ? null : Number(id),
+    last: Number(last),
+    reaches: reaches === 1,
+  };
 }
 
 /** Whether nothing is left to index. */

@@ -1,5 +1,4 @@
-// Where the records of a list come from, in SQL: the tables, the conditions and the counts. Records
-// are found through the source of a filter, or by a walk of all.
+// Where the records of a list come from in SQL: the source of a filter, or a walk of all.
 import type { Resource } from '../../resources/resource.ts';
 import { linkOf } from '../../resources/resources.ts';
 import { ownerExistsSql } from '../records/text.ts';

@@ -41,7 +41,6 @@ const KEY = member(1);
 const FINGERPRINT = member(2);
 
 const LINKS = `json_each(?1, '$[2]') AS link`;
-const ROW = 'link.value ->> 0';
 const END = 'link.value ->> 1';
 
 function missingEnds(link: Link | undefined) {
@@ -110,7 +109,7 @@ function linkNewSql({ table, ends: [own, other] }: Link, base: string): string {
   return `
     INSERT INTO ${table} (${own.column}, ${other.column})
     SELECT ${records}.id, ${END}
-    FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (${ROW})`;
+    FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (link.value ->> 0)`;
 }
 
 function outcomeOf(

@@ -1,5 +1,4 @@
-// The JSON text of a record, as clients get it: SQLite makes it for a record that is read, and
-// `recordText` for one that was just written. Both produce the same bytes.
+// The JSON text of a record, which SQLite makes for reads, and `recordText` for new records alike.
 import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import type { Values } from '../batches/writer.ts';
 

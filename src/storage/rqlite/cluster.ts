@@ -1,12 +1,7 @@
 // Sends statements to an rqlite cluster over HTTP: to the leader, if it is known, or else to one
 // node after the other until one answers. Everything sent here must be safe to repeat.
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseUnavailable, type Row } from '../database.ts';
 import type { ParsedCluster } from '../location.ts';
@@ -40,8 +35,8 @@ type Answer = Awaited<ReturnType<typeof receive>>;
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
   readonly #nodes: readonly string[];
-  readonly #agent: HttpAgent | HttpsAgent;
-  readonly #request: typeof httpRequest;
+  readonly #agent: http.Agent;
+  readonly #request: typeof http.request;
   readonly #headers: OutgoingHttpHeaders;
   #leader: string | undefined;
   #attempts = 0;
@@ -50,8 +45,8 @@ export class Cluster {
     const isSecure = nodes.some((node) => node.startsWith('https:'));
     const credentials = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
     this.#nodes = nodes;
-    this.#agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
-    this.#request = isSecure ? httpsRequest : httpRequest;
+    this.#agent = new (isSecure ? https : http).Agent({ keepAlive: true });
+    this.#request = isSecure ? https.request : http.request;
     this.#headers = {
       'content-type': 'application/json',
       ...(user === undefined ? {} : { authorization: `Basic ${credentials}` }),

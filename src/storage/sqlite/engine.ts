@@ -23,7 +23,7 @@ const MEMORY = ':memory:';
 const READERS = 3;
 
 /** The longest time of a slow read, because a hostile search could take minutes. */
-const SLOW_MS = 1_000;
+export const SLOW_READ = { maxMs: 1_000 };
 
 /** Earlier versions can lose a committed transaction when the log is reset (release notes). */
 const MIN_SQLITE = '3.51.3';
@@ -41,18 +41,14 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 export interface SqliteOptions {
   /** Whether nobody else can use the file until it is closed. */
   readonly alone?: boolean;
-  readonly slowMs?: number;
   /** Called with the new path of a log of another file. Without it, such a log is refused. */
   readonly onForeignLog?: ((kept: string) => void) | undefined;
 }
 
-/**
- * Opens a file or `:memory:`; rejects with {@link DatabaseUnusable}, without changing data. `close`
- * rejects in the same way if the file was replaced or overwritten meanwhile.
- */
+/** Opens a file or `:memory:`; rejects with {@link DatabaseUnusable}, as `close` does. */
 export async function openSqlite(
   path: string,
-  { alone = false, slowMs = SLOW_MS, onForeignLog }: SqliteOptions = {},
+  { alone = false, onForeignLog }: SqliteOptions = {},
 ): Promise<Database> {
   const connections: Connection[] = [];
   try {
@@ -71,7 +67,7 @@ export async function openSqlite(
     }
     const walIndex = isSingle ? undefined : openWalIndex(path);
     const files = path === MEMORY ? undefined : new OpenFiles(path, walIndex);
-    return databaseOf(writer, connections.slice(1), files, slowMs, walIndex);
+    return databaseOf(writer, connections.slice(1), files, walIndex);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
@@ -116,7 +112,6 @@ function databaseOf(
   writer: Connection,
   readers: readonly Connection[],
   files: OpenFiles | undefined,
-  slowMs: number,
   walIndex: WalIndex | undefined,
 ): Database {
   let revision = 0;
@@ -128,7 +123,7 @@ function databaseOf(
       const reader = statement.isSlow
         ? slow
         : others.reduce((best, next) => (next.pending < best.pending ? next : best), first);
-      const maxMs = statement.isSlow ? slowMs : undefined;
+      const maxMs = statement.isSlow ? SLOW_READ.maxMs : undefined;
       return reader.exclusively(() => reader.run(statement, maxMs));
     },
 
