@@ -1,4 +1,4 @@
-// The query language: words, "words in a row", prefixes* and -exclusions; nothing is an error.
+// The query language: words, "words in a row", prefixes* and -exclusions; all else is text.
 import { elementsOf, indexedText, isSpaceless } from './words.ts';
 
 /** A word or phrase of a query as it occurs in a folded text. */

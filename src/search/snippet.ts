@@ -39,7 +39,7 @@ const CHARACTERS = new RegExp(
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Returns the part around the first match in body or title; yields before each piece. */
+/** Returns up to `maxLength` code points around the first match that `effort` reaches. */
 export function* snippetOf(
   title: Pieces,
   body: Pieces,

@@ -3,7 +3,7 @@
 /** A row as the engine returns it: column name to value; a BLOB is a buffer. */
 export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 
-/** An SQL statement; its only parameter `?1` is JSON, which is the same to every engine. */
+/** An SQL statement. Its only parameter, `?1`, is JSON, which all engines read alike. */
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
@@ -18,7 +18,7 @@ export interface Statement {
 
 /** Tells without a read whether somebody has changed the database. */
 export interface Freshness {
-  /** Has changed when a transaction that changes the database resolves; undefined if unknown. */
+  /** Returns a text that each transaction changes before it resolves; undefined if unknown. */
   revision(): string | undefined;
   /** Whether exactly one transaction lies between two revisions. */
   isNext(before: string, after: string): boolean;

@@ -24,7 +24,7 @@ const OPENERS = {
   repair: openAlone,
 } as const;
 
-/** Opens a database to write and migrates it; an import uses a file alone. */
+/** Opens and migrates a database, alone to import. Rejects with {@link DatabaseUnusable}. */
 export async function openStorage(
   use: 'serve' | 'import',
   options: StorageOptions,

@@ -90,7 +90,7 @@ export class FreshMemory {
     return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
   }
 
-  /** Runs a transaction. `changesOf` returns its changes: none if unsure, undefined if unknown. */
+  /** Runs a transaction. `changesOf` returns [] if perhaps none was made, undefined if unknown. */
   async commit<Result>(
     transact: () => Promise<Result>,
     changesOf: (result: Result) => readonly Change[] | undefined,

@@ -194,7 +194,7 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
 /** The SQL of the member of `from` and `to` at this index. */
 const positionMember = (index: number) => `(?1 ->> '$[2][${index}]')`;
 
-/** Returns `step`, which replaces words, and `restart`; they tell whether they took effect. */
+/** Returns `step`, whose rows are [id, ...words], and `restart`, which empties the index. */
 export function createIndexKinds(resource: Searchable) {
   const { table, position } = resource.search;
   const columns = textFieldsOf(resource);

@@ -43,7 +43,7 @@ export class SlowReads {
     meter?.watch(() => this.#waiting.size);
   }
 
-  /** Settles as `work`; rejects with QueueFull, WaitedTooLong or the reason of the signal. */
+  /** Settles as `work`; rejects if full, by the signal, or at `deadlineMs` of `performance.now`. */
   async run<T>(
     work: () => Promise<T>,
     requester?: Requester,

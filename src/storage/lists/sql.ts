@@ -14,7 +14,7 @@ import { ListSource, totalSql } from './source.ts';
 
 const TIMES = ['created_at', 'updated_at'];
 
-/** Returns the SQL of `count` pages; known tags count only if it is conditional. */
+/** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
   resource: Resource,
   shape: Shape,

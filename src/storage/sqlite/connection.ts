@@ -59,6 +59,8 @@ export async function openConnection(
   return new Connection(handle, verify);
 }
 
+const ignore = () => {};
+
 /** An open connection. */
 export class Connection {
   readonly #handle: sqlite3.Database;
@@ -84,10 +86,7 @@ export class Connection {
     this.pending += 1;
     const done = this.#last.then(() => this.#perform(work));
     // Drop the result: the chain would keep it in memory.
-    this.#last = done.then(
-      () => {},
-      () => {},
-    );
+    this.#last = done.then(ignore, ignore);
     return done;
   }
 
@@ -148,7 +147,7 @@ export class Connection {
       if (only && statements.length === 1) return [await this.run(only)];
       return await this.#runAll(statements);
     } catch (error) {
-      if (codeOf(error) === 'SQLITE_IOERR') await this.execute(OVERWRITE).catch(() => {});
+      if (codeOf(error) === 'SQLITE_IOERR') await this.execute(OVERWRITE).catch(ignore);
       throw error;
     }
   }
@@ -162,7 +161,7 @@ export class Connection {
       return results;
     } catch (error) {
       this.#mayBeOpen = true;
-      await this.#rollBack().catch(() => {});
+      await this.#rollBack().catch(ignore);
       throw error;
     }
   }
@@ -190,7 +189,7 @@ export class Connection {
     } catch (error) {
       // A damaged page in the cache would outlive the damage.
       if (error instanceof DatabaseDamaged)
-        await this.execute('PRAGMA shrink_memory').catch(() => {});
+        await this.execute('PRAGMA shrink_memory').catch(ignore);
       throw error;
     } finally {
       this.pending -= 1;
@@ -222,10 +221,7 @@ export class Connection {
     if (!oldest || this.#statements.size < MAX_STATEMENTS) return;
     const [sql, prepared] = oldest;
     this.#statements.delete(sql);
-    prepared.then(
-      (statement) => statement.finalize(),
-      () => {},
-    );
+    prepared.then((statement) => statement.finalize(), ignore);
   }
 }
 
