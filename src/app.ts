@@ -35,10 +35,10 @@ import {
   DatabaseUncertain,
   ReadTooSlow,
 } from './storage/database.ts';
-import { IndexBehind, SearchIndexes } from './storage/index/search-index.ts';
+import { createIndexes, IndexBehind, type SearchIndexes } from './storage/index/search-index.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
-import { Links } from './storage/records/links.ts';
+import { createLinks } from './storage/records/links.ts';
 import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
@@ -182,7 +182,7 @@ export class App {
     const meters = this.#metrics?.meters;
     const feed = new ChangeFeed(database);
     this.#feed = feed;
-    this.#indexes = new SearchIndexes(database, {
+    this.#indexes = createIndexes(database, {
       meter: meters?.write,
       memory,
       onWritten: () => feed.noticeWrites(),
@@ -202,7 +202,7 @@ export class App {
         return recordRoutes({ resource, table, ownerTable, memory, bases: this.#bases });
       }),
       changesRoute(database, feed),
-      ...LINKS.flatMap((link) => linkRoutes(link, new Links(link, database, write))),
+      ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
       ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
       ...problemRoutes(this.#bases.problemBase),
     ];

@@ -12,8 +12,12 @@ import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openFile } from '../storage/open.ts';
-import { namesMissingIn, storedSchema } from '../storage/schema/migrations.ts';
-import { isUnfinished, UNFINISHED_IMPORT } from '../storage/schema/unfinished.ts';
+import {
+  isUnfinished,
+  namesMissingIn,
+  storedSchema,
+  UNFINISHED_IMPORT,
+} from '../storage/schema/migrations.ts';
 import { isAtRest } from '../storage/sqlite/existing.ts';
 import { findWordFaults } from './check-words.ts';
 

@@ -5,7 +5,7 @@ import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES, renewGeneration } from '../storage/changes/numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { openStorage, type StorageOptions } from '../storage/open.ts';
-import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/unfinished.ts';
+import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/migrations.ts';
 import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';

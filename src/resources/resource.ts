@@ -98,14 +98,10 @@ export function countedBy(relation: Relation): { id: string; owner: Reference | 
     : { id: 'id', owner: relation.owner };
 }
 
-/** Returns the columns without the id, in order: the references, then the fields. */
-export function columnsOf(relation: Relation): readonly string[] {
-  return [...referencesOf(relation).map(({ column }) => column), ...Object.keys(relation.fields)];
-}
-
-/** Returns the columns of a row, in order: its id, unless it is a link, then `columnsOf`. */
+/** Returns the columns of a row, in order: the id unless it is a link, references, fields. */
 export function rowColumnsOf(relation: Relation): readonly string[] {
-  return 'ends' in relation ? columnsOf(relation) : ['id', ...columnsOf(relation)];
+  const references = referencesOf(relation).map(({ column }) => column);
+  return [...('ends' in relation ? [] : ['id']), ...references, ...Object.keys(relation.fields)];
 }
 
 /** Returns the names of the fields that hold texts, in order. */

@@ -2,9 +2,8 @@
 // other requests run in between.
 import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import { Turns } from '../http/turns.ts';
-import { JsonString } from '../search/json-string.ts';
 import type { Query } from '../search/query.ts';
-import { snippetOf } from '../search/snippet.ts';
+import { JsonString, snippetOf } from '../search/snippet.ts';
 
 /** The limits of the snippets of a page; tests change them. */
 export const SNIPPET_LIMITS = {

@@ -6,10 +6,7 @@ export const SPACE = 0x20;
 
 const SPARE_UNITS = 32;
 
-/**
- * The words of a text, folded, with one space before and after each: ` iphone を買う `. A run of a
- * script without spaces is one word here, and so is each emoji.
- */
+/** Folded words with a space before and after each; a run without spaces is one word. */
 export class FoldedText {
   #units: Uint16Array;
   /** For each folded code unit, the position of its origin in the original, in UTF-16 units. */

@@ -1,5 +1,4 @@
-// The query language of the search: words, "words in a row", prefixes* and -exclusions. Everything
-// else is plain text, so that no query is a syntax error.
+// The query language: words, "words in a row", prefixes* and -exclusions; all else is text.
 import { elementsOf, indexedText, isSpaceless } from './words.ts';
 
 /** A word or phrase of a query as it occurs in a folded text. */
@@ -61,10 +60,7 @@ function faultOf(counts: Counts, bounds: Readonly<Counts>, needed: number): stri
   return undefined;
 }
 
-/**
- * Returns the words of the index that must occur in a row, and whether the last is the beginning of
- * one. A run of a script without spaces at the end may continue in the text.
- */
+/** Returns words that must occur in a row, and whether the last is the beginning of one. */
 function tokensOf(elements: readonly string[], isPrefix: boolean) {
   const tokens = indexedText(elements.join(' ')).trim().split(' ');
   const last = tokens.at(-1) ?? '';

@@ -1,6 +1,5 @@
 // The part of a text that shows why a search found it.
 import { FoldedText } from './folded-text.ts';
-import type { JsonString } from './json-string.ts';
 import type { Needle, Query } from './query.ts';
 
 /** A part of a text. A range reaches from the first code point of a match to before its end. */
@@ -25,12 +24,22 @@ interface Span {
 /** How much text a snippet shows before its first match, in UTF-16 units. */
 const LEAD = 48;
 
+const PIECE_BYTES = 2_048;
+const QUOTE = 0x22;
+
+/** The bytes of a character after its first one. */
+const REST = '[\\x80-\\xbf]';
+
+/** Complete characters and escapes of a string in JSON, as the bytes of their UTF-8. */
+const CHARACTERS = new RegExp(
+  `(?:[ !#-[\\]-\\x7f]|[\\xc2-\\xdf]${REST}|[\\xe0-\\xef]${REST}{2}|[\\xf0-\\xf4]${REST}{3}` +
+    '|\\\\u[\\da-fA-F]{4}|\\\\[^u])*',
+  'y',
+);
+
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * Returns the part around the first match in the body, or else in the title, of at most `maxLength`
- * code points; the beginning of the body if `effort` reaches none. Yields before each piece.
- */
+/** Returns up to `maxLength` code points around the first match that `effort` reaches. */
 export function* snippetOf(
   title: Pieces,
   body: Pieces,
@@ -149,10 +158,7 @@ function cutOut(text: string, { start, end }: Span, matches: Span[]): Snippet {
   return { text: text.slice(start, end), ranges };
 }
 
-/**
- * Returns the span around the match that starts at `first`. It begins after a space if there is one
- * in the first half of the lead, and does not split characters of several code points.
- */
+/** Returns the span around a match at `first`; starts after a space if one is near. */
 function spanAround(text: string, first: number, maxLength: number): Span {
   const from = Math.max(0, Math.min(first - LEAD, text.length - maxLength));
   const window = text.slice(from, from + windowFor(maxLength));
@@ -174,4 +180,29 @@ function spanAround(text: string, first: number, maxLength: number): Span {
 /** Returns the room for the lead, a snippet and the code point after it, in UTF-16 units. */
 function windowFor(maxLength: number): number {
   return LEAD + 2 * (maxLength + 1);
+}
+
+/** The string at `position` of a JSON text, after its quote, decoded as far as it is needed. */
+export class JsonString {
+  isEnd = false;
+  readonly #json: Buffer;
+  #position: number;
+
+  constructor(json: Buffer, position: number) {
+    this.#json = json;
+    this.#position = position;
+  }
+
+  /** Returns the next piece of the string, which ends between two code points. */
+  next(): string {
+    const bytes = this.#json.toString('latin1', this.#position, this.#position + PIECE_BYTES);
+    CHARACTERS.lastIndex = 0;
+    const [{ length }] = CHARACTERS.exec(bytes) ?? [''];
+    const end = this.#position + length;
+    const piece: string = JSON.parse(`"${this.#json.toString('utf8', this.#position, end)}"`);
+    this.#position = end;
+    // The second condition: invalid UTF-8 that another program has stored.
+    this.isEnd = this.#json[end] === QUOTE || length === 0;
+    return piece;
+  }
 }

@@ -1,5 +1,4 @@
-// The words of a text as the search index has them. SQLite's tokenizer only separates them at
-// spaces; everything else is decided here, for the index and for queries alike.
+// The words of a text as the search index has them; the tokenizer of SQLite only separates them.
 import { Kind, kindOf } from './characters.ts';
 import { decode, FoldedText, SPACE } from './folded-text.ts';
 
@@ -51,10 +50,7 @@ function isSpacelessPoint(point: number): boolean {
   return kind === Kind.spaceless || kind === Kind.joining;
 }
 
-/**
- * Returns the words of the index for a folded text. A run of a script without spaces becomes each
- * pair of neighbouring characters, and its last character.
- */
+/** Returns the words: of a run without spaces, each pair of characters and the last character. */
 function wordsIn(units: Uint16Array): string {
   const words = new Uint16Array(3 * units.length);
   let length = 0;

@@ -3,11 +3,7 @@
 /** A row as the engine returns it: column name to value; a BLOB is a buffer. */
 export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 
-/**
- * One SQL statement and its only parameter, if any: a JSON text, bound as `?1` and unpacked in SQL
- * (`json_each`, `->>`). Strings inside JSON look the same to every engine, and one statement serves
- * one row or five hundred.
- */
+/** An SQL statement. Its only parameter, `?1`, is JSON, which all engines read alike. */
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
@@ -22,10 +18,7 @@ export interface Statement {
 
 /** Tells without a read whether somebody has changed the database. */
 export interface Freshness {
-  /**
-   * Returns a text that differs after every transaction that has changed the database, and has
-   * changed before the transaction resolves; undefined if that cannot be told now.
-   */
+  /** Returns a text that each transaction changes before it resolves; undefined if unknown. */
   revision(): string | undefined;
   /** Whether exactly one transaction lies between two revisions. */
   isNext(before: string, after: string): boolean;
@@ -34,17 +27,11 @@ export interface Freshness {
 /** A database to read from. */
 export type Source = Pick<Database, 'read'>;
 
-/**
- * The storage engine. Every call rejects with {@link DatabaseUnavailable} when trying again later
- * can help, and with {@link DatabaseDamaged} when it reads damaged data.
- */
+/** The storage engine. Calls reject with {@link DatabaseUnavailable} or {@link DatabaseDamaged}. */
 export interface Database {
   /** Runs one SELECT on a snapshot that contains every transaction resolved before the call. */
   read(statement: Statement): Promise<readonly Row[]>;
-  /**
-   * Runs the statements as one transaction: all or nothing, durable when it resolves. Resolves with
-   * the rows of each. `batchId` lets an engine that lost the answer send the batch again.
-   */
+  /** Runs one durable transaction. `batchId` lets an engine that lost the answer send it again. */
   transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
   /** Resolves when a transaction can begin at once. Missing unless processes share a lease. */
   writable?(): Promise<void>;
@@ -56,32 +43,25 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** It is busy, full or gone. Except for {@link DatabaseUncertain}, the call changed nothing. */
-export class DatabaseUnavailable extends Error {
-  override readonly name: string = 'DatabaseUnavailable';
+/** An error of the storage, named by its class. */
+export class StorageError extends Error {
+  override readonly name = this.constructor.name;
 }
+
+/** It is busy, full or gone. Except for {@link DatabaseUncertain}, the call changed nothing. */
+export class DatabaseUnavailable extends StorageError {}
 
 /** The engine did not report the outcome of a transaction, which may have been carried out. */
-export class DatabaseUncertain extends DatabaseUnavailable {
-  override readonly name = 'DatabaseUncertain';
-}
+export class DatabaseUncertain extends DatabaseUnavailable {}
 
 /** A slow read was ended. This says nothing about the health of the database. */
-export class ReadTooSlow extends Error {
-  override readonly name = 'ReadTooSlow';
-}
+export class ReadTooSlow extends StorageError {}
 
 /** A read was ended because its answer would take too much memory. */
-export class AnswerTooLarge extends Error {
-  override readonly name = 'AnswerTooLarge';
-}
+export class AnswerTooLarge extends StorageError {}
 
 /** Some stored data cannot be read. The call changed nothing; other calls may succeed. */
-export class DatabaseDamaged extends Error {
-  override readonly name = 'DatabaseDamaged';
-}
+export class DatabaseDamaged extends StorageError {}
 
 /** The database cannot be used, so the start or the command fails. The message is one line. */
-export class DatabaseUnusable extends Error {
-  override readonly name = 'DatabaseUnusable';
-}
+export class DatabaseUnusable extends StorageError {}

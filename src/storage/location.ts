@@ -12,8 +12,7 @@ export interface ParsedCluster {
 
 /** Where data is kept; `name` is the text that was parsed. */
 export type Location =
-  | { readonly kind: 'memory'; readonly name: string }
-  | { readonly kind: 'file'; readonly name: string }
+  | { readonly kind: 'memory' | 'file'; readonly name: string }
   | ({ readonly kind: 'cluster'; readonly name: string } & ParsedCluster);
 
 /** Parses `:memory:`, `rqlite://...` or a file path; undefined for anything else. */

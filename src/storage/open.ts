@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
 import { openRqlite } from './rqlite/engine.ts';
-import { migrate } from './schema/migrations.ts';
-import { refuseUnfinished } from './schema/unfinished.ts';
+import { migrate, refuseUnfinished } from './schema/migrations.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared, openToInspect } from './sqlite/existing.ts';
 import { unusable } from './sqlite/unusable.ts';
@@ -25,10 +24,7 @@ const OPENERS = {
   repair: openAlone,
 } as const;
 
-/**
- * Opens a database to write, creates a missing file and migrates it; nobody else can use a file
- * during an import. Rejects with {@link DatabaseUnusable}.
- */
+/** Opens and migrates a database, alone to import. Rejects with {@link DatabaseUnusable}. */
 export async function openStorage(
   use: 'serve' | 'import',
   options: StorageOptions,

@@ -9,7 +9,7 @@ import { load } from '../../src/commands/import.ts';
 import { lastIdsOf } from '../../src/commands/pages.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { isUnfinished } from '../../src/storage/schema/unfinished.ts';
+import { isUnfinished } from '../../src/storage/schema/migrations.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { exportLine } from '../support/records.ts';

@@ -11,7 +11,7 @@ import { problems } from '../../src/contract/generated.js';
 import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
-import { BATCH_LIMITS } from '../../src/storage/batches/backlog-limit.ts';
+import { BATCH_LIMITS } from '../../src/storage/batches/batcher.ts';
 import { MAX_PAGE_BYTES } from '../../src/storage/lists/request.ts';
 import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { newFile } from '../support/databases.ts';

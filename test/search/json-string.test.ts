@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { JsonString } from '../../src/search/json-string.ts';
+import { JsonString } from '../../src/search/snippet.ts';
 
 const BEGINNING = '{"text":"';
 

@@ -3,8 +3,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BATCH_LIMITS, BacklogLimit } from '../../src/storage/batches/backlog-limit.ts';
-import { Batcher, QueueFull } from '../../src/storage/batches/batcher.ts';
+import {
+  BATCH_LIMITS,
+  BacklogLimit,
+  Batcher,
+  QueueFull,
+} from '../../src/storage/batches/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../support/until.ts';
 

@@ -8,9 +8,9 @@ import { recordLines } from '../../src/commands/export.ts';
 import { readerOf, readLine, readRecord } from '../../src/commands/export-format.ts';
 import { insertion, lastIdsOf } from '../../src/commands/pages.ts';
 import {
-  columnsOf,
   type FieldValue,
   type Resource,
+  rowColumnsOf,
   valuesOf,
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
@@ -96,7 +96,7 @@ for (const engine of ENGINES) {
       );
       const typeOf = (column: string) =>
         resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER';
-      const wanted = ['id', ...columnsOf(resource), ...CHANGE_COLUMNS];
+      const wanted = [...rowColumnsOf(resource), ...CHANGE_COLUMNS];
       assert.deepEqual(
         columns.map(({ text }) => text).sort(),
         wanted.map((name) => `${name} ${typeOf(name)}`).sort(),

@@ -12,7 +12,7 @@ import {
   ReadTooSlow,
   type Row,
 } from '../../src/storage/database.ts';
-import { openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { openSqlite, SLOW_READ } from '../../src/storage/sqlite/engine.ts';
 import {
   change,
   FILES_IN_USE,
@@ -94,13 +94,22 @@ test('sqlite: slow reads delay no others, and have a connection of their own', a
   await assert.rejects(database.read({ sql: ADD, isSlow: true }), /SQLITE_READONLY/);
 });
 
+function limitSlowReads(t: TestContext, maxMs: number): void {
+  const before = SLOW_READ.maxMs;
+  SLOW_READ.maxMs = maxMs;
+  t.after(() => {
+    SLOW_READ.maxMs = before;
+  });
+}
+
 const ENDLESS = `
   WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers)
   SELECT count(*) FROM numbers`;
 
 for (const file of [':memory:', undefined]) {
   test(`sqlite: slow reads end after a time (${file ?? 'a file'})`, async (t) => {
-    const database = await openSqlite(file ?? newFile(t), { slowMs: 20 });
+    limitSlowReads(t, 20);
+    const database = await openSqlite(file ?? newFile(t));
     t.after(() => database.close());
     await assert.rejects(database.read({ sql: ENDLESS, isSlow: true }), ReadTooSlow);
     const [row] = await database.read({ sql: 'SELECT 1 AS one', isSlow: true });
@@ -297,7 +306,8 @@ test('sqlite: a read with a limit rejects a longer value', async (t) => {
 });
 
 test('sqlite: large rows arrive in order, and those of a failed read not at all', async (t) => {
-  const database = await openSqlite(newFile(t), { slowMs: 50 });
+  limitSlowReads(t, 50);
+  const database = await openSqlite(newFile(t));
   t.after(() => database.close());
   const numbers = `${withNumbers(100)} SELECT n FROM numbers`;
   const read = (sql: string) => database.read({ sql, isSlow: true, hasLargeRows: true });

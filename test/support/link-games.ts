@@ -8,7 +8,7 @@ import { tags } from '../../src/resources/tags.ts';
 import { createWriter, type NewLink } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import { Links } from '../../src/storage/records/links.ts';
+import { createLinks } from '../../src/storage/records/links.ts';
 import { rows } from './databases.ts';
 import { tableOf } from './tables.ts';
 
@@ -18,7 +18,7 @@ export function linkedTablesOf(database: Database) {
   return {
     notes: tableOf(notes, database, write),
     tags: tableOf(tags, database, write),
-    links: new Links(noteTags, database, write),
+    links: createLinks(noteTags, database, write),
   };
 }
 

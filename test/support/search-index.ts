@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { notes as resource } from '../../src/resources/notes.ts';
 import { indexedText } from '../../src/search/words.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { INDEX_TIMES, SearchIndexes } from '../../src/storage/index/search-index.ts';
+import { createIndexes, INDEX_TIMES } from '../../src/storage/index/search-index.ts';
 import { change, overhear, rows, withNumbers } from './databases.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
@@ -18,7 +18,7 @@ export function setIndexTimes(test: Ends, times: Partial<typeof INDEX_TIMES>): v
 
 /** Starts an index of the notes on `database`, which is closed at the end of the test. */
 export function startIndex(t: Ends, database: Database) {
-  const indexes = new SearchIndexes(database);
+  const indexes = createIndexes(database);
   t.after(() => indexes.close());
   const index = indexes.of(resource);
   assert.ok(index);
@@ -51,7 +51,7 @@ export const LONG_BODY = `replace(hex(zeroblob(2000)), '00', '${'word'.repeat(25
 
 /** Brings the index of the notes up to date, as a search does. */
 export async function bringUpToDate(database: Database): Promise<void> {
-  const indexes = new SearchIndexes(database);
+  const indexes = createIndexes(database);
   try {
     await indexes.of(resource)?.catchUp();
   } finally {

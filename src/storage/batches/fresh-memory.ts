@@ -1,11 +1,8 @@
-// Texts that stay in memory and are returned only while they are provably the latest ones.
-//
-// The proof rests on the revision of the database, which differs after every commit of any process,
-// and has changed when the commit returns:
+// Texts that stay in memory and are returned only while they are provably the latest ones, because
+// the revision of the database has changed when a commit of any process returns:
 // 1. A text is found only if the revision, read after the request arrived, is the one it is kept
 //    for. So every commit that was acknowledged before the request is in it.
-// 2. A text that was read is kept only if the revision was the same before and after the read. So
-//    it belongs to that revision.
+// 2. A text is kept only if the revision was the same before and after it was read.
 // 3. A transaction of this process moves all texts to the next revision only if it has changed a
 //    record, and exactly one transaction lies between the two. So no other one has.
 // In all other cases, memory is emptied.
@@ -93,10 +90,7 @@ export class FreshMemory {
     return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
   }
 
-  /**
-   * Runs a transaction. `changesOf` returns all of its changes, none if it may have changed
-   * nothing, and undefined if they are unknown.
-   */
+  /** Runs a transaction. `changesOf` returns [] if perhaps none was made, undefined if unknown. */
   async commit<Result>(
     transact: () => Promise<Result>,
     changesOf: (result: Result) => readonly Change[] | undefined,

@@ -19,14 +19,10 @@ export interface RowSet {
 /** A link of a row: the position of the row, and the id of the record at the other end. */
 export type NewLink = readonly [row: number, end: number];
 
-interface KindStatement extends Pick<Statement, 'sql' | 'rows'> {
-  /** Unpacking rows takes time. */
-  readonly ignoresRows?: boolean;
-}
-
 /** Its statements share [ms since 1970, rows, ...extra] in JSON. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
-  readonly statements: readonly KindStatement[];
+  /** With `ignoresRows`, a statement gets no rows, because unpacking them takes time. */
+  readonly statements: readonly (Pick<Statement, 'sql' | 'rows'> & { ignoresRows?: boolean })[];
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];
   /** The rows of all statements come in any order. */
   readonly outcomes: (writes: readonly Content[], rows: readonly Row[]) => Outcome[];

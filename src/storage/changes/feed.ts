@@ -2,8 +2,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Batcher } from '../batches/batcher.ts';
 import type { Database } from '../database.ts';
-import { type Changes, type ChangesRequest, readChanges } from './changes.ts';
-import { LAST_NUMBER } from './numbers.ts';
+import {
+  type Changes,
+  type ChangesRequest,
+  cursorText,
+  lastCursor,
+  readChanges,
+} from './changes.ts';
 
 /** The times of a feed; tests change them. */
 export const FEED_TIMES = {
@@ -111,7 +116,9 @@ export class ChangeFeed {
 
   async #look(): Promise<void> {
     const { freshness } = this.#database;
-    const state = freshness ? freshness.revision() : await this.#queryLast();
+    const state = freshness
+      ? freshness.revision()
+      : await lastCursor(this.#database).then(cursorText, () => undefined);
     this.#nextLook = undefined;
     this.#lookedMs = performance.now();
     if (state !== undefined && state !== this.#seen) {
@@ -119,14 +126,6 @@ export class ChangeFeed {
       this.noticeWrites();
     }
     this.#scheduleLook();
-  }
-
-  #queryLast(): Promise<string | undefined> {
-    const read = this.#database.read({ sql: `SELECT ${LAST_NUMBER} AS last` });
-    return read.then(
-      ([row]) => String(row?.last),
-      () => undefined,
-    );
   }
 }
 

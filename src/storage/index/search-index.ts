@@ -4,13 +4,19 @@ import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
 import { createWriter, type Write, type WriterOptions } from '../batches/writer.ts';
-import type { Database } from '../database.ts';
-import { type PreparedStep, StepReader } from './reader.ts';
-import { createIndexKinds, type IndexState, isCurrent, stateOf, stateSql } from './steps.ts';
+import { type Database, StorageError } from '../database.ts';
+import {
+  createIndexKinds,
+  createStepReader,
+  type IndexState,
+  isCurrent,
+  type PreparedStep,
+  stateOf,
+  stateSql,
+} from './steps.ts';
 
 /** The search index is so far behind that a search would wait too long. */
-export class IndexBehind extends Error {
-  override readonly name = 'IndexBehind';
+export class IndexBehind extends StorageError {
   /** In how many seconds the index will probably have caught up. */
   readonly retryAfterS: number;
 
@@ -50,38 +56,34 @@ interface Waiting {
 }
 
 /** The indexes of all resources that can be searched. */
-export class SearchIndexes {
-  readonly #indexes = new Map<Resource, SearchIndex>();
-  /** Writes records and the indexes, which observe it; see `createWriter`. */
-  readonly write: Write;
+export type SearchIndexes = ReturnType<typeof createIndexes>;
 
-  constructor(database: Database, options: WriterOptions = {}) {
-    this.write = createWriter(database, {
-      ...options,
-      onWritten: (kinds) => {
-        options.onWritten?.(kinds);
-        for (const index of this.#indexes.values()) index.noticeWrites(kinds);
-      },
-    });
-    for (const each of SEARCHABLE)
-      this.#indexes.set(each, new SearchIndex(each, database, this.write));
-  }
-
-  /** Returns the index of `resource`, undefined if it cannot be searched. */
-  of(resource: Resource): SearchIndex | undefined {
-    return this.#indexes.get(resource);
-  }
-
-  async close(): Promise<void> {
-    for (const index of this.#indexes.values()) await index.close();
-  }
+/** Returns the {@link SearchIndexes} and the `write` that they observe; see `createWriter`. */
+export function createIndexes(database: Database, options: WriterOptions = {}) {
+  const indexes = new Map<Resource, SearchIndex>();
+  const write = createWriter(database, {
+    ...options,
+    onWritten: (kinds) => {
+      options.onWritten?.(kinds);
+      for (const index of indexes.values()) index.noticeWrites(kinds);
+    },
+  });
+  for (const each of SEARCHABLE) indexes.set(each, new SearchIndex(each, database, write));
+  return {
+    write,
+    /** Returns the index of `resource`, undefined if it cannot be searched. */
+    of: (resource: Resource) => indexes.get(resource),
+    async close(): Promise<void> {
+      for (const index of indexes.values()) await index.close();
+    },
+  };
 }
 
 /** The index of one resource. */
 export class SearchIndex {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof createIndexKinds>;
-  readonly #reader: StepReader;
+  readonly #prepare: ReturnType<typeof createStepReader>;
   /** Reads the state once for all searches that arrive while it is being read. */
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   #waiting: Waiting[] = [];
@@ -103,7 +105,7 @@ export class SearchIndex {
   constructor(resource: Searchable, database: Database, write: Write) {
     this.#write = write;
     this.#kinds = createIndexKinds(resource);
-    this.#reader = new StepReader(resource, database);
+    this.#prepare = createStepReader(resource, database);
     const sql = stateSql(resource);
     this.#states = new Batcher({
       async run(calls) {
@@ -116,10 +118,7 @@ export class SearchIndex {
     this.#schedule(INDEX_TIMES.delayMs);
   }
 
-  /**
-   * Resolves when the index contains every change that was durable before the call. Rejects with
-   * {@link IndexBehind} if that would take too long, and as a read and a write do.
-   */
+  /** Resolves when all changes before the call are indexed; rejects with {@link IndexBehind}. */
   async catchUp(): Promise<void> {
     const state = await this.#states.submit(undefined);
     if (isCurrent(state)) return;
@@ -213,7 +212,7 @@ export class SearchIndex {
     const started = performance.now();
     const ahead = this.#ahead && (await this.#ahead);
     this.#ahead = undefined;
-    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#reader.prepare();
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
     if (isCurrent(state)) {
       this.#settleUpTo(state.number);
       return 'done';
@@ -223,10 +222,8 @@ export class SearchIndex {
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
     const writing = this.#write(this.#kinds.step, 0, step);
-    // While searches wait, the next step is prepared during the write. It has no effect if this one
-    // has none.
-    if (isFull && this.#isUrgent)
-      this.#ahead = this.#reader.prepare(step.to).catch(() => undefined);
+    // The next step is prepared during the write; it has no effect if this one has none.
+    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
     if (!(await writing)) return 'lost';
     this.#learn(size, isFull, performance.now() - started);
     if (step.to.id === null) this.#settleUpTo(step.to.number);

@@ -1,6 +1,6 @@
-// The statements that bring a search index up to date: they read what a step must index, and write
-// it. A step has no effect unless the index is where it was read, so several processes may index at
-// once.
+// The steps that bring a search index up to date. A step has no effect unless the index is where
+// it was read, so several processes may index at once.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   BLOCK_BITS,
   type Resource,
@@ -9,12 +9,16 @@ import {
   textFieldsOf,
   typeOf,
 } from '../../resources/resource.ts';
-import type { RowSet, WriteKind } from '../batches/writer.ts';
+import { indexedSlices } from '../../search/words.ts';
+import type { RowSet, Values, WriteKind } from '../batches/writer.ts';
 import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
-import type { Row } from '../database.ts';
+import type { Row, Source } from '../database.ts';
 
 /** The limits of a step; its first record may exceed `bytes`. */
 export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };
+
+/** How long to analyse texts before other events are handled. */
+const SLICE_MS = 2;
 
 /** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
 const RECORD_BYTES = 512;
@@ -26,7 +30,7 @@ const SAMPLED_RECORDS = 1_000;
 const COUNTED_CHANGES = 10_000;
 
 /** Which changes an index contains, as its table of the position stores it. */
-export interface IndexPosition {
+interface IndexPosition {
   /** The number of the last change that it contains. */
   readonly number: number;
   /** While all records are being indexed: the id of the last one that the index contains. */
@@ -40,20 +44,21 @@ export interface IndexState extends IndexPosition {
   readonly reaches: boolean;
 }
 
-/** What the next step indexes: the id and the texts of each record, null if it is deleted. */
-export interface IndexWork {
-  readonly records: ReadonlyMap<number, readonly (string | null)[]>;
-  readonly next: IndexPosition;
+/** The rows of a step, and the positions before and after it. */
+interface IndexStep extends RowSet {
+  readonly from: IndexPosition;
+  readonly to: IndexPosition;
+}
+
+/** A step that can be written, and the state of the index before it. */
+export interface PreparedStep {
+  readonly state: IndexState;
+  /** Undefined if the index is up to date, or if all records must be indexed again. */
+  readonly step?: IndexStep;
   /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
   readonly size: number;
   /** Whether more would have followed without the limits. */
   readonly isFull: boolean;
-}
-
-/** The rows of a step, and the positions before and after it. */
-export interface IndexStep extends RowSet {
-  readonly from: IndexPosition;
-  readonly to: IndexPosition;
 }
 
 /** The first table of every query; `from` is the SQL of the position. */
@@ -104,11 +109,8 @@ export function stateSql(resource: Searchable): string {
     FROM place`;
 }
 
-/**
- * Returns the SQL of the state with the work that follows the position in the parameter or, if that
- * is empty, the stored one. One statement, so that the texts are not older than the changes.
- */
-export function workSql(resource: Searchable): string {
+/** Returns one statement, so that the texts are not older than the changes. */
+function workSql(resource: Searchable): string {
   const { table } = resource;
   const texts = textFieldsOf(resource).map((name) => `${table}.${name}`);
   const from = `
@@ -121,18 +123,19 @@ export function workSql(resource: Searchable): string {
       (SELECT count(*) FROM logged) AS logged, (SELECT max(number) FROM logged) AS logged_to
     FROM place, (
       SELECT count(*) AS taken, max(position) AS taken_to, sum(size) AS size,
-        json_group_array(json_array(sized.id, ${texts})) AS records
+        json_group_array(json_array(sized.id, json_array(${texts}))) AS records
       FROM sized LEFT JOIN ${table} ON ${table}.id = sized.id
       WHERE before < ${STEP_LIMITS.bytes}) AS taken`;
 }
 
 /** Returns the state in a row of either query. */
-export function stateOf(row: Row): IndexState {
-  return { ...positionOf(row), last: Number(row.last), reaches: row.reaches === 1 };
-}
-
-function positionOf({ number, id = null }: Row): IndexPosition {
-  return { number: Number(number), id: id === null ? null : Number(id) };
+export function stateOf({ number, id = null, last, reaches }: Row): IndexState {
+  return {
+    number: Number(number),
+    id: id === null ? null : Number(id),
+    last: Number(last),
+    reaches: reaches === 1,
+  };
 }
 
 /** Whether nothing is left to index. */
@@ -140,28 +143,58 @@ export function isCurrent({ number, id, last }: IndexState): boolean {
   return number === last && id === null;
 }
 
-/** Returns the work in a row of {@link workSql}. */
-export function workOf(row: Row): IndexWork {
-  const { number, id, last } = stateOf(row);
-  const size = Number(row.size);
-  const isCut = Number(row.taken) < Number(row.due);
-  const isFull = isCut || row.due === STEP_LIMITS.records;
-  const found: [number, ...(string | null)[]][] = JSON.parse(String(row.records));
-  const records = new Map(found.map(([record, ...texts]) => [record, texts]));
-  if (id !== null)
-    return { records, size, isFull, next: { number, id: isFull ? Number(row.taken_to) : null } };
+/** Returns a function that resolves with the step from a position, by default the stored one. */
+export function createStepReader(resource: Searchable, { read }: Source) {
+  const sql = workSql(resource);
+  return async (from?: IndexPosition): Promise<PreparedStep> => {
+    const parameter = JSON.stringify(from ? [from.number, from.id] : []);
+    const [row] = await read({ sql, parameter });
+    if (!row) throw new Error('the search index has no position');
+    const state = stateOf(row);
+    if (isCurrent(state) || !state.reaches) return { state, size: 0, isFull: false };
+    const isFull = Number(row.taken) < Number(row.due) || row.due === STEP_LIMITS.records;
+    // The log may name a record several times.
+    const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
+    const to = positionAfter(row, state, isFull);
+    const step = { rows: await analyse(records), from: state, to };
+    return { state, step, size: Number(row.size), isFull };
+  };
+}
+
+function positionAfter(row: Row, state: IndexState, isFull: boolean): IndexPosition {
+  const { number, id, last } = state;
+  const taken = Number(row.taken_to);
+  if (id !== null) return { number, id: isFull ? taken : null };
   const end = row.logged === STEP_LIMITS.changes ? Number(row.logged_to) : last;
-  return { records, size, isFull, next: { number: isFull ? Number(row.taken_to) : end, id } };
+  return { number: isFull ? taken : end, id };
+}
+
+/** Finds the words of texts without blocking the event loop. */
+async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise<Values[]> {
+  let sliceStarted = performance.now();
+  const wordsOf = async (text: string) => {
+    const slices = indexedSlices(text);
+    for (;;) {
+      const slice = slices.next();
+      if (slice.done) return slice.value;
+      if (performance.now() - sliceStarted < SLICE_MS) continue;
+      await nextTurn();
+      sliceStarted = performance.now();
+    }
+  };
+  const rows: Values[] = [];
+  for (const [id, texts] of records) {
+    const words: (string | null)[] = [];
+    for (const text of texts) words.push(text === null ? null : await wordsOf(text));
+    rows.push([id, ...words]);
+  }
+  return rows;
 }
 
 /** The SQL of the member of `from` and `to` at this index. */
 const positionMember = (index: number) => `(?1 ->> '$[2][${index}]')`;
 
-/**
- * Returns the kinds of writes on the index: `step` replaces the words of records, given as rows
- * [id, ...words], and `restart` empties the index. Each moves the position as well, and resolves
- * with whether it took effect.
- */
+/** Returns `step`, whose rows are [id, ...words], and `restart`, which empties the index. */
 export function createIndexKinds(resource: Searchable) {
   const { table, position } = resource.search;
   const columns = textFieldsOf(resource);

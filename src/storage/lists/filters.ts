@@ -16,18 +16,16 @@ export interface Filter {
   readonly readsRecord?: boolean;
   /** Whether the time of a page grows with the records, because they are counted or sorted. */
   readonly isSlow: (order: Order) => boolean;
-  readonly source?: FilterSource;
-}
-
-/** A table with the ids of the records that pass a filter. */
-export interface FilterSource {
-  readonly table: string;
-  readonly id: string;
-  readonly where: (value: FilterValue) => string;
-  /** Counts of at least these records in each block of ids. */
-  readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
-  /** Whether the counts are those of exactly these records. */
-  readonly isCounted?: boolean;
+  /** A table with the ids of the records that pass. */
+  readonly source?: {
+    readonly table: string;
+    readonly id: string;
+    readonly where: (value: FilterValue) => string;
+    /** Counts of at least these records in each block of ids. */
+    readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
+    /** Whether the counts are those of exactly these records. */
+    readonly isCounted?: boolean;
+  };
 }
 
 /** Returns the filters of a resource by name. The first one with a source finds the records. */

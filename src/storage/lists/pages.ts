@@ -1,8 +1,6 @@
-// Reads the pages of lists. Requests that arrive while a page is being read share one statement,
-// because a round trip to the engine costs as much as a page.
+// Reads the pages of lists; requests that arrive while a page is being read share one statement.
 import type { Resource } from '../../resources/resource.ts';
-import { BATCH_LIMITS } from '../batches/backlog-limit.ts';
-import { Batcher, type BatchMeter } from '../batches/batcher.ts';
+import { BATCH_LIMITS, Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { AnswerTooLarge, type Database, type Row, type Statement } from '../database.ts';
 import { NEVER } from '../records/condition.ts';
 import { filtersOf } from './filters.ts';
@@ -17,15 +15,10 @@ export interface Page {
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
-  readonly keys?: PageKeys;
+  /** The keys at the ends of the page; undefined where no record lies beyond. */
+  readonly keys?: { readonly low: number | undefined; readonly high: number | undefined };
   /** Whether the search index lacked the last change. */
   readonly isStale?: boolean;
-}
-
-/** The keys at the ends of a page; undefined where no record lies beyond. */
-export interface PageKeys {
-  readonly low: number | undefined;
-  readonly high: number | undefined;
 }
 
 /** The limits of a batch, all of which is in memory at once; characters are estimated. */

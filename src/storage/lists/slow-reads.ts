@@ -1,5 +1,6 @@
 // The queue of reads that may take long, of which one runs at a time. Clients take turns.
 import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
+import { StorageError } from '../database.ts';
 
 /** The limits of slow reads. */
 export const SLOW_READ_LIMITS = {
@@ -9,9 +10,7 @@ export const SLOW_READ_LIMITS = {
 };
 
 /** A call has waited too long. This says nothing about the health of the database. */
-export class WaitedTooLong extends Error {
-  override readonly name = 'WaitedTooLong';
-}
+export class WaitedTooLong extends StorageError {}
 
 /** Who asks for a read. */
 export interface Requester {
@@ -44,10 +43,7 @@ export class SlowReads {
     meter?.watch(() => this.#waiting.size);
   }
 
-  /**
-   * Settles as `work`. Rejects with QueueFull, with {@link WaitedTooLong} if it cannot start before
-   * `deadlineMs` (of `performance.now`), or with the reason of the signal if that aborts before.
-   */
+  /** Settles as `work`; rejects if full, by the signal, or at `deadlineMs` of `performance.now`. */
   async run<T>(
     work: () => Promise<T>,
     requester?: Requester,

@@ -1,5 +1,4 @@
-// Where the records of a list come from, in SQL: the tables, the conditions and the counts. Records
-// are found through the source of a filter, or by a walk of all.
+// Where the records of a list come from in SQL: the source of a filter, or a walk of all.
 import type { Resource } from '../../resources/resource.ts';
 import { linkOf } from '../../resources/resources.ts';
 import { ownerExistsSql } from '../records/text.ts';
@@ -7,7 +6,7 @@ import { type Filter, type FilterValue, filtersOf } from './filters.ts';
 import type { Shape } from './request.ts';
 
 /** Returns the SQL of an expression, given the name of a value of the request. */
-export type Value = (name: string) => string;
+type Value = (name: string) => string;
 
 interface Source {
   readonly from: string;
@@ -27,16 +26,16 @@ type UsedFilter = Filter & { readonly sql: FilterValue };
 
 /** The records of the list of one request. */
 export class ListSource {
-  readonly #resource: Resource;
-  readonly #shape: Shape;
-  readonly #value: Value;
+  readonly resource: Resource;
+  readonly shape: Shape;
+  readonly value: Value;
   readonly #filters: readonly UsedFilter[];
   readonly #finder: UsedFilter | undefined;
 
   constructor(resource: Resource, shape: Shape, value: Value) {
-    this.#resource = resource;
-    this.#shape = shape;
-    this.#value = value;
+    this.resource = resource;
+    this.shape = shape;
+    this.value = value;
     this.#filters = Object.entries(filtersOf(resource))
       .filter(([name]) => shape.filters.includes(name))
       .map(([name, filter]) => ({
@@ -48,7 +47,7 @@ export class ListSource {
 
   /** Returns the only source, or the first of two. */
   first(): Source {
-    const { table } = this.#resource;
+    const { table } = this.resource;
     const { source, sql } = this.#finder ?? {};
     if (!source || !sql) return this.#walk(table);
     const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
@@ -57,14 +56,11 @@ export class ListSource {
     return { from, ids: readsRecord ? from : source.table, id: source.id, where };
   }
 
-  /**
-   * Returns the sources, of which `isChosen` (SQL) gives the records. Linked records in the order
-   * of changes have two: they are sorted if they are `few`, or else picked from all in that order.
-   */
+  /** Returns one source, or two of which `isChosen` gives the records: sorted or walked. */
   each(few: string) {
-    const { table } = this.#resource;
+    const { table } = this.resource;
     const source = this.first();
-    const key = this.#shape.order.endsWith('id') ? source.id : `${table}.number`;
+    const key = this.shape.order.endsWith('id') ? source.id : `${table}.number`;
     if (!this.hasTwo) return [{ ...source, key, isChosen: 'TRUE' }];
     const walk = this.#walk(`${table} INDEXED BY ${table}_by_number`);
     return [
@@ -74,7 +70,7 @@ export class ListSource {
   }
 
   get hasTwo(): boolean {
-    return this.#shape.order.endsWith('updated') && this.linkedBlocks() !== undefined;
+    return this.shape.order.endsWith('updated') && this.linkedBlocks() !== undefined;
   }
 
   /** Returns the SQL of the number of records in the whole list. */
@@ -89,12 +85,12 @@ export class ListSource {
 
   /** Returns the block counts of the list; undefined if none are kept for it. */
   blocks(): Blocks | undefined {
-    const { blocks: table, owner } = this.#resource;
+    const { blocks: table, owner } = this.resource;
     if (this.#filters.length > 0)
       return this.#filters.length === 1 && this.#finder?.source?.isCounted
         ? this.linkedBlocks()
         : undefined;
-    return { table, where: owner ? `${owner.column} = ${this.#value('owner')}` : 'TRUE' };
+    return { table, where: owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE' };
   }
 
   /** Returns counts of at least the records that the source finds, if any are kept. */
@@ -106,25 +102,25 @@ export class ListSource {
 
   /** Returns the SQL of whether the record that the list belongs to exists. */
   exists(): string {
-    const owner = this.#value('owner');
-    const { table } = (this.#shape.isOfLinked && linkOf(this.#resource)?.other.resource) || {};
+    const owner = this.value('owner');
+    const { table } = (this.shape.isOfLinked && linkOf(this.resource)?.other.resource) || {};
     return table
       ? `EXISTS (SELECT 1 FROM ${table} WHERE id = ${owner})`
-      : ownerExistsSql(this.#resource, owner);
+      : ownerExistsSql(this.resource, owner);
   }
 
   #walk(from: string): Source {
-    const { table } = this.#resource;
+    const { table } = this.resource;
     const id = `${table}.id`;
     return { from, ids: table, id, where: this.#conditions(id).join(' AND ') || 'TRUE' };
   }
 
   #conditions(id: string, without?: Filter): string[] {
-    const { owner, table } = this.#resource;
+    const { owner, table } = this.resource;
     const filters = this.#filters.filter((filter) => filter !== without);
     return [
-      ...(owner ? [`${table}.${owner.column} = ${this.#value('owner')}`] : []),
-      ...(this.#shape.isOne ? [`${table}.id = ${this.#value('id')}`] : []),
+      ...(owner ? [`${table}.${owner.column} = ${this.value('owner')}`] : []),
+      ...(this.shape.isOne ? [`${table}.id = ${this.value('id')}`] : []),
       ...filters.flatMap(({ condition, sql }) => condition?.(id, sql) ?? []),
     ];
   }

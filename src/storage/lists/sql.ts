@@ -1,25 +1,30 @@
 // The pages of lists in SQL, for several requests in one statement.
-import { BLOCK_BITS, type Resource } from '../../resources/resource.ts';
-import { LAST_NUMBER, listTagSql } from '../changes/numbers.ts';
+import {
+  BLOCK_BITS,
+  type Resource,
+  rowColumnsOf,
+  type SearchTables,
+} from '../../resources/resource.ts';
+import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import { LAST_NUMBER, listTagSql, timeSql } from '../changes/numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
-import { listColumns, listRecord, searchOf } from './members.ts';
+import { membersSql } from '../records/text.ts';
 import { MAX_KEY, type Shape } from './request.ts';
-import { ListSource, totalSql, type Value } from './source.ts';
+import { ListSource, totalSql } from './source.ts';
 
-/**
- * Returns the SQL of `count` pages, given a JSON array of the values of the requests. Each row is a
- * page; `request` is the index of its request. Known tags count only if it is conditional.
- */
+const TIMES = ['created_at', 'updated_at'];
+
+/** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
   resource: Resource,
   shape: Shape,
   count: number,
   isConditional: boolean,
 ): string {
-  const pages = Array.from(
-    { length: count },
-    (_, index) => new PageSql(resource, shape, index, isConditional),
-  );
+  const pages = Array.from({ length: count }, (_, index) => {
+    const source = new ListSource(resource, shape, (name) => `(?1 ->> '$[${index}].${name}')`);
+    return new PageSql(source, index, isConditional);
+  });
   const tables = [
     `state (tag, is_current) AS MATERIALIZED (${stateQuery(resource, shape)})`,
     `everything (total) AS MATERIALIZED (${totalSql({ table: resource.blocks, where: 'TRUE' })})`,
@@ -37,25 +42,19 @@ function stateQuery(resource: Resource, { isSearch }: Shape): string {
 }
 
 class PageSql {
-  readonly #resource: Resource;
-  readonly #shape: Shape;
+  readonly #source: ListSource;
   readonly #index: number;
   readonly #isConditional: boolean;
-  readonly #value: Value;
-  readonly #source: ListSource;
 
-  constructor(resource: Resource, shape: Shape, index: number, isConditional: boolean) {
-    this.#resource = resource;
-    this.#shape = shape;
+  constructor(source: ListSource, index: number, isConditional: boolean) {
+    this.#source = source;
     this.#index = index;
     this.#isConditional = isConditional;
-    this.#value = (name) => `(?1 ->> '$[${index}].${name}')`;
-    this.#source = new ListSource(resource, shape, this.#value);
   }
 
   /** Returns what the page needs: its first block, its number of links, the ids of a large page. */
   tables(): string[] {
-    const { position, order } = this.#shape;
+    const { position, order } = this.#source.shape;
     const tables: string[] = [];
     const blocks = this.#source.blocks();
     if (position === 'deep' && blocks) {
@@ -65,16 +64,16 @@ class PageSql {
         SELECT ${first}(block), before FROM (
           SELECT block, count, sum(count) OVER (ORDER BY block ${direction}) - count AS before
           FROM ${blocks.table} WHERE ${blocks.where})
-        WHERE before + count > ${this.#value('offset')})`);
+        WHERE before + count > ${this.#source.value('offset')})`);
     }
     const linked = this.#source.linkedBlocks();
     if (this.#source.hasTwo && linked) {
       // Sorting reads all linked records; walking reads total / linked records for each found one.
       tables.push(`linked_${this.#index} (few) AS MATERIALIZED (
-        SELECT total * total < (SELECT total FROM everything) * ${this.#value('limit')}
+        SELECT total * total < (SELECT total FROM everything) * ${this.#source.value('limit')}
         FROM (${totalSql(linked)}))`);
     }
-    if (this.#shape.isLarge)
+    if (this.#source.shape.isLarge)
       tables.push(`found (id, key) AS MATERIALIZED (
         SELECT id, key FROM (${this.#rows()}) ${this.#reversed()})`);
     return tables;
@@ -82,7 +81,7 @@ class PageSql {
 
   /** Returns the query for the row of the page; rows with the records of a large page follow. */
   select(): string {
-    const { isOne, isLarge } = this.#shape;
+    const { isOne, isLarge } = this.#source.shape;
     const unlessKnown = (sql: string) =>
       this.#isConditional ? `iif(${this.#isKnown()}, NULL, ${sql})` : sql;
     const total = isOne ? '1' : `(${this.#source.total()})`;
@@ -92,14 +91,14 @@ class PageSql {
         ${unlessKnown(total)} AS total, ${unlessKnown('items')} AS items, count, low, high
       FROM (SELECT ${isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
               min(key) AS low, max(key) AS high
-            FROM (${isLarge ? 'found' : this.#rows()}) AS ${this.#resource.table})`;
+            FROM (${isLarge ? 'found' : this.#rows()}) AS ${this.#source.resource.table})`;
     const withEdges = this.#hasKeys ? this.#withEdges(page) : page;
     return isLarge ? `${withEdges} UNION ALL ${this.#largeRecords()}` : withEdges;
   }
 
   #texts(): string {
-    const record = listRecord(this.#resource, this.#shape.include);
-    const separator = this.#shape.asLines ? 'char(10)' : "','";
+    const record = listRecord(this.#source.resource, this.#source.shape.include);
+    const separator = this.#source.shape.asLines ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
     return `coalesce(group_concat(${record}, ${separator} ${this.#reversed()}), '')`;
@@ -107,8 +106,8 @@ class PageSql {
 
   /** One row for each record, as bytes: they need no encoding on their way to the socket. */
   #largeRecords(): string {
-    const { table } = this.#resource;
-    const record = listRecord(this.#resource, this.#shape.include);
+    const { table } = this.#source.resource;
+    const record = listRecord(this.#source.resource, this.#source.shape.include);
     const others = this.#hasKeys ? ', NULL, NULL' : '';
     return `
       SELECT ${this.#index}, NULL, NULL, NULL, NULL, CAST(${record} AS BLOB), 1, NULL, NULL${others}
@@ -117,24 +116,24 @@ class PageSql {
 
   /** Orders records that were found in the reverse order. */
   #reversed(): string {
-    const { position, order } = this.#shape;
+    const { position, order } = this.#source.shape;
     return position === 'before' ? `ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
   }
 
   #isKnown(): string {
-    return satisfiesSql(this.#value('known'), '(SELECT tag FROM state)');
+    return satisfiesSql(this.#source.value('known'), '(SELECT tag FROM state)');
   }
 
   get #hasKeys(): boolean {
-    const { order, position, isSearch } = this.#shape;
+    const { order, position, isSearch } = this.#source.shape;
     if (order === 'rank') return false;
     return isSearch || order !== 'id' || position === 'after' || position === 'before';
   }
 
   /** Adds whether there are records beyond the keys of a page. */
   #withEdges(page: string): string {
-    const { position, order } = this.#shape;
-    const key = this.#value('key');
+    const { position, order } = this.#source.shape;
+    const key = this.#source.value('key');
     const isAtLowEnd = (position === 'before') !== order.startsWith('-');
     // An empty page lies beside its key or, at an offset, at the end of the list.
     const [low, high] = isAtLowEnd
@@ -158,12 +157,12 @@ class PageSql {
 
   /** Rows before a key are in the reverse order. */
   #rows(): string {
-    const { position, order, include } = this.#shape;
-    const given = this.#value('limit');
+    const { position, order, include } = this.#source.shape;
+    const given = this.#source.value('limit');
     const limit = this.#isConditional ? `iif(${this.#isKnown()}, 0, ${given})` : given;
     if (order === 'rank') return this.#rankedRows(limit);
     const isRising = order.startsWith('-') === (position === 'before');
-    const columns = listColumns(this.#resource, include);
+    const columns = listColumns(this.#source.resource, include);
     const [start, offset] = this.#start(isRising);
     const sources = this.#sources().map(
       ({ from, where, key, isChosen }) => `
@@ -178,34 +177,71 @@ class PageSql {
 
   /** Returns the condition on the key where a page starts, and its OFFSET clause. */
   #start(isRising: boolean): [condition: (key: string) => string, offset: string] {
-    const { position } = this.#shape;
+    const { position } = this.#source.shape;
     if (position === 'after' || position === 'before')
-      return [(key) => `${key} ${isRising ? '>' : '<'} ${this.#value('key')}`, ''];
+      return [(key) => `${key} ${isRising ? '>' : '<'} ${this.#source.value('key')}`, ''];
     if (position === 'offset' || !this.#source.blocks())
-      return [() => 'TRUE', `OFFSET ${this.#value('offset')}`];
+      return [() => 'TRUE', `OFFSET ${this.#source.value('offset')}`];
     const block = `(SELECT block FROM block_${this.#index})`;
     const before = `(SELECT before FROM block_${this.#index})`;
     const bound = isRising ? `>= ${block}` : `< (${block} + 1)`;
     return [
       (key) => `${key} ${bound} << ${BLOCK_BITS}`,
-      `OFFSET coalesce(${this.#value('offset')} - ${before}, 0)`,
+      `OFFSET coalesce(${this.#source.value('offset')} - ${before}, 0)`,
     ];
   }
 
   /** Sorts only ids, so that no other record than those of the page is read. */
   #rankedRows(limit: string): string {
-    const { table } = this.#resource;
+    const { table } = this.#source.resource;
     const { ids, id, where } = this.#source.first();
-    const search = searchOf(this.#resource);
+    const search = searchOf(this.#source.resource);
     const score = `bm25(${[search.table, ...search.weights].join(', ')})`;
     return `
-      SELECT ${listColumns(this.#resource, this.#shape.include)}, NULL AS key
+      SELECT ${listColumns(this.#source.resource, this.#source.shape.include)}, NULL AS key
       FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
-            ORDER BY score, found LIMIT ${limit} OFFSET ${this.#value('offset')})
+            ORDER BY score, found LIMIT ${limit} OFFSET ${this.#source.value('offset')})
       CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
   }
 
   #sources() {
     return this.#source.each(`(SELECT few FROM linked_${this.#index})`);
   }
+}
+
+function searchOf({ search, table }: Resource): SearchTables {
+  if (!search) throw new Error(`${table} cannot be searched`);
+  return search;
+}
+
+function listColumns(resource: Resource, include: readonly string[]): string {
+  const columns = [...rowColumnsOf(resource), ...(include.includes('times') ? TIMES : [])];
+  return columns.map((column) => `${resource.table}.${column}`).join(', ');
+}
+
+/** Returns the SQL of a record as JSON. Names in `include` that are no members have no effect. */
+function listRecord(resource: Resource, include: readonly string[]): string {
+  const { table } = resource;
+  const members = membersSql(resource, (column) => `${table}.${column}`);
+  const link = linkOf(resource);
+  if (link) members.push(...linkMembers(link, `${table}.id`, include));
+  if (include.includes('times'))
+    members.push(...TIMES.map((column) => `'${column}', ${timeSql(`${table}.${column}`)}`));
+  return `json_object(${members.join(', ')})`;
+}
+
+function linkMembers(
+  { link, own, other, isFirst }: ResourceLink,
+  id: string,
+  include: readonly string[],
+): string[] {
+  const isOwn = `${own.column} = ${id}`;
+  const [name, sql] = isFirst
+    ? [
+        link.member,
+        `json((SELECT json_group_array(linked) FROM (
+           SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked)))`,
+      ]
+    : [link.countMember, `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`];
+  return include.includes(name) ? [`'${name}', ${sql}`] : [];
 }

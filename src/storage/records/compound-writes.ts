@@ -41,7 +41,6 @@ const KEY = member(1);
 const FINGERPRINT = member(2);
 
 const LINKS = `json_each(?1, '$[2]') AS link`;
-const ROW = 'link.value ->> 0';
 const END = 'link.value ->> 1';
 
 function missingEnds(link: Link | undefined) {
@@ -55,10 +54,7 @@ function missingEnds(link: Link | undefined) {
   };
 }
 
-/**
- * Returns the kind of creations with a key and, with `link`, with links; then a run must have only
- * one write. Rows have the key, and the first row of a write has the fingerprint or ''.
- */
+/** Returns creations with a key and, with `link`, with links; then a run must have one write. */
 export function compoundCreation(resource: Resource, link?: Link): Creation {
   const { table } = resource;
   const { missing, isComplete } = missingEnds(link);
@@ -113,7 +109,7 @@ function linkNewSql({ table, ends: [own, other] }: Link, base: string): string {
   return `
     INSERT INTO ${table} (${own.column}, ${other.column})
     SELECT ${records}.id, ${END}
-    FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (${ROW})`;
+    FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (link.value ->> 0)`;
 }
 
 function outcomeOf(

@@ -4,7 +4,8 @@ import type { RowSet, Write, WriteKind } from '../batches/writer.ts';
 import type { Database, Row } from '../database.ts';
 import { member, POSITION, ROWS, readStatement } from './writes.ts';
 
-interface LinkState {
+/** The state of a link before a write. */
+export interface LinkState {
   readonly hasEnds: readonly [boolean, boolean];
   readonly isLinked: boolean;
 }
@@ -12,63 +13,53 @@ interface LinkState {
 type LinkKey = readonly [number, number];
 
 /** The links of one table. Every call rejects with DatabaseUnavailable or QueueFull. */
-export class Links {
-  readonly #database: Database;
-  readonly #write: Write;
-  readonly #state: ReturnType<typeof readStatement>;
-  readonly #linking: WriteKind<RowSet, LinkState>;
-  readonly #unlinking: WriteKind<RowSet, LinkState>;
+export type Links = ReturnType<typeof createLinks>;
 
-  constructor({ table, ends }: Link, database: Database, write: Write) {
-    this.#database = database;
-    this.#write = write;
-    const columns = ends.map(({ column }) => column);
-    const [hasFirst, hasSecond] = [existsSql(ends[0], 0), existsSql(ends[1], 1)];
-    const isRow = columns.map((column, index) => `${table}.${column} = ${member(index)}`);
-    const isLinked = `EXISTS (SELECT 1 FROM ${table} WHERE ${isRow.join(' AND ')})`;
-    this.#state = readStatement(
-      { position: POSITION, first: hasFirst, second: hasSecond, linked: isLinked },
-      `FROM ${ROWS}`,
-    );
-    const kindOf = (
-      sql: string,
-      hasChanged: (before: LinkState) => boolean,
-    ): WriteKind<RowSet, LinkState> => ({
-      statements: [this.#state, { sql }],
-      changes: (_, before) => (hasChanged(before) ? [[table]] : []),
-      outcomes(writes, rows) {
-        const byPosition = new Map(rows.map((row) => [row.position, row]));
-        return writes.map((_, index) => stateOf(byPosition.get(index)));
-      },
-    });
-    this.#linking = kindOf(
-      `INSERT INTO ${table} (${columns.join(', ')})
-       SELECT ${member(0)}, ${member(1)} FROM ${ROWS}
-       WHERE ${hasFirst} AND ${hasSecond} AND NOT ${isLinked}`,
-      ({ hasEnds, isLinked }) => hasEnds[0] && hasEnds[1] && !isLinked,
-    );
-    this.#unlinking = kindOf(
-      `DELETE FROM ${table} WHERE (${columns.join(', ')}) IN
-         (SELECT ${member(0)}, ${member(1)} FROM ${ROWS})`,
-      ({ isLinked }) => isLinked,
-    );
-  }
+/** Returns the {@link Links} of a table. */
+export function createLinks({ table, ends }: Link, database: Database, write: Write) {
+  const columns = ends.map(({ column }) => column);
+  const [hasFirst, hasSecond] = [existsSql(ends[0], 0), existsSql(ends[1], 1)];
+  const isRow = columns.map((column, index) => `${table}.${column} = ${member(index)}`);
+  const isLinked = `EXISTS (SELECT 1 FROM ${table} WHERE ${isRow.join(' AND ')})`;
+  const state = readStatement(
+    { position: POSITION, first: hasFirst, second: hasSecond, linked: isLinked },
+    `FROM ${ROWS}`,
+  );
+  const kindOf = (
+    sql: string,
+    hasChanged: (before: LinkState) => boolean,
+  ): WriteKind<RowSet, LinkState> => ({
+    statements: [state, { sql }],
+    changes: (_, before) => (hasChanged(before) ? [[table]] : []),
+    outcomes(writes, rows) {
+      const byPosition = new Map(rows.map((row) => [row.position, row]));
+      return writes.map((_, index) => stateOf(byPosition.get(index)));
+    },
+  });
+  const linking = kindOf(
+    `INSERT INTO ${table} (${columns.join(', ')})
+     SELECT ${member(0)}, ${member(1)} FROM ${ROWS}
+     WHERE ${hasFirst} AND ${hasSecond} AND NOT ${isLinked}`,
+    ({ hasEnds, isLinked }) => hasEnds[0] && hasEnds[1] && !isLinked,
+  );
+  const unlinking = kindOf(
+    `DELETE FROM ${table} WHERE (${columns.join(', ')}) IN
+       (SELECT ${member(0)}, ${member(1)} FROM ${ROWS})`,
+    ({ isLinked }) => isLinked,
+  );
+  return {
+    /** Links the records, if both exist; resolves with the state before. */
+    add: (key: LinkKey) => write(linking, key.join('/'), { rows: [key] }),
 
-  /** Links the records, if both exist; resolves with the state before. */
-  add(key: LinkKey): Promise<LinkState> {
-    return this.#write(this.#linking, key.join('/'), { rows: [key] });
-  }
+    /** Removes a link; resolves with the state before. */
+    remove: (key: LinkKey) => write(unlinking, key.join('/'), { rows: [key] }),
 
-  /** Removes a link; resolves with the state before. */
-  remove(key: LinkKey): Promise<LinkState> {
-    return this.#write(this.#unlinking, key.join('/'), { rows: [key] });
-  }
-
-  async read(key: LinkKey): Promise<LinkState> {
-    const parameter = JSON.stringify([0, [key]]);
-    const [row] = await this.#database.read({ sql: this.#state.sql, parameter });
-    return stateOf(row);
-  }
+    async read(key: LinkKey): Promise<LinkState> {
+      const parameter = JSON.stringify([0, [key]]);
+      const [row] = await database.read({ sql: state.sql, parameter });
+      return stateOf(row);
+    },
+  };
 }
 
 function existsSql({ resource }: Reference, index: number): string {

@@ -1,17 +1,18 @@
 // The records of a resource, whose JSON text SQLite builds and the service sends as it is.
 import type { Resource } from '../../resources/resource.ts';
 import { ownLinkOf } from '../../resources/resources.ts';
-import type { BatchMeter } from '../batches/batcher.ts';
-import { type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
+import { Batcher, type BatchMeter } from '../batches/batcher.ts';
+import { detached, type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
 import type { NewLink, Values, Write } from '../batches/writer.ts';
+import { tagSql } from '../changes/numbers.ts';
 import type { Database } from '../database.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { type Page, Pages } from '../lists/pages.ts';
-import type { PageRequest } from '../lists/request.ts';
+import { MAX_PAGE_BYTES, type PageRequest } from '../lists/request.ts';
 import { SLOW_READ_LIMITS, type SlowReads } from '../lists/slow-reads.ts';
 import { compoundCreation, linkedChange, type MissingEnds, type Once } from './compound-writes.ts';
 import type { Condition } from './condition.ts';
-import { createReads } from './reads.ts';
+import { recordSql } from './text.ts';
 import { type Created, recordKinds, type Stored } from './writes.ts';
 
 const MAX_READS = 3;
@@ -30,12 +31,19 @@ export interface TableOptions {
   readonly lane?: SlowReads;
 }
 
+interface RecordKey {
+  readonly id: number;
+  readonly owner: number;
+}
+
 /** The records of one table; `owner` is 0 if none owns them. */
 export class Table {
+  readonly #resource: Resource;
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof kindsOf>;
+  readonly #memory: FreshMemory;
   readonly #index: TableOptions['index'];
-  readonly #readRecord: ReturnType<typeof createReads>;
+  readonly #reads: Batcher<RecordKey, Stored | undefined>;
   readonly #pages: Pages;
 
   constructor(
@@ -44,10 +52,14 @@ export class Table {
     write: Write,
     { meters, index, memory = NO_MEMORY, lane }: TableOptions = {},
   ) {
+    this.#resource = resource;
     this.#write = write;
     this.#kinds = kindsOf(resource);
+    this.#memory = memory;
     this.#index = index;
-    this.#readRecord = createReads(resource, database, memory, meters?.read);
+    const sql = readSql(resource);
+    const run = (keys: readonly RecordKey[]) => this.#readBatch(database, sql, keys);
+    this.#reads = new Batcher({ run, meter: meters?.read });
     this.#pages = new Pages(resource, database, meters?.page, lane);
   }
 
@@ -60,7 +72,7 @@ export class Table {
   ): Promise<Created | MissingEnds | undefined> {
     if (links) {
       const rows = rowsOf(records, owner, once ?? NO_KEY);
-      return this.#write(this.#linked.creation, ALONE, { rows, links });
+      return this.#write(this.#kinds.linkedCreation, ALONE, { rows, links });
     }
     const { creation, keyedCreation } = this.#kinds;
     const rows = rowsOf(records, owner, once);
@@ -70,7 +82,34 @@ export class Table {
   }
 
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
-    return this.#readRecord({ id, owner });
+    const known = this.#memory.find<Stored>(this.#resource.table, id);
+    const isFound =
+      known && (!this.#resource.owner || known.text.startsWith(this.#beginningOf(id, owner)));
+    return isFound ? known : this.#reads.submit({ id, owner });
+  }
+
+  async #readBatch(database: Database, sql: string, keys: readonly RecordKey[]) {
+    const { table, owner: owned } = this.#resource;
+    const revision = this.#memory.check();
+    const parameter = JSON.stringify(keys.map(({ id, owner }) => (owned ? [owner, id] : id)));
+    // Records that are too large together are read one by one.
+    const [row] = await database.read({ sql, parameter, maxBytes: MAX_PAGE_BYTES });
+    if (typeof row?.lines !== 'string') throw new Error('the engine returned no records');
+    // JSON text contains no raw line feed.
+    const lines = row.lines.split('\n');
+    const records = keys.map(({ id, owner }, index) =>
+      recordIn(lines[index], this.#beginningOf(id, owner)),
+    );
+    if (revision !== undefined) {
+      const kept = keys.map(({ id }, index) => [id, detachedRecord(records[index])] as const);
+      this.#memory.keep(revision, table, kept);
+    }
+    return records;
+  }
+
+  #beginningOf(id: number, owner: number): string {
+    const { owner: owned } = this.#resource;
+    return owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
   }
 
   /** Replaces links and values, except by null; undefined if no record satisfies the condition. */
@@ -82,20 +121,15 @@ export class Table {
     links?: readonly NewLink[],
   ): Promise<Stored | MissingEnds | undefined> {
     const rows = [[owner, id, condition, ...values]];
-    if (links) return this.#write(this.#linked.change, ALONE, { rows, links });
-    const kind = values.includes(null) ? this.#kinds.patch : this.#kinds.replacement;
+    const { linkedChange, patch, replacement } = this.#kinds;
+    if (links && linkedChange) return this.#write(linkedChange, ALONE, { rows, links });
+    const kind = values.includes(null) ? patch : replacement;
     return this.#write(kind, id, { rows });
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
     return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
-  }
-
-  get #linked() {
-    const { linked } = this.#kinds;
-    if (!linked) throw new Error('the records of this table have no links');
-    return linked;
   }
 
   /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
@@ -112,12 +146,38 @@ export class Table {
   }
 }
 
+function readSql(resource: Resource): string {
+  const { table, owner } = resource;
+  // SQLite unpacks bare ids faster than arrays.
+  const isRead = owner
+    ? `${table}.id = sent.value ->> 1 AND ${table}.${owner.column} = sent.value ->> 0`
+    : `${table}.id = sent.value`;
+  const line = `${tagSql(`${table}.number`)} || ' ' || ${recordSql(resource)}`;
+  return `
+    SELECT group_concat(CASE WHEN ${table}.id IS NULL THEN '' ELSE ${line} END, char(10)) AS lines
+    FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${isRead}`;
+}
+
+/** Throws if the line has another record: SQLite does not guarantee the order. */
+function recordIn(line: string | undefined, beginning: string): Stored | undefined {
+  if (line === '') return undefined;
+  const space = line?.indexOf(' ') ?? -1;
+  if (!line?.startsWith(beginning, space + 1))
+    throw new Error('the engine returned the records in another order');
+  return { tag: line.slice(0, space), text: line.slice(space + 1) };
+}
+
+function detachedRecord(record: Stored | undefined): Stored | undefined {
+  return record && { tag: detached(record.tag), text: detached(record.text) };
+}
+
 function kindsOf(resource: Resource) {
   const link = ownLinkOf(resource);
   return {
     ...recordKinds(resource),
     keyedCreation: compoundCreation(resource),
-    linked: link && { creation: compoundCreation(resource, link), change: linkedChange(link) },
+    linkedCreation: compoundCreation(resource, link),
+    linkedChange: link && linkedChange(link),
   };
 }
 

@@ -1,12 +1,8 @@
-// The JSON text of a record, as clients get it: SQLite makes it for a record that is read, and
-// `recordText` for one that was just written. Both produce the same bytes.
+// The JSON text of a record, which SQLite makes for reads, and `recordText` for new records alike.
 import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import type { Values } from '../batches/writer.ts';
 
-/**
- * A row to write is [owner, id, condition, ...fields]; the owner is 0 if there is none. To create a
- * record, the id is null or the key of the request, and the condition null or its fingerprint.
- */
+/** A row to write is [owner or 0, id or key, condition or fingerprint, ...fields]. */
 export const FIRST_FIELD = 3;
 
 /** Returns the SQL of a record's JSON text, given the SQL of its columns. */

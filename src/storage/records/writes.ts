@@ -1,6 +1,5 @@
-// The kinds of writes on the records of a resource: their statements and their outcomes. A write
-// checks its condition in its own statement, so that no other write comes in between.
-import { columnsOf, type Resource } from '../../resources/resource.ts';
+// The kinds of writes on records. A write checks its condition in its own statement.
+import { type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import { RESOURCES } from '../../resources/resources.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { LAST_NUMBER, lastIdSql, tagSql } from '../changes/numbers.ts';
@@ -96,7 +95,7 @@ export function insertSql(resource: Resource, where: string): string {
   if (owner) values.unshift(OWNER);
   const { id, number } = newRecord(resource);
   return `
-    INSERT INTO ${table} (id, ${columnsOf(resource).join(', ')}, number, created_at, updated_at)
+    INSERT INTO ${table} (${rowColumnsOf(resource).join(', ')}, number, created_at, updated_at)
     SELECT ${id}, ${values.join(', ')}, ${number}, ${NOW}, ${NOW} FROM ${ROWS} WHERE ${where}`;
 }
 

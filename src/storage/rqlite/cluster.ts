@@ -1,12 +1,7 @@
 // Sends statements to an rqlite cluster over HTTP: to the leader, if it is known, or else to one
 // node after the other until one answers. Everything sent here must be safe to repeat.
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseUnavailable, type Row } from '../database.ts';
 import type { ParsedCluster } from '../location.ts';
@@ -40,20 +35,18 @@ type Answer = Awaited<ReturnType<typeof receive>>;
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
   readonly #nodes: readonly string[];
-  readonly #limits: typeof CLUSTER_LIMITS;
-  readonly #agent: HttpAgent | HttpsAgent;
-  readonly #request: typeof httpRequest;
+  readonly #agent: http.Agent;
+  readonly #request: typeof http.request;
   readonly #headers: OutgoingHttpHeaders;
   #leader: string | undefined;
   #attempts = 0;
 
-  constructor({ nodes, user, password }: ClusterAddress, limits = CLUSTER_LIMITS) {
+  constructor({ nodes, user, password }: ClusterAddress) {
     const isSecure = nodes.some((node) => node.startsWith('https:'));
     const credentials = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
     this.#nodes = nodes;
-    this.#limits = limits;
-    this.#agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
-    this.#request = isSecure ? httpsRequest : httpRequest;
+    this.#agent = new (isSecure ? https : http).Agent({ keepAlive: true });
+    this.#request = isSecure ? https.request : http.request;
     this.#headers = {
       'content-type': 'application/json',
       ...(user === undefined ? {} : { authorization: `Basic ${credentials}` }),
@@ -62,7 +55,7 @@ export class Cluster {
 
   /** Resolves with the results. After DatabaseUnavailable, a node may have carried them out. */
   async send(path: string, steps: readonly Step[]): Promise<readonly Result[]> {
-    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = this.#limits;
+    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
     const body = JSON.stringify(steps);
     const bodyMs = Math.ceil(Buffer.byteLength(body) / bytesPerMs);
     const deadline = performance.now() + clusterMs + bodyMs;

@@ -9,8 +9,13 @@ import {
   type Statement,
 } from '../database.ts';
 import type { ReadLevel } from '../location.ts';
-import { SCHEMA_VERSION, storedSchema, VERSION, VERSIONS_TABLE } from '../schema/migrations.ts';
-import { UNFINISHED } from '../schema/unfinished.ts';
+import {
+  SCHEMA_VERSION,
+  storedSchema,
+  UNFINISHED,
+  VERSION,
+  VERSIONS_TABLE,
+} from '../schema/migrations.ts';
 import { Cluster, type ClusterAddress, type Result, type Step } from './cluster.ts';
 
 /**
@@ -25,9 +30,9 @@ const QUERY = '/db/query?associative&redirect&noparse';
 /** More batches than can follow one that is being resent. Not an age, because clocks differ. */
 const KEPT_BATCHES = 20_000;
 
-const BATCH_TABLES = [
-  VERSIONS_TABLE,
-  'CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT',
+const BATCH_TABLES: readonly Step[] = [
+  [VERSIONS_TABLE],
+  ['CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT'],
 ];
 
 const SELECT_ROWS = 'SELECT rows FROM notes_server_done WHERE id = ?1';
@@ -66,8 +71,7 @@ export async function openRqlite(
     const [foreignKeys] = await query(cluster, FOREIGN_KEYS);
     if (foreignKeys?.enforced !== 1)
       throw new DatabaseUnusable('its nodes must be started with -fk');
-    const steps = BATCH_TABLES.map((sql): Step => [sql]);
-    if (!toRead) await execute(cluster, EXECUTE, steps);
+    if (!toRead) await execute(cluster, EXECUTE, BATCH_TABLES);
   } catch (error) {
     cluster.close();
     throw error;

@@ -1,8 +1,6 @@
-// The steps of the schema, in plain SQL. A released step never changes: it depends on nothing that
-// the rest of the program declares, and a new step is appended instead.
-//
-// A blank line separates the statements. SQLite keeps the comments inside them, so that `.schema`
-// explains itself. The parameter ?1 is a new generation, as JSON.
+// The steps of the schema, in plain SQL. A released step never changes; a new one is appended.
+// A blank line separates statements; SQLite keeps the comments in them, for `.schema`.
+// The parameter ?1 is a new generation, as JSON.
 
 const FIRST = `
 CREATE TABLE notes_server_generation (

@@ -9,6 +9,28 @@ import {
   type Row,
   type Statement,
 } from '../database.ts';
+import { codeOf } from './unusable.ts';
+
+const BUSY_TIMEOUT_MS = 5_000;
+const CACHE_KIB = 65_536;
+
+/** Makes statements wait for a lock. */
+export const BUSY_PRAGMA = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
+
+const CACHE_PRAGMA = `PRAGMA cache_size = -${CACHE_KIB}`;
+
+/** Configures a connection that only reads. */
+export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;
+
+/** Configures a connection that writes, whose busy timeout is already set. */
+export const WRITER_PRAGMAS = `
+  PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; ${CACHE_PRAGMA}`;
+
+/** Makes the connection keep each lock that a statement takes, until it closes. */
+export const KEEP_LOCKS = 'PRAGMA locking_mode = EXCLUSIVE';
+
+/** Takes the write lock and rolls back. It writes, because BEGIN alone accepts a read-only file. */
+export const TAKE_WRITE_LOCK = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK';
 
 /** Those of lists take up to 0.5 MB each. */
 const MAX_STATEMENTS = 100;
@@ -16,24 +38,14 @@ const MAX_STATEMENTS = 100;
 /** The longest value that SQLite supports by default. */
 const MAX_VALUE_BYTES = 1_000_000_000;
 
-/** The result codes of statements that may succeed when they are run again. */
-const RETRYABLE_CODES: ReadonlySet<string> = new Set([
-  'SQLITE_BUSY',
-  'SQLITE_LOCKED',
-  'SQLITE_NOMEM',
-  'SQLITE_READONLY',
-  'SQLITE_INTERRUPT',
-  'SQLITE_IOERR',
-  'SQLITE_FULL',
-  'SQLITE_CANTOPEN',
-  'SQLITE_PROTOCOL',
-  'SQLITE_NOTADB',
-]);
+/** The errors of statements that may succeed when they are run again. */
+const RETRYABLE =
+  /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|FULL|CANTOPEN|PROTOCOL|NOTADB)$/;
 
-/**
- * Opens `path` with OPEN_ flags of the package; rejects with its error. `verify` is called after
- * each statement and throws if its rows cannot be used.
- */
+/** A commit that overwrites a failed one, which would reappear in the log after a crash. */
+const OVERWRITE = 'PRAGMA user_version = 0';
+
+/** Opens `path`; rejects with the error of the package. `verify` throws if rows are unusable. */
 export async function openConnection(
   path: string,
   mode: number,
@@ -47,6 +59,8 @@ export async function openConnection(
   return new Connection(handle, verify);
 }
 
+const ignore = () => {};
+
 /** An open connection. */
 export class Connection {
   readonly #handle: sqlite3.Database;
@@ -55,40 +69,38 @@ export class Connection {
   readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
   #latest: string | undefined;
   #maxBytes = MAX_VALUE_BYTES;
-  #pending = 0;
+  #mayBeOpen = false;
   #isClosing = false;
   #last: Promise<unknown> = Promise.resolve();
+  /** How many pieces of work have not ended. */
+  pending = 0;
 
   constructor(handle: sqlite3.Database, verify?: () => void) {
     this.#handle = handle;
     this.#verify = verify;
   }
 
-  get pending(): number {
-    return this.#pending;
-  }
-
   /** Runs `work` alone, after all earlier work, and settles as it does. Rejects after `close`. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
-    this.#pending += 1;
+    this.pending += 1;
     const done = this.#last.then(() => this.#perform(work));
     // Drop the result: the chain would keep it in memory.
-    this.#last = done.then(
-      () => {},
-      () => {},
-    );
+    this.#last = done.then(ignore, ignore);
     return done;
   }
 
   /** Call it inside `exclusively`. Rejects with {@link ReadTooSlow} after `maxMs`. */
   async run(
-    { sql, parameter, maxBytes, hasLargeRows }: Statement,
+    { sql, parameter, maxBytes = MAX_VALUE_BYTES, hasLargeRows }: Statement,
     maxMs?: number,
   ): Promise<readonly Row[]> {
     const statement = await this.#prepare(sql);
     if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
-    this.#limitValues(maxBytes);
+    if (maxBytes !== this.#maxBytes) {
+      this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
+      this.#maxBytes = maxBytes;
+    }
     const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
     const parameters = parameter === undefined ? [] : [parameter];
     const rows = await new Promise<readonly Row[]>((resolve, reject) => {
@@ -105,26 +117,61 @@ export class Connection {
     return rows;
   }
 
-  #limitValues(maxBytes = MAX_VALUE_BYTES): void {
-    if (maxBytes === this.#maxBytes) return;
-    this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
-    this.#maxBytes = maxBytes;
-  }
-
   interrupt(): void {
     this.#handle.interrupt();
   }
 
-  #translate(error: Error & { code?: string }): Error {
-    const isTooSlow = error.code === 'SQLITE_INTERRUPT' && !this.#isClosing;
-    return isTooSlow ? new ReadTooSlow('it took too long', { cause: error }) : translate(error);
+  #translate(cause: Error): Error {
+    const code = codeOf(cause);
+    if (code === 'SQLITE_INTERRUPT' && !this.#isClosing)
+      return new ReadTooSlow('it took too long', { cause });
+    if (code === 'SQLITE_TOOBIG') return new AnswerTooLarge(cause.message, { cause });
+    if (code === 'SQLITE_CORRUPT') return new DatabaseDamaged(cause.message, { cause });
+    return RETRYABLE.test(code) ? new DatabaseUnavailable(cause.message, { cause }) : cause;
   }
 
   /** Runs one or more statements without parameters. Call it inside `exclusively`. */
   execute(sql: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#handle.exec(sql, (error) => (error ? reject(translate(error)) : resolve()));
+      this.#handle.exec(sql, (error) => (error ? reject(this.#translate(error)) : resolve()));
     });
+  }
+
+  /** Runs the statements as one transaction. Call it inside `exclusively`. */
+  async transact(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
+    // In a transaction that is still open, nothing would become durable.
+    if (this.#mayBeOpen) await this.#rollBack();
+    try {
+      const [only] = statements;
+      // A single statement is its own transaction and needs no BEGIN and COMMIT.
+      if (only && statements.length === 1) return [await this.run(only)];
+      return await this.#runAll(statements);
+    } catch (error) {
+      if (codeOf(error) === 'SQLITE_IOERR') await this.execute(OVERWRITE).catch(ignore);
+      throw error;
+    }
+  }
+
+  async #runAll(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
+    await this.execute('BEGIN IMMEDIATE');
+    try {
+      const results: (readonly Row[])[] = [];
+      for (const statement of statements) results.push(await this.run(statement));
+      await this.execute('COMMIT');
+      return results;
+    } catch (error) {
+      this.#mayBeOpen = true;
+      await this.#rollBack().catch(ignore);
+      throw error;
+    }
+  }
+
+  async #rollBack(): Promise<void> {
+    await this.execute('ROLLBACK').catch((error) => {
+      // Any other error means that SQLite has already rolled back.
+      if (error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged) throw error;
+    });
+    this.#mayBeOpen = false;
   }
 
   async close(): Promise<void> {
@@ -142,10 +189,10 @@ export class Connection {
     } catch (error) {
       // A damaged page in the cache would outlive the damage.
       if (error instanceof DatabaseDamaged)
-        await this.execute('PRAGMA shrink_memory').catch(() => {});
+        await this.execute('PRAGMA shrink_memory').catch(ignore);
       throw error;
     } finally {
-      this.#pending -= 1;
+      this.pending -= 1;
     }
   }
 
@@ -160,7 +207,7 @@ export class Connection {
     this.#finalizeOldest();
     const prepared = new Promise<sqlite3.Statement>((resolve, reject) => {
       const statement: sqlite3.Statement = this.#handle.prepare(sql, (error: Error | null) =>
-        error ? reject(translate(error)) : resolve(statement),
+        error ? reject(this.#translate(error)) : resolve(statement),
       );
     });
     this.#statements.set(sql, prepared);
@@ -174,10 +221,7 @@ export class Connection {
     if (!oldest || this.#statements.size < MAX_STATEMENTS) return;
     const [sql, prepared] = oldest;
     this.#statements.delete(sql);
-    prepared.then(
-      (statement) => statement.finalize(),
-      () => {},
-    );
+    prepared.then((statement) => statement.finalize(), ignore);
   }
 }
 
@@ -195,12 +239,4 @@ function takeOneByOne(
   };
   // An error comes before the reset, but not always before the end.
   statement.each<Row>(parameters, onRow, () => statement.reset(() => settle(failed, rows)));
-}
-
-function translate(error: Error & { code?: string }): Error {
-  if (error.code === 'SQLITE_TOOBIG') return new AnswerTooLarge(error.message, { cause: error });
-  if (error.code === 'SQLITE_CORRUPT') return new DatabaseDamaged(error.message, { cause: error });
-  return RETRYABLE_CODES.has(error.code ?? '')
-    ? new DatabaseUnavailable(error.message, { cause: error })
-    : error;
 }

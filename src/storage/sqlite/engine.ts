@@ -2,18 +2,18 @@
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { companionsOf } from './files.ts';
-import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';
-import { OpenFiles } from './open-files.ts';
 import {
   BUSY_PRAGMA,
+  type Connection,
   KEEP_LOCKS,
+  openConnection,
   READER_PRAGMAS,
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
-} from './pragmas.ts';
-import { Transactions } from './transactions.ts';
+} from './connection.ts';
+import { companionsOf } from './files.ts';
+import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';
+import { OpenFiles } from './open-files.ts';
 import { unusable } from './unusable.ts';
 import { openWalIndex, type WalIndex } from './wal-index.ts';
 
@@ -23,7 +23,7 @@ const MEMORY = ':memory:';
 const READERS = 3;
 
 /** The longest time of a slow read, because a hostile search could take minutes. */
-const SLOW_MS = 1_000;
+export const SLOW_READ = { maxMs: 1_000 };
 
 /** Earlier versions can lose a committed transaction when the log is reset (release notes). */
 const MIN_SQLITE = '3.51.3';
@@ -41,19 +41,14 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 export interface SqliteOptions {
   /** Whether nobody else can use the file until it is closed. */
   readonly alone?: boolean;
-  readonly slowMs?: number;
   /** Called with the new path of a log of another file. Without it, such a log is refused. */
   readonly onForeignLog?: ((kept: string) => void) | undefined;
 }
 
-/**
- * Opens the SQLite file at `path`, creating it if it is missing, or a new database in memory
- * (`:memory:`). Rejects with {@link DatabaseUnusable}, without changing the data, if it cannot be
- * used. `close` rejects in the same way if the file was replaced or overwritten meanwhile.
- */
+/** Opens a file or `:memory:`; rejects with {@link DatabaseUnusable}, as `close` does. */
 export async function openSqlite(
   path: string,
-  { alone = false, slowMs = SLOW_MS, onForeignLog }: SqliteOptions = {},
+  { alone = false, onForeignLog }: SqliteOptions = {},
 ): Promise<Database> {
   const connections: Connection[] = [];
   try {
@@ -72,7 +67,7 @@ export async function openSqlite(
     }
     const walIndex = isSingle ? undefined : openWalIndex(path);
     const files = path === MEMORY ? undefined : new OpenFiles(path, walIndex);
-    return databaseOf(writer, connections.slice(1), files, slowMs, walIndex);
+    return databaseOf(writer, connections.slice(1), files, walIndex);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
@@ -117,10 +112,8 @@ function databaseOf(
   writer: Connection,
   readers: readonly Connection[],
   files: OpenFiles | undefined,
-  slowMs: number,
   walIndex: WalIndex | undefined,
 ): Database {
-  const transactions = new Transactions(writer);
   let revision = 0;
   const all = [...readers, writer];
   const [slow = writer, first = writer, ...others] = readers;
@@ -130,14 +123,14 @@ function databaseOf(
       const reader = statement.isSlow
         ? slow
         : others.reduce((best, next) => (next.pending < best.pending ? next : best), first);
-      const maxMs = statement.isSlow ? slowMs : undefined;
+      const maxMs = statement.isSlow ? SLOW_READ.maxMs : undefined;
       return reader.exclusively(() => reader.run(statement, maxMs));
     },
 
     transact(_batchId, statements) {
       return writer.exclusively(async () => {
         files?.check();
-        return transactions.run(statements).finally(() => {
+        return writer.transact(statements).finally(() => {
           revision += 1;
           files?.compareContent();
         });

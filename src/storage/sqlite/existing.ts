@@ -1,15 +1,21 @@
 // Opens existing database files for the commands, shared with a service or exclusively.
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Source } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
-import { type Connection, openConnection } from './connection.ts';
+import {
+  type Connection,
+  KEEP_LOCKS,
+  openConnection,
+  READER_PRAGMAS,
+  TAKE_WRITE_LOCK,
+  WRITER_PRAGMAS,
+} from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
 import { refuseForeignLog } from './foreign-log.ts';
-import { KEEP_LOCKS, READER_PRAGMAS, TAKE_WRITE_LOCK, WRITER_PRAGMAS } from './pragmas.ts';
-import { codeOf, unusable } from './unusable.ts';
+import { codeOf, isProtected, unusable } from './unusable.ts';
 
 const READ_WRITE = sqlite3.OPEN_READWRITE;
 
@@ -20,10 +26,7 @@ export function isAtRest(path: string): boolean {
   return !existsSync(companionsOf(path)[0]);
 }
 
-/**
- * Opens a file of this program read-only, and at rest without locks or companions, which it could
- * not remove. Rejects with {@link DatabaseUnusable} if it is missing, empty or of another program.
- */
+/** Opens a file of this program read-only; at rest without locks or companions. */
 export function openToInspect(
   path: string,
   atRest = isAtRest(path),
@@ -34,13 +37,12 @@ export function openToInspect(
   return openExisting(path, () => openConnection(address, flags, verify), READER_PRAGMAS);
 }
 
-/**
- * Opens a file that others may use, as {@link openToInspect} does. A user who may not write reads
- * a file at rest without locks; if it changes meanwhile, statements reject.
- */
+/** Opens a file that others may use. Without a right to write, it must not change meanwhile. */
 export function openShared(path: string): Promise<OpenFile> {
   // SQLite would create a log and an index that this user owns and the file's owner cannot write.
-  const isReadOnly = [path, dirname(companionsOf(path)[0])].some(isProtected);
+  const isReadOnly = [path, dirname(companionsOf(path)[0])].some((each) =>
+    isProtected(each, constants.W_OK),
+  );
   if (isReadOnly && existsSync(path) && isAtRest(path))
     return openToInspect(path, true, createChangeCheck(path));
   // With write access, so that it can remove log and index if it is the last to use the file.
@@ -77,15 +79,6 @@ async function openExisting(
   }
 }
 
-function isProtected(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return false;
-  } catch {
-    return existsSync(path);
-  }
-}
-
 function createChangeCheck(path: string): () => void {
   const stateOf = () => {
     const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
@@ -98,11 +91,7 @@ function createChangeCheck(path: string): () => void {
   };
 }
 
-/**
- * Checkpoints the log of the file at `path` and locks the file until the returned function is
- * called. Rejects with {@link DatabaseUnusable} if somebody uses it. Does not lock a file that
- * SQLite finds to be damaged or no database.
- */
+/** Locks a file, unless it is damaged, until the returned function is called. */
 export async function lockToReplace(path: string): Promise<() => Promise<void>> {
   refuseForeignLog(path);
   const connection = await openConnection(path, READ_WRITE).catch((error) => {

@@ -16,10 +16,8 @@ export function auxiliaryPaths(path: string): readonly string[] {
 
 /** Resolves with the sizes of the database at `path` and of its log in bytes, 0 if missing. */
 export async function fileSizes(path: string): Promise<{ main: number; wal: number }> {
-  const files = [path, companionsOf(path)[0]];
-  const stats = await Promise.all(files.map((file) => stat(file).catch(() => ({ size: 0 }))));
-  const [main = 0, wal = 0] = stats.map(({ size }) => size);
-  return { main, wal };
+  const sizeOf = async (file: string) => (await stat(file).catch(() => ({ size: 0 }))).size;
+  return { main: await sizeOf(path), wal: await sizeOf(companionsOf(path)[0]) };
 }
 
 /** Returns a text that identifies the file to which `path` resolves; undefined if none is found. */

@@ -1,17 +1,7 @@
 // Recognises a write-ahead log that belongs to another file than the one beside it, such as the log
 // of the file that a backup has replaced. SQLite would apply it and so destroy the backup.
 import { hash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { DatabaseUnusable } from '../database.ts';
 import { companionsOf, freePath } from './files.ts';
 
@@ -38,15 +28,12 @@ export interface FileStart {
   readonly usesLog: boolean;
 }
 
-/**
- * Tries to record that the log beside `path` belongs to this file, whose beginning has the hash
- * `start`; without a hash, to none.
- */
+/** Tries to record that the log belongs to the file with this hash of its beginning, or to none. */
 export function recordOrigin(path: string, start: string | undefined): void {
   const [log] = companionsOf(path);
   try {
     const main = start === undefined ? OVERWRITTEN : `${birthOf(path)}\n${start}`;
-    writeFileSync(originOf(log), `${birthOf(log)}\n${main}\n`);
+    fs.writeFileSync(originOf(log), `${birthOf(log)}\n${main}\n`);
   } catch {
     // Without a record, a log counts as that of the file.
   }
@@ -60,7 +47,7 @@ export function isRecordedAsOverwritten(log: string): boolean {
 /** Reads the beginning of an open file. */
 export function readStart(descriptor: number): FileStart {
   const bytes = Buffer.alloc(START_BYTES);
-  readSync(descriptor, bytes, 0, START_BYTES, 0);
+  fs.readSync(descriptor, bytes, 0, START_BYTES, 0);
   const pageBytes = bytes.readUInt16BE(PAGE_BYTES_AT);
   return {
     hash: hash('sha256', bytes),
@@ -74,15 +61,15 @@ export function readStart(descriptor: number): FileStart {
 
 /** Removes the record, unless the log still exists. */
 export function removeOrigin(log: string): void {
-  if (!existsSync(log)) rmSync(originOf(log), { force: true });
+  if (!fs.existsSync(log)) fs.rmSync(originOf(log), { force: true });
 }
 
 /** Whether the log beside `path` is known to belong to another file. */
 export function hasForeignLog(path: string): boolean {
   const [log] = companionsOf(path);
-  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  const size = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= LOG_HEADER_BYTES) return false;
-  const start = existsSync(path) ? readStartOf(path) : undefined;
+  const start = fs.existsSync(path) ? readStartOf(path) : undefined;
   // SQLite changes the header of a file before it creates a log; `backup` writes the other header.
   if (!start?.usesLog) return true;
   const [own, main, recorded] = readRecord(log);
@@ -100,18 +87,18 @@ export function refuseForeignLog(path: string): void {
 export function setAside(log: string): string {
   const file = log.replace(/-wal$/, '');
   const kept = `${freePath(file)}-wal`;
-  renameSync(log, kept);
+  fs.renameSync(log, kept);
   // Whoever still uses the log keeps its index, and SQLite creates a new one beside the file.
   const index = `${file}-shm`;
-  if (existsSync(index)) renameSync(index, kept.replace(/wal$/, 'shm'));
-  rmSync(originOf(log), { force: true });
+  if (fs.existsSync(index)) fs.renameSync(index, kept.replace(/wal$/, 'shm'));
+  fs.rmSync(originOf(log), { force: true });
   return kept;
 }
 
 /** Returns the recorded log, its main file and the hash, if there is a record. */
 function readRecord(log: string): string[] {
   try {
-    return readFileSync(originOf(log), 'utf8').split('\n');
+    return fs.readFileSync(originOf(log), 'utf8').split('\n');
   } catch {
     return [];
   }
@@ -123,15 +110,15 @@ function originOf(log: string): string {
 
 /** Returns a text that identifies a file for ever: a later file may get the same inode. */
 function birthOf(path: string): string {
-  const { ino, birthtimeNs } = statSync(path, { bigint: true });
+  const { ino, birthtimeNs } = fs.statSync(path, { bigint: true });
   return `${ino} ${birthtimeNs}`;
 }
 
 function readStartOf(path: string): FileStart {
-  const descriptor = openSync(path, 'r');
+  const descriptor = fs.openSync(path, 'r');
   try {
     return readStart(descriptor);
   } finally {
-    closeSync(descriptor);
+    fs.closeSync(descriptor);
   }
 }

@@ -103,10 +103,7 @@ export class OpenFiles {
     return this.#isOverwritten || isRecordedAsOverwritten(this.#log.file);
   }
 
-  /**
-   * Must be called when SQLite has closed the files; one connection to an overwritten file must
-   * stay open. Throws {@link DatabaseUnusable} if the log was not applied to its file; it is kept.
-   */
+  /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */
   release(): void {
     clearInterval(this.#timer);
     const { file } = this.#main;

@@ -37,15 +37,6 @@ export function reasonOf(path: string, error: unknown): string {
   return REASONS[code] ?? message ?? String(error);
 }
 
-function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function reasonAt(path: string): string {
   const folder = dirname(path);
   const isFolder = (name: string) => statSync(name, { throwIfNoEntry: false })?.isDirectory();
@@ -53,7 +44,7 @@ function reasonAt(path: string): string {
     if (isFolder(path)) return 'it is a folder';
     if (isDangling(path)) return reasonAt(resolve(folder, readlinkSync(path)));
     if (!isFolder(folder)) return `the folder ${folder} is missing`;
-    if (existsSync(path) && !isReadable(path)) return 'permission denied';
+    if (isProtected(path, constants.R_OK)) return 'permission denied';
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     const code = codeOf(error);
@@ -68,6 +59,16 @@ function reasonAt(path: string): string {
 function isDangling(path: string): boolean {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
   return isLink === true && !existsSync(path);
+}
+
+/** Whether there is a file or folder at `path` that this user may not access in a `mode`. */
+export function isProtected(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return false;
+  } catch {
+    return existsSync(path);
+  }
 }
 
 /** Whether there is a device, a pipe or a socket at `path`, which SQLite may open. */

@@ -1,5 +1,4 @@
-// The header of SQLite's wal-index, the `-shm` file next to a database in WAL mode. Each process
-// maps this file, and a commit updates its header before it returns.
+// The header of SQLite's wal-index, which a commit updates before it returns.
 // See https://www.sqlite.org/walformat.html#the_wal_index_file_format.
 import { closeSync, openSync, readSync, statfsSync } from 'node:fs';
 import { endianness } from 'node:os';
