@@ -11,8 +11,7 @@ import { HTTP_LIMITS } from './http/limits.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
-import type { Log } from './log/log.ts';
-import { logOutcome, logRefusal } from './log/request-log.ts';
+import { type Log, logOutcome, traceIdOf } from './log/log.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
@@ -72,8 +71,15 @@ export class App {
         this.#dispatcher?.dispatch(arrival);
       },
       onRefused: (requestId, problem, sender) => {
-        this.#metrics?.recordRefusal(problem.status);
-        logRefusal(log, requestId, problem, this.#clientOf(sender), sender.headers);
+        const { status, cause } = problem;
+        this.#metrics?.recordRefusal(status);
+        log.write('warn', 'refused', {
+          request_id: requestId,
+          trace_id: traceIdOf(sender.headers),
+          client: this.#clientOf(sender),
+          status,
+          reason: cause,
+        });
       },
       problemBase: () => this.#bases.problemBase,
       limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
@@ -155,10 +161,10 @@ export class App {
       }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,
-      onOutcome: (outcome, message) => {
+      onOutcome: (outcome) => {
         this.#metrics?.endRequest(outcome);
-        const client = this.#clientOf(message, outcome.key);
-        logOutcome(this.#log, outcome, client, message.headers);
+        const { message, admission } = outcome.exchange;
+        logOutcome(this.#log, outcome, this.#clientOf(message, admission.key));
       },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,

@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 const MAX_KEYS = 512;
 
 /** Visible ASCII without commas, which fits into a header and into a list. */
-const KEY = /^[!-+\--~]+$/;
+export const KEY = /^[!-+\--~]+$/;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -81,11 +81,6 @@ export async function loadKeys(source: KeySource): Promise<Keys> {
   return keys;
 }
 
-/** Whether a text can be a key. */
-export function isKey(text: string): boolean {
-  return KEY.test(text);
-}
-
 async function readKeys(file: string): Promise<string[]> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const { code = '' } = cause;
@@ -93,7 +88,7 @@ async function readKeys(file: string): Promise<string[]> {
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#'));
-  const wrong = keys.find((key) => !isKey(key));
+  const wrong = keys.find((key) => !KEY.test(key));
   if (wrong !== undefined) {
     const where = `line ${lines.indexOf(wrong) + 1} of ${file}`;
     throw new Error(`${where} is not a key: a key is visible ASCII without commas`);

@@ -26,12 +26,12 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 
-/** Throws forbidden unless the host is missing, a loopback name, or in `hosts` (without ports). */
-export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
+/** Throws forbidden unless the host is missing, a loopback name, or `own` (without a port). */
+export function checkHost(message: IncomingMessage, own: string): void {
   const host = hostOf(message);
   if (LOOPBACK_HOST.test(host)) return;
   const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
-  if (name !== '' && !hosts.has(name))
+  if (name !== '' && name !== own)
     throw new Problem('forbidden', 'This service has no such host name.');
 }
 

@@ -4,7 +4,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { chmodSync, linkSync, lstatSync, rmSync, type Stats } from 'node:fs';
-import { access, constants, mkdir, rm } from 'node:fs/promises';
+import { access, constants, mkdir, rm, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
@@ -85,12 +85,10 @@ async function removeStale(path: string): Promise<boolean> {
   const now = statsOf(path);
   // A sibling may have replaced it; the new socket may have the inode of the old one.
   if (now?.ino !== found.ino || now.ctimeMs !== found.ctimeMs) return now === undefined;
-  try {
-    rmSync(path);
-    return true;
-  } catch (error) {
-    throw new Error(`cannot replace ${path}: permission denied`, { cause: error });
-  }
+  await unlink(path).catch((cause) => {
+    throw new Error(`cannot replace ${path}: permission denied`, { cause });
+  });
+  return true;
 }
 
 function statsOf(path: string): Stats | undefined {
@@ -104,12 +102,11 @@ function inUse(path: string): Error {
 /** Whether a process listens, even one that is busy (EAGAIN) or denies access (EACCES). */
 async function hasListener(path: string): Promise<boolean> {
   const socket = connect(path);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ECONNREFUSED';
-  } finally {
-    socket.destroy();
-  }
+  const answer = once(socket, 'connect');
+  const isUsed = await answer.then(
+    () => true,
+    ({ code }) => code !== 'ECONNREFUSED',
+  );
+  socket.destroy();
+  return isUsed;
 }
