@@ -1,5 +1,4 @@
-// Decides whether a request may be handled, before it is routed. It checks host and origin (403),
-// key (401) and rate (429), in this order.
+// Admits requests before they are routed, by host and origin (403), key (401) and rate (429).
 import type { IncomingMessage } from 'node:http';
 import type { Admission } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';

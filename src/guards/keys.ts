@@ -1,5 +1,4 @@
-// The keys that clients may use. A sent key is compared with all of them, as digests and in
-// constant time, so that the time of an answer reveals nothing about the keys.
+// The keys of clients, compared as digests and in constant time, so that no answer reveals them.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -1,5 +1,4 @@
-// Protects against requests that browsers send on behalf of other sites: refuses their writes,
-// refuses foreign host names on loopback (DNS rebinding), and lets allowed origins read (CORS).
+// Refuses browsers' writes for other sites and DNS rebinding, and lets allowed origins read (CORS).
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';

@@ -1,5 +1,4 @@
-// Wraps node:http and closes its gaps: it handles pipelined requests one after another, answers
-// malformed ones with problem details, and finishes requests before it stops.
+// Wraps node:http: answers pipelined requests in turn, and malformed ones with problem details.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {

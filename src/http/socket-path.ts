@@ -1,6 +1,5 @@
-// Creates and removes the Unix socket of the service. Node would grant access to it as the umask
-// says, and on closing remove whatever is at the path that it has bound, even a successor's socket.
-// So Node binds a path in a hidden folder, from which a link makes the socket public.
+// Creates and removes the Unix socket of the service. Node would let the umask decide on access and
+// remove a successor's socket, so it binds a hidden path, from which a link makes it public.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { chmodSync, linkSync, lstatSync, rmSync, type Stats } from 'node:fs';
@@ -26,10 +25,7 @@ export async function freeSocketPath(path: string): Promise<void> {
   if (!(await removeStale(path))) throw inUse(path);
 }
 
-/**
- * Makes the socket that `listen` binds public at `path`, for owner and group. All processes share
- * the first one. Does not wait after `listen`: its caller must then be ready for requests.
- */
+/** Makes the socket that `listen` binds public at `path`; all processes share the first one. */
 export async function createSocket(
   path: string,
   listen: (hidden: string) => Promise<unknown>,
@@ -40,6 +36,7 @@ export async function createSocket(
   await createPrivateFolder(folder);
   try {
     await listen(hidden);
+    // Do not await from here on: the caller must be ready for the first request.
     chmodSync(hidden, SOCKET_MODE);
     linkSync(hidden, path);
   } catch (error) {

@@ -1,6 +1,4 @@
-// The log on standard error. Lines are buffered and written at the end of each iteration of the
-// event loop. If nobody reads the pipe, the service does not block: the buffer is bounded, and
-// further lines are dropped.
+// The log on standard error: buffered, written after each loop iteration, and never blocking.
 import { writeSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { inspect } from 'node:util';
@@ -34,16 +32,13 @@ const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 
 interface LogOptions {
-  /**
-   * The file descriptor, by default standard error. A pipe must be non-blocking, so that writing to
-   * a full one fails with EAGAIN; reading `process.stderr` makes Node set this on standard error.
-   */
+  /** The file descriptor; a pipe must be non-blocking, so that a full one fails with EAGAIN. */
   readonly target?: number;
   readonly always?: LogFields;
   readonly toLine?: (fields: LogFields) => string;
 }
 
-/** A log that writes lines to a file descriptor. */
+/** Writes lines to a file descriptor. */
 export class LineLog {
   readonly #threshold: number;
   readonly #options: Required<LogOptions>;
@@ -54,7 +49,7 @@ export class LineLog {
 
   constructor(level: LogLevel, options: LogOptions = {}) {
     this.#threshold = LOG_LEVELS.indexOf(level);
-    // In a worker thread, `process.stderr` has no descriptor.
+    // Reading it makes standard error non-blocking. In a worker thread, it has no descriptor.
     const target = process.stderr.fd ?? 2;
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }

@@ -1,5 +1,4 @@
-// The lists of the records of a resource: of all, of those that a record owns, and of those
-// that are linked to a record.
+// The lists of a resource: all records, those of their owner, and those linked to a record.
 import { MessageChannel } from 'node:worker_threads';
 import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';

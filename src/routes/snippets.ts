@@ -1,5 +1,4 @@
-// The snippets of a page. The texts may be long, so that the search for matches is bounded and lets
-// other requests run in between.
+// The snippets of a page: the search for matches is bounded, and lets other requests run.
 import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import { Turns } from '../http/turns.ts';
 import { JsonString } from '../search/json-string.ts';
@@ -16,10 +15,7 @@ export const SNIPPET_LIMITS = {
 
 const turns = new Turns();
 
-/**
- * Resolves with the end of each record, which has these fields as title and body. Calls `check`,
- * which may throw, after each pause.
- */
+/** Resolves with the new end of each record; calls `check`, which may throw, after each pause. */
 export async function snippetEnds(
   [title = '', body = '']: readonly string[],
   records: readonly (string | Buffer)[],
