@@ -41,8 +41,6 @@ import { Links } from './storage/records/links.ts';
 import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
-const MIB = 1_048_576;
-
 /** The service. Call {@link App.listen} at most once. */
 export class App {
   readonly #options: Options;
@@ -89,6 +87,7 @@ export class App {
   /** Resolves with the URL or `unix:` and the path. If it rejects, it leaves nothing open. */
   async listen(): Promise<string> {
     const options = this.#options;
+    const { host, port, socket } = options;
     const documentation = await loadDocumentation();
     const keySource = keySourceOf(options);
     this.#keys = keySource && (await loadKeys(keySource));
@@ -98,14 +97,14 @@ export class App {
       );
     this.#database = await this.#siblings.openDatabase(open, options.db.kind !== 'cluster');
     try {
-      const memoryBytes = (options.cacheSizeMib * MIB) / options.processes;
+      const memoryBytes = (options.cacheSizeMib * 1_048_576) / options.processes;
       const memory = new FreshMemory(this.#database.freshness, memoryBytes);
-      const routes = options.noMetrics ? [] : [this.#startMetrics(memory)];
-      const url = await this.#bind();
+      if (!options.noMetrics) this.#startMetrics(memory);
+      const url = await this.#server.listen({ host, port, path: socket });
       // Do not await below: a request could arrive before the dispatcher exists.
-      const baseUrl = options.baseUrl ?? (options.socket === undefined ? url : 'http://localhost');
+      const baseUrl = options.baseUrl ?? (socket === undefined ? url : 'http://localhost');
       this.#bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
-      routes.push(...this.#createRoutes(this.#database, memory, documentation));
+      const routes = this.#createRoutes(this.#database, memory, documentation);
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
@@ -138,16 +137,6 @@ export class App {
     this.#metrics?.close();
   }
 
-  async #bind(): Promise<string> {
-    const { host, port, socket } = this.#options;
-    if (socket !== undefined) {
-      await this.#server.listenOnSocket(socket);
-      return `unix:${socket}`;
-    }
-    const { address, family, port: bound } = await this.#server.listen(host, port);
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
-  }
-
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
     return new Dispatcher({
@@ -175,13 +164,12 @@ export class App {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
-  #startMetrics(cache: FreshMemory): Route {
+  #startMetrics(cache: FreshMemory): void {
     const { db } = this.#options;
     const threads = () => this.#demonstrations.threads();
     const sizes = async () => (db.kind === 'file' ? fileSizes(db.name) : {});
     const sources = { threads, fileSizes: sizes, cache };
     this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
-    return metricsRoute(this.#metrics);
   }
 
   #createRoutes(database: Database, memory: FreshMemory, documentation: Documentation): Route[] {
@@ -202,6 +190,7 @@ export class App {
     }
     return [
       ...healthRoutes(database, () => this.#isStopping),
+      ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
       ...demonstrationRoutes(this.#demonstrations),
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);

@@ -61,15 +61,15 @@ export function createApp(settings: ServiceOptions): Service {
       return started;
     },
     close() {
-      // If `listen` failed, it has already closed everything.
-      closed ??=
-        started?.then(
-          () => app.close(),
-          () => {},
-        ) ?? Promise.resolve();
+      closed ??= stop();
       return closed;
     },
   };
+
+  async function stop(): Promise<void> {
+    // If `listen` failed, it has already closed everything.
+    if (await started?.catch(() => undefined)) await app.close();
+  }
 }
 
 /** Checks the settings as the command line does, and for errors that only JavaScript can make. */

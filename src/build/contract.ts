@@ -54,7 +54,6 @@ function limitLengthCode(cxt: KeywordCxt): void {
 class Contract {
   readonly #document: JsonObject;
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
-  /** The names of the schemas that need a validator. */
   readonly #names = { first: new Map<Json, string>(), all: new Map<Json, string>() };
 
   constructor(document: JsonObject) {
@@ -177,7 +176,7 @@ class Contract {
   /** One example of each problem has its `x-remedy`, and it or its response the meaning. */
   #problemsOf(): Json[] {
     const found = new Map<string, JsonObject>();
-    for (const [name, response] of Object.entries(this.#find('/components/responses'))) {
+    for (const response of Object.values(this.#find('/components/responses'))) {
       const { content, description } = response as JsonObject;
       const { examples = {} } = ((content ?? {}) as Record<string, JsonObject>)[PROBLEM_JSON] ?? {};
       for (const each of Object.values(examples as Record<string, JsonObject>)) {
@@ -187,7 +186,6 @@ class Contract {
         if (Object(PROBLEM_STATUS)[slug] !== status)
           throw new Error(`http/problem.ts has no problem ${slug} with the status ${status}`);
         if (remedy === undefined) continue;
-        if (found.has(slug)) throw new Error(`${name} has another x-remedy of the problem ${slug}`);
         found.set(slug, { slug, status, title, meaning, remedy, example: value } as JsonObject);
       }
     }

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 
-/** With or without a port. */
 const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])\.?(?::\d*)?$/i;
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;

@@ -61,8 +61,7 @@ export class Dispatcher {
 
   dispatch(arrival: Arrival): void {
     const exchange = new Exchange(arrival, this.#replies, this.#options.networkOf);
-    // Requests that arrive together are answered together: memory is checked once for all reads, a
-    // client with many connections is woken up once, and small bodies have arrived.
+    // Answer together what arrives together: one check of memory, one wake-up, and whole bodies.
     if (this.#arrived.push(exchange) === 1) setImmediate(this.#answerArrived);
   }
 
@@ -135,7 +134,9 @@ export class Dispatcher {
     await undefined;
     if (error instanceof ClientGone) return undefined;
     const { toProblem, problemBase } = this.#options;
-    const problem = error instanceof Problem ? error : (toProblem(error) ?? unexpected(error));
+    const problem =
+      (error instanceof Problem ? error : toProblem(error)) ??
+      new Problem('internal-server-error', 'Something unexpected happened.', { cause: error });
     if (problem.extras.heldBack) await holdBack(exchange.signal());
     const sent = this.#send(exchange, problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
@@ -189,8 +190,4 @@ function optionsReply({ allow, methods }: PathItem): Reply {
 function holdBack(signal: AbortSignal): Promise<void> {
   const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
   return delay(milliseconds, undefined, { signal }).catch(() => {});
-}
-
-function unexpected(cause: unknown): Problem {
-  return new Problem('internal-server-error', 'Something unexpected happened.', { cause });
 }

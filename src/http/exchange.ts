@@ -36,7 +36,6 @@ export class Exchange {
   readonly requestId: string;
   readonly arrivedMs = performance.now();
   readonly awaitsContinue: boolean;
-  /** What the guard has decided so far; every answer gets its headers. */
   admission = NOT_ADMITTED;
   template: string | undefined;
   /** The values of the path parameters, percent-decoded, in the order of the template. */

@@ -2,7 +2,6 @@
 import { inspect } from 'node:util';
 import type { LogFields } from './log.ts';
 
-/** Colour codes (ECMA-48, SGR). */
 const COLOURS: Record<string, string> = { error: '31', warn: '33', info: '32', debug: '36' };
 const DIM = '2';
 

@@ -52,7 +52,6 @@ export class Metrics {
   readonly #process = measureProcess();
   readonly #collect: () => Promise<Snapshot>;
   #pending: Promise<string> | undefined;
-  /** Observe the batches of the database. */
   readonly meters = {
     read: this.#meterOf('read'),
     page: this.#meterOf('page'),

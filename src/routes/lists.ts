@@ -33,17 +33,27 @@ export interface Served {
 export function listRoutes(served: Served): Route[] {
   const { resource } = served;
   const lists = new Lists(served);
-  const all = endpoint<ListQuery & Ids>('GET', resource.path, (input) => lists.list(input));
+  const all = endpoint('GET', resource.path, (input: ListInput) => {
+    const { owner } = resource;
+    const path = fillTemplate(resource.path, input.parameters);
+    const ownerId = owner && input.parameters[owner.resource.idParameter];
+    return lists.answer(input, path, {
+      owner: ownerId,
+      label: (owner?.resource ?? resource).label,
+    });
+  });
   const other = linkOf(resource)?.other.resource;
   if (!other) return [all];
   const template = `${other.path}/{${other.idParameter}}${resource.path}`;
-  const linked = endpoint<ListQuery & Ids>('GET', template, (input) =>
-    lists.listLinked(input, template, other),
-  );
+  const linked = endpoint('GET', template, (input: ListInput) => {
+    // The query may have a filter of the same name.
+    const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
+    const path = fillTemplate(template, { [other.idParameter]: id });
+    return lists.answer(input, path, { owner: id, isOfLinked: true, label: other.label });
+  });
   return [all, linked];
 }
 
-/** The list, and the label of the record that it belongs to. */
 interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
   readonly label: string;
 }
@@ -66,22 +76,7 @@ class Lists {
     this.#filters = filtersOf(served.resource);
   }
 
-  list(input: ListInput): Reply | Promise<Reply> {
-    const { path, owner, label } = this.#served.resource;
-    const scope = owner
-      ? { owner: input.parameters[owner.resource.idParameter], label: owner.resource.label }
-      : { label };
-    return this.#answer(input, fillTemplate(path, input.parameters), scope);
-  }
-
-  listLinked(input: ListInput, template: string, other: Resource): Reply | Promise<Reply> {
-    // The query may have a filter of the same name.
-    const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
-    const path = fillTemplate(template, { [other.idParameter]: id });
-    return this.#answer(input, path, { owner: id, isOfLinked: true, label: other.label });
-  }
-
-  #answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
+  answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
     const { headers, call } = input;
     const load = (begin: () => void) => this.#load(input, path, scope, begin);
     const list = this.#served.memory.recall(`${path}?${call.query}`, load);

@@ -64,7 +64,7 @@ export async function startBareServer(
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },
   });
-  const { port } = await server.listen('127.0.0.1', 0);
+  const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port);
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= server.close();
