@@ -79,11 +79,7 @@ function readParameters({ parameters }: Operation, call: Call, violations: Viola
   return values;
 }
 
-function readParameter(
-  parameter: Parameter,
-  sent: readonly string[],
-  violations: Violation[],
-): unknown {
+function readParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]) {
   if (sent.length === 0) return parameter.default;
   const location = { field: parameter.name, in: parameter.in };
   if (sent.length > 1 && parameter.list !== 'repeated') {

@@ -37,9 +37,8 @@ export function clientNetwork(sender: Sender, trustProxy: boolean): string {
   if (!isIPv6(address)) return address.split('.').join('.');
   // The URL parser normalizes the address, but accepts no zone (%eth0).
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
-  const [left = [], right = []] = canonical
-    .split('::')
-    .map((part) => (part === '' ? [] : part.split(':')));
-  const zeros = Array<string>(IPV6_GROUPS - left.length - right.length).fill('0');
-  return `${[...left, ...zeros, ...right].slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  const groupsIn = (text: string) => text.split(':').filter((group) => group !== '');
+  const zeros = '0:'.repeat(IPV6_GROUPS - groupsIn(canonical).length);
+  const groups = groupsIn(canonical.replace('::', `:${zeros}`));
+  return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }

@@ -44,10 +44,7 @@ export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<st
 }
 
 /** Returns the headers that let a page of `origins` read the answer, or only `vary` for others. */
-export function corsHeaders(
-  { headers }: IncomingMessage,
-  origins: ReadonlySet<string>,
-): readonly string[] {
+export function corsHeaders({ headers }: IncomingMessage, origins: ReadonlySet<string>): string[] {
   const { origin = '' } = headers;
   const vary = ['vary', 'origin'];
   return origins.has(origin)

@@ -28,9 +28,9 @@ export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
   };
 }
 
+/** Returns the local time of an ISO date, whose milliseconds are the same everywhere. */
 function clockTime(time: string): string {
-  const date = new Date(time);
-  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  return `${new Date(time).toTimeString().slice(0, 8)}${time.slice(19, 23)}`;
 }
 
 function format(value: unknown): string {

@@ -154,11 +154,7 @@ function withEnds(text: string, ends: readonly string[] | undefined): string {
   return ends.map((end, index) => `${records[index]?.slice(0, -1)}${end}`).join(',');
 }
 
-function largeBody(
-  records: readonly Buffer[],
-  ends: readonly string[] | undefined,
-  end: string,
-): LargeBody {
+function largeBody(records: readonly Buffer[], ends: readonly string[] | undefined, end: string) {
   const parts = records.flatMap((record, index) => {
     const separator = Buffer.from(index === 0 ? '{"items":[' : ',');
     if (!ends) return [separator, record];

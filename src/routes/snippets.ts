@@ -7,7 +7,6 @@ import { snippetOf } from '../search/snippet.ts';
 
 /** The limits of the snippets of a page; tests change them. */
 export const SNIPPET_LIMITS = {
-  /** See {@link snippetOf}. */
   effortUnits: 2_000_000,
   /** How long the search goes on before other requests may run. */
   sliceMs: 2,

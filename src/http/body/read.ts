@@ -32,7 +32,6 @@ export class BodyReader {
     DISPATCH_LIMITS.bodiesBytes,
     'Too many large bodies are arriving.',
   );
-  /** Each iteration of the event loop parses only one part of a large body. */
   readonly #parsing = new Turns();
 
   constructor(limitBytes: number) {
