@@ -1,6 +1,6 @@
 // Serves files from memory, so that no request reaches the file system.
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { extname } from 'node:path';
 import { matchesWeakly, parseEntityTags } from '../http/body/entity-tags.ts';
@@ -49,9 +49,12 @@ export function createAssetServer(asset: Asset, headers: readonly string[]) {
   };
 }
 
-/** Resolves with the servers of the files in a folder, which add `headers`. */
-export async function readAssets(folder: URL, headers: readonly string[]): Promise<AssetServers> {
-  const names = (await readdir(folder)).filter((name) => extname(name) in TYPES);
+/** Resolves with the servers of files, which add `headers`. Rejects if a file is missing. */
+export async function readAssets(
+  folder: URL,
+  names: readonly string[],
+  headers: readonly string[],
+): Promise<AssetServers> {
   const read = (name: string) => readFile(new URL(name, folder));
   const servers = names.map(async (name) => {
     const compressed = ['br', 'gz'].map((ending) =>

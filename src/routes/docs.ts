@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { endpoint } from '../contract/endpoint.ts';
+import { GUIDES } from '../docs/guides.ts';
 import { renderLanding } from '../docs/landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
 import { type Asset, type AssetServers, createAssetServer, readAssets } from '../docs/static.ts';
@@ -16,6 +17,13 @@ const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 /** The base URL in the contract and its examples, and the base of its problem types. */
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
+const FILE_NAMES = [
+  ...['page.css', 'docs.css', 'guide.css', 'operations.css', 'operation.css', 'swagger-ui.css'],
+  ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js'],
+  ...['swagger-ui-bundle.js', 'favicon.svg'],
+];
+const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
+
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
@@ -28,8 +36,8 @@ let documentation: Promise<Documentation> | undefined;
 export function loadDocumentation(): Promise<Documentation> {
   documentation ??= Promise.all([
     readFile(CONTRACT, 'utf8'),
-    readAssets(FILES, FILE_HEADERS),
-    readAssets(GUIDE_PAGES, FILE_HEADERS),
+    readAssets(FILES, FILE_NAMES, FILE_HEADERS),
+    readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
   ]);
   return documentation;
 }
