@@ -11,8 +11,7 @@ import { HTTP_LIMITS } from './http/limits.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
-import type { Log } from './log/log.ts';
-import { logOutcome, logRefusal } from './log/request-log.ts';
+import { type Log, logOutcome, traceIdOf } from './log/log.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
@@ -42,8 +41,6 @@ import { createLinks } from './storage/records/links.ts';
 import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
-const MIB = 1_048_576;
-
 /** The service. Call {@link App.listen} at most once. */
 export class App {
   readonly #options: Options;
@@ -72,8 +69,15 @@ export class App {
         this.#dispatcher?.dispatch(arrival);
       },
       onRefused: (requestId, problem, sender) => {
-        this.#metrics?.recordRefusal(problem.status);
-        logRefusal(log, requestId, problem, this.#clientOf(sender), sender.headers);
+        const { status, cause } = problem;
+        this.#metrics?.recordRefusal(status);
+        log.write('warn', 'refused', {
+          request_id: requestId,
+          trace_id: traceIdOf(sender.headers),
+          client: this.#clientOf(sender),
+          status,
+          reason: cause,
+        });
       },
       problemBase: () => this.#bases.problemBase,
       limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
@@ -83,6 +87,7 @@ export class App {
   /** Resolves with the URL or `unix:` and the path. If it rejects, it leaves nothing open. */
   async listen(): Promise<string> {
     const options = this.#options;
+    const { host, port, socket } = options;
     const documentation = await loadDocumentation();
     const keySource = keySourceOf(options);
     this.#keys = keySource && (await loadKeys(keySource));
@@ -92,14 +97,14 @@ export class App {
       );
     this.#database = await this.#siblings.openDatabase(open, options.db.kind !== 'cluster');
     try {
-      const memoryBytes = (options.cacheSizeMib * MIB) / options.processes;
+      const memoryBytes = (options.cacheSizeMib * 1_048_576) / options.processes;
       const memory = new FreshMemory(this.#database.freshness, memoryBytes);
-      const routes = options.noMetrics ? [] : [this.#startMetrics(memory)];
-      const url = await this.#bind();
+      if (!options.noMetrics) this.#startMetrics(memory);
+      const url = await this.#server.listen({ host, port, path: socket });
       // Do not await below: a request could arrive before the dispatcher exists.
-      const baseUrl = options.baseUrl ?? (options.socket === undefined ? url : 'http://localhost');
+      const baseUrl = options.baseUrl ?? (socket === undefined ? url : 'http://localhost');
       this.#bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
-      routes.push(...this.#createRoutes(this.#database, memory, documentation));
+      const routes = this.#createRoutes(this.#database, memory, documentation);
       this.#dispatcher = this.#createDispatcher(routes);
       return url;
     } catch (error) {
@@ -132,16 +137,6 @@ export class App {
     this.#metrics?.close();
   }
 
-  async #bind(): Promise<string> {
-    const { host, port, socket } = this.#options;
-    if (socket !== undefined) {
-      await this.#server.listenOnSocket(socket);
-      return `unix:${socket}`;
-    }
-    const { address, family, port: bound } = await this.#server.listen(host, port);
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
-  }
-
   #createDispatcher(routes: readonly Route[]): Dispatcher {
     const options = this.#options;
     return new Dispatcher({
@@ -155,10 +150,10 @@ export class App {
       }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,
-      onOutcome: (outcome, message) => {
+      onOutcome: (outcome) => {
         this.#metrics?.endRequest(outcome);
-        const client = this.#clientOf(message, outcome.key);
-        logOutcome(this.#log, outcome, client, message.headers);
+        const { message, admission } = outcome.exchange;
+        logOutcome(this.#log, outcome, this.#clientOf(message, admission.key));
       },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,
@@ -169,13 +164,12 @@ export class App {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
-  #startMetrics(cache: FreshMemory): Route {
+  #startMetrics(cache: FreshMemory): void {
     const { db } = this.#options;
     const threads = () => this.#threads.counts();
     const sizes = async () => (db.kind === 'file' ? fileSizes(db.name) : {});
     const sources = { threads, fileSizes: sizes, cache };
     this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
-    return metricsRoute(this.#metrics);
   }
 
   #createRoutes(database: Database, memory: FreshMemory, documentation: Documentation): Route[] {
@@ -196,6 +190,7 @@ export class App {
     }
     return [
       ...healthRoutes(database, () => this.#isStopping),
+      ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
       ...demonstrationRoutes(this.#threads),
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);

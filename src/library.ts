@@ -1,5 +1,4 @@
-// The library: runs the service inside another program, such as the tests of a client. It accepts
-// the options of the command line and validates them in the same way.
+// The library: runs the service inside another program, with the options of the command line.
 import { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { libraryFlags, type Options, parseOptions } from './cli/options.ts';
@@ -37,10 +36,7 @@ export interface ServiceOptions {
 
 /** A service. It can be started once. */
 export interface Service {
-  /**
-   * Opens the database and accepts requests; resolves with the URL of the service. If it rejects,
-   * it leaves nothing open. A second call and one after `close` reject without effect.
-   */
+  /** Resolves with the URL of the service; rejects if called again or after `close`. */
   listen(): Promise<string>;
   /** Finishes requests in flight (for 10 seconds at most), then closes all; may be repeated. */
   close(): Promise<void>;
@@ -49,10 +45,7 @@ export interface Service {
 /** The flag of each option. Keys have none: every user of the machine can read a command line. */
 const FLAGS = libraryFlags();
 
-/**
- * Returns a service that is not started yet, and that handles no signals. Throws an Error with a
- * one-line message if an option is wrong.
- */
+/** Returns a service that is not started yet. Throws a one-line Error if an option is wrong. */
 export function createApp(settings: ServiceOptions): Service {
   const options = optionsOf(settings);
   const app = new App(options, new LineLog(options.logLevel));
@@ -68,15 +61,15 @@ export function createApp(settings: ServiceOptions): Service {
       return started;
     },
     close() {
-      // If `listen` failed, it has already closed everything.
-      closed ??=
-        started?.then(
-          () => app.close(),
-          () => {},
-        ) ?? Promise.resolve();
+      closed ??= stop();
       return closed;
     },
   };
+
+  async function stop(): Promise<void> {
+    // If `listen` failed, it has already closed everything.
+    if (await started?.catch(() => undefined)) await app.close();
+  }
 }
 
 /** Checks the settings as the command line does, and for errors that only JavaScript can make. */

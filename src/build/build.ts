@@ -1,5 +1,4 @@
-// The build steps after the TypeScript compiler: the contract, the docs files and the guides. The
-// service sends the files from memory, so they have compressed variants.
+// The build steps after the compiler: the contract, the docs files and the guides, compressed.
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';

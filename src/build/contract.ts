@@ -12,7 +12,6 @@ import { PROBLEM_STATUS } from '../http/problem.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
-type Resolved = [found: JsonObject, pointer: string];
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
@@ -23,7 +22,9 @@ const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'pa
 
 /** Compiles the contract into the module of generated.d.ts. Rejects if it has a mistake. */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
-  const document = JSON.parse(await readFile(contract, 'utf8')) as JsonObject;
+  // With absolute references, every schema of the document compiles on its own.
+  const absolute = (name: string, value: Json) => (name === '$ref' ? CONTRACT_ID + value : value);
+  const document = JSON.parse(await readFile(contract, 'utf8'), absolute) as JsonObject;
   const contents = new Contract(document).write();
   const bundle = await build({
     stdin: { contents, resolveDir: import.meta.dirname, loader: 'js' },
@@ -53,8 +54,7 @@ function limitLengthCode(cxt: KeywordCxt): void {
 class Contract {
   readonly #document: JsonObject;
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
-  /** The names of the schemas that need a validator, by their pointers. */
-  readonly #names = { first: new Map<string, string>(), all: new Map<string, string>() };
+  readonly #names = { first: new Map<Json, string>(), all: new Map<Json, string>() };
 
   constructor(document: JsonObject) {
     this.#document = document;
@@ -71,13 +71,11 @@ class Contract {
     }
   }
 
-  #validator(mode: Mode, pointer: string): string {
+  #validator(mode: Mode, schema: JsonObject): string {
     const names = this.#names[mode];
-    const name = names.get(pointer) ?? `schema${names.size}`;
-    if (!names.has(pointer)) {
-      this.#ajvs[mode].addSchema({ $ref: `${CONTRACT_ID}#${pointer}` }, name);
-      names.set(pointer, name);
-    }
+    const name = names.get(schema) ?? `schema${names.size}`;
+    if (!names.has(schema)) this.#ajvs[mode].addSchema(schema, name);
+    names.set(schema, name);
     return `validator:${mode}.${name}`;
   }
 
@@ -91,7 +89,7 @@ class Contract {
     const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
     const operations = paths.flatMap(([template, item]) => {
       const methods = METHODS.filter((method) => method in item);
-      return methods.map((method) => this.#operationOf(template, method));
+      return methods.map((method) => this.#operationOf(template, method, item));
     });
     const search = this.#find('/components/parameters/SearchText');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
@@ -106,35 +104,36 @@ class Contract {
     ].join('\n');
   }
 
-  #operationOf(template: string, method: string): object {
-    const path = `/paths/${escapePointer(template)}`;
-    const pointer = `${path}/${method}`;
-    const { operationId: id, requestBody } = this.#find(pointer);
-    const parameters: object[] = [];
-    const headers: object[] = [];
-    for (const at of [path, pointer]) {
-      const { length } = (this.#find(at).parameters ?? []) as Json[];
-      for (let index = 0; index < length; index += 1) {
-        const found = this.#resolve(`${at}/parameters/${index}`);
-        if (found[0].in === 'header') headers.push(this.#headerOf(template, found));
-        else parameters.push(this.#parameterOf(template, found));
-      }
-    }
-    const body = requestBody && this.#bodyOf(`${pointer}/requestBody`);
-    return { id, method: method.toUpperCase(), template, parameters, headers, body };
+  #operationOf(template: string, method: string, item: JsonObject): object {
+    const operation = item[method] as JsonObject;
+    const declared = [item, operation].flatMap((each) => (each.parameters ?? []) as JsonObject[]);
+    const all = declared.map((each) => this.#resolve(each));
+    const isHeader = (each: JsonObject) => each.in === 'header';
+    const { operationId: id, requestBody } = operation;
+    return {
+      id,
+      method: method.toUpperCase(),
+      template,
+      parameters: all
+        .filter((each) => !isHeader(each))
+        .map((each) => this.#parameterOf(template, each)),
+      headers: all.filter(isHeader).map((each) => this.#headerOf(template, each)),
+      body: requestBody && this.#bodyOf(template, requestBody as JsonObject),
+    };
   }
 
-  #headerOf(template: string, [{ name, required, schema }, at]: Resolved): object {
+  #headerOf(template: string, { name, required, schema }: JsonObject): object {
     if (required) throw new Error(`the header ${name} of ${template} must not be required`);
     const { description: rule } = schema as JsonObject;
-    return { name, rule, validate: this.#validator('first', `${at}/schema`) };
+    return { name, rule, validate: this.#validator('first', schema as JsonObject) };
   }
 
-  #parameterOf(template: string, [{ name, in: place, required, explode }, at]: Resolved): object {
-    const pointer = `${at}/schema`;
-    const schema = this.#schemaAt(pointer);
+  #parameterOf(template: string, parameter: JsonObject): object {
+    const { name, in: place, required, explode } = parameter;
+    const declared = parameter.schema as JsonObject;
+    const schema = this.#merge(declared);
     const isList = schema.type === 'array';
-    const { type } = isList ? this.#schemaAt(`${pointer}/items`) : schema;
+    const { type } = isList ? this.#merge(schema.items as JsonObject) : schema;
     // The service parses no other types, reads no other places and requires nothing in a query.
     const label = `the parameter ${name} of ${template}`;
     if (type !== 'integer' && type !== 'string')
@@ -147,40 +146,37 @@ class Contract {
       isInteger: type === 'integer',
       list: isList ? (explode === false ? 'commas' : 'repeated') : undefined,
       default: schema.default,
-      validate: this.#validator('all', pointer),
+      validate: this.#validator('all', declared),
     };
   }
 
-  #bodyOf(at: string): object {
-    const [body, pointer] = this.#resolve(at);
-    const content = body.content as JsonObject;
-    if (!('application/json' in content)) throw new Error(`${pointer} has no application/json`);
-    const schemaOf = (type: string) =>
-      this.#resolve(`${pointer}/content/${escapePointer(type)}/schema`);
-    const schemas = (at: string) => ({
-      validate: this.#validator('first', at),
-      validateFully: this.#validator('all', at),
+  #bodyOf(template: string, body: JsonObject): object {
+    const content = this.#resolve(body).content as Record<string, { schema: JsonObject }>;
+    const { 'application/json': json, [JSON_LINES]: jsonLines } = content;
+    if (!json) throw new Error(`a body of ${template} has no application/json`);
+    const schema = this.#resolve(json.schema);
+    const lines = jsonLines && this.#resolve(jsonLines.schema);
+    const validators = (of: JsonObject) => ({
+      validate: this.#validator('first', of),
+      validateFully: this.#validator('all', of),
     });
-    const [schema, schemaPointer] = schemaOf('application/json');
-    const members = Object.keys(schema.properties ?? {});
-    const defaultOf = (name: string) =>
-      this.#schemaAt(`${schemaPointer}/properties/${name}`).default;
-    // JSON has no undefined, so only optional members remain.
-    const defaults = Object.fromEntries(members.map((name) => [name, defaultOf(name)]));
-    const [lines, linesPointer] = JSON_LINES in content ? schemaOf(JSON_LINES) : [];
+    const members = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
     return {
-      ...schemas(schemaPointer),
+      ...validators(schema),
       types: Object.keys(content),
-      members,
-      defaults,
-      lines: linesPointer && { ...schemas(linesPointer), maxItems: lines?.maxItems },
+      members: members.map(([name]) => name),
+      // JSON has no undefined, so only optional members remain.
+      defaults: Object.fromEntries(
+        members.map(([name, each]) => [name, this.#merge(each).default]),
+      ),
+      lines: lines && { ...validators(lines), maxItems: lines.maxItems },
     };
   }
 
   /** One example of each problem has its `x-remedy`, and it or its response the meaning. */
   #problemsOf(): Json[] {
     const found = new Map<string, JsonObject>();
-    for (const [name, response] of Object.entries(this.#find('/components/responses'))) {
+    for (const response of Object.values(this.#find('/components/responses'))) {
       const { content, description } = response as JsonObject;
       const { examples = {} } = ((content ?? {}) as Record<string, JsonObject>)[PROBLEM_JSON] ?? {};
       for (const each of Object.values(examples as Record<string, JsonObject>)) {
@@ -190,7 +186,6 @@ class Contract {
         if (Object(PROBLEM_STATUS)[slug] !== status)
           throw new Error(`http/problem.ts has no problem ${slug} with the status ${status}`);
         if (remedy === undefined) continue;
-        if (found.has(slug)) throw new Error(`${name} has another x-remedy of the problem ${slug}`);
         found.set(slug, { slug, status, title, meaning, remedy, example: value } as JsonObject);
       }
     }
@@ -201,23 +196,19 @@ class Contract {
     });
   }
 
-  /** Returns the schema at `pointer`, after following references, with the members beside them. */
-  #schemaAt(pointer: string): JsonObject {
-    return { ...this.#resolve(pointer)[0], ...this.#find(pointer) };
+  /** Returns a schema with the members that it refers to. */
+  #merge(schema: JsonObject): JsonObject {
+    return { ...this.#resolve(schema), ...schema };
   }
 
-  /** Returns the object at `pointer`, after following references, with its own pointer. */
-  #resolve(pointer: string): Resolved {
-    const found = this.#find(pointer);
-    return typeof found.$ref === 'string' ? this.#resolve(found.$ref.slice(1)) : [found, pointer];
+  #resolve(found: JsonObject): JsonObject {
+    return typeof found.$ref === 'string' ? this.#resolve(this.#find(found.$ref)) : found;
   }
 
+  /** Returns the object at a JSON Pointer; whatever is before its first slash does not matter. */
   #find(pointer: string): JsonObject {
     let found: JsonObject | undefined = this.#document;
-    for (const segment of pointer.split('/').slice(1)) {
-      const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
-      found = found?.[name] as JsonObject | undefined;
-    }
+    for (const name of pointer.split('/').slice(1)) found = found?.[name] as JsonObject | undefined;
     if (!found) throw new Error(`the contract has nothing at ${pointer}`);
     return found;
   }
@@ -226,8 +217,4 @@ class Contract {
 /** Returns a value as source; the texts of `#validator` become expressions. */
 function withExpressions(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/"validator:(\w+\.\w+)"/g, '$1');
-}
-
-function escapePointer(segment: string): string {
-  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -7,9 +7,8 @@ const ROOT = '../../';
 
 /** Returns the page of `guide`. Throws for a wrong title, equal ids, or a link to no guide. */
 export function renderGuide(guide: Guide, markdown: string): string {
-  if (!markdown.startsWith(`# ${guide.title}\n`)) {
+  if (!markdown.startsWith(`# ${guide.title}\n`))
     throw new Error(`${guide.name}.md must begin with its title`);
-  }
   const article = new Marked().parse(markdown, { async: false, renderer: new GuideRenderer() });
   return renderPage({
     title: `${guide.title} - notes-server`,

@@ -1,6 +1,6 @@
 // The options of the service, as command line and environment set them.
 import { isIP } from 'node:net';
-import { isKey, type KeySource } from '../guards/keys.ts';
+import { KEY, type KeySource } from '../guards/keys.ts';
 import type { Location } from '../storage/location.ts';
 import { type FlagValues, parseArguments, UsageError, usageOf } from './arguments.ts';
 import { type Declaration, MIN_THREADS, OPTIONS, PUBLIC_RATE_LIMIT } from './option-table.ts';
@@ -141,7 +141,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
 
 function keysIn(text: string): readonly string[] {
   const keys = parseList(text);
-  if (text && (keys.length === 0 || !keys.every(isKey))) {
+  if (text && (keys.length === 0 || !keys.every((key) => KEY.test(key)))) {
     throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, separated by commas');
   }
   return keys;

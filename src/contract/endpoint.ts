@@ -1,5 +1,4 @@
-// Validates each request against its operation in the contract, so that handlers see only valid
-// input. A 422 reports all violations at once, up to a limit.
+// Validates requests against the contract, so that handlers see only valid input.
 import { type EntityTags, parseEntityTags } from '../http/body/entity-tags.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
@@ -80,11 +79,7 @@ function readParameters({ parameters }: Operation, call: Call, violations: Viola
   return values;
 }
 
-function readParameter(
-  parameter: Parameter,
-  sent: readonly string[],
-  violations: Violation[],
-): unknown {
+function readParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]) {
   if (sent.length === 0) return parameter.default;
   const location = { field: parameter.name, in: parameter.in };
   if (sent.length > 1 && parameter.list !== 'repeated') {

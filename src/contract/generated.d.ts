@@ -26,13 +26,6 @@ export interface Parameter {
   readonly validate: Validate;
 }
 
-/** A request header. `name` is in lower case, `rule` describes a valid value. */
-export interface Header {
-  readonly name: string;
-  readonly rule: string;
-  readonly validate: Validate;
-}
-
 /** The validators of a body: one stops at the first violation, the other collects all. */
 export interface BodyValidators {
   readonly validate: Validate;
@@ -56,7 +49,8 @@ export interface Operation {
   readonly template: string;
   /** Path parameters first, in the order of the template. */
   readonly parameters: readonly Parameter[];
-  readonly headers: readonly Header[];
+  /** `name` is in lower case, `rule` describes a valid value. */
+  readonly headers: readonly Readonly<{ name: string; rule: string; validate: Validate }>[];
   readonly body?: Body;
 }
 

@@ -62,9 +62,7 @@ function toViolation(error: SchemaError): Violation {
   };
 }
 
-type Params = SchemaError['params'];
-
-const RULES: Readonly<Record<string, (params: Params) => string>> = {
+const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>> = {
   required: () => 'is required',
   type: ({ type }) => `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`,
   minimum: ({ limit }) => `must be at least ${limit}`,

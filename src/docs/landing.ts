@@ -1,5 +1,4 @@
-// The content of /docs. It is readable without scripts, except for the list of operations: Swagger
-// UI replaces the paragraph in #swagger-ui.
+// The content of /docs. It needs no script, except for the operations, which Swagger UI lists.
 import { problems } from '../contract/generated.js';
 import type { ProblemSlug } from '../http/problem.ts';
 import { RESOURCE_NAMES } from '../resources/resources.ts';

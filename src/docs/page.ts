@@ -1,6 +1,5 @@
 // The frame of all pages: /docs, the guides and the problems share one head, bar and look.
 
-/** Lets a browser load from this server only. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

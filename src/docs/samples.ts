@@ -1,5 +1,4 @@
-// Writes a request as code. The service uses it for the first call on /docs, and the script of the
-// page for every operation.
+// Writes a request as code: the first call on /docs, and every operation in the browser.
 
 /** A request to the service. `url` contains no single quote, `body` is JSON or lines of JSON. */
 export interface SampleRequest {

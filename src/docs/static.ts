@@ -14,11 +14,8 @@ export interface Asset {
   readonly gzip?: Buffer | undefined;
 }
 
-/** Returns the reply with an asset, given the headers of the request. */
-type AssetServer = (request: IncomingHttpHeaders) => Reply;
-
 /** The servers of files by name. */
-export type AssetServers = ReadonlyMap<string, AssetServer>;
+export type AssetServers = ReadonlyMap<string, ReturnType<typeof createAssetServer>>;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -28,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Returns the server of `asset`, which adds `headers` (flat) to each reply, a 304 included. */
-export function createAssetServer(asset: Asset, headers: readonly string[]): AssetServer {
+export function createAssetServer(asset: Asset, headers: readonly string[]) {
   const { identity, ...compressed } = asset;
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22);
   const shared = [...headers, 'vary', 'accept-encoding'];
@@ -40,7 +37,7 @@ export function createAssetServer(asset: Asset, headers: readonly string[]): Ass
     return body ? [{ coding, tag, body, headers: own }] : [];
   });
 
-  return (request) => {
+  return (request: IncomingHttpHeaders): Reply => {
     const weights = parseWeights(request['accept-encoding']);
     const weightOf = ({ coding }: { coding: string }) => weights.get(coding) ?? 0;
     const [best] = others

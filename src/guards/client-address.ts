@@ -12,13 +12,11 @@ const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/
 /** An IPv4 address in a valid IPv6 address, with dots or as two hexadecimal groups. */
 const IPV4_MAPPED = /^[0:]+:ffff:(?:([\d.]+)|([\da-f]+):([\da-f]+))$/i;
 
-/** A client on a Unix socket, or one that has gone (RFC 7239, section 6.2). */
-const UNKNOWN = 'unknown';
-
 /** Returns the address of a client, with `trustProxy` the last one in `x-forwarded-for`. */
 export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
-  const address = forwarded ?? socket.remoteAddress ?? UNKNOWN;
+  // A Unix socket has no address, nor has a client that has gone (RFC 7239, section 6.2).
+  const address = forwarded ?? socket.remoteAddress ?? 'unknown';
   const [mapped, dotted, ...groups] = IPV4_MAPPED.exec(address) ?? [];
   if (mapped === undefined) return address;
   const numbers = groups.map((group) => Number.parseInt(group, 16));
@@ -39,9 +37,8 @@ export function clientNetwork(sender: Sender, trustProxy: boolean): string {
   if (!isIPv6(address)) return address.split('.').join('.');
   // The URL parser normalizes the address, but accepts no zone (%eth0).
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
-  const [left = [], right = []] = canonical
-    .split('::')
-    .map((part) => (part === '' ? [] : part.split(':')));
-  const zeros = Array<string>(IPV6_GROUPS - left.length - right.length).fill('0');
-  return `${[...left, ...zeros, ...right].slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  const groupsIn = (text: string) => text.split(':').filter((group) => group !== '');
+  const zeros = '0:'.repeat(IPV6_GROUPS - groupsIn(canonical).length);
+  const groups = groupsIn(canonical.replace('::', `:${zeros}`));
+  return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }

@@ -1,5 +1,4 @@
-// Decides whether a request may be handled, before it is routed. It checks host and origin (403),
-// key (401) and rate (429), in this order.
+// Admits requests before they are routed, by host and origin (403), key (401) and rate (429).
 import type { IncomingMessage } from 'node:http';
 import type { Admission } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';
@@ -38,7 +37,6 @@ const MAX_WRONG_KEYS = 10;
 export function createGuard(options: GuardOptions): Guard {
   const { keys, rateLimit, trustProxy, corsOrigins, baseUrl, loopback, createLimiter } = options;
   const { origin, hostname } = new URL(baseUrl);
-  const hosts = new Set([hostname]);
   const readOrigins = new Set(corsOrigins);
   const writeOrigins = new Set([...corsOrigins, origin]);
   const limit = rateLimit && requestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
@@ -58,30 +56,30 @@ export function createGuard(options: GuardOptions): Guard {
   async function admit(
     message: IncomingMessage,
     headers: readonly string[],
-    needsKey: boolean,
-    isLimited: boolean,
+    usedKeys: Keys | undefined,
+    usedLimit: typeof limit,
   ): Promise<Admission> {
-    const holder = keys && needsKey ? await identifyByKey(message, keys) : undefined;
+    const holder = usedKeys && (await identifyByKey(message, usedKeys));
     if (holder instanceof Problem) return { headers, refusal: holder };
     const sender = { headers, client: holder?.digest, key: holder?.number };
-    if (!isLimited || !limit) return sender;
-    return limit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
+    if (!usedLimit) return sender;
+    return usedLimit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
   }
 
   return function guard(message, segments) {
-    if (loopback) checkHost(message, hosts);
+    if (loopback) checkHost(message, hostname);
     const cors = readOrigins.size > 0 ? corsHeaders(message, readOrigins) : [];
     if (isForeignWrite(message, writeOrigins)) {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
-    const preflight = readOrigins.size > 0 && preflightReply(message, readOrigins);
+    const preflight = preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
-    const needsKey = keys !== undefined && !(isSingle && OPEN.has(first)) && !OPEN_BELOW.has(first);
-    const isLimited = limit !== undefined && !(isSingle && UNLIMITED.has(first));
-    return needsKey || isLimited ? admit(message, cors, needsKey, isLimited) : { headers: cors };
+    const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;
+    const usedLimit = isSingle && UNLIMITED.has(first) ? undefined : limit;
+    return usedKeys || usedLimit ? admit(message, cors, usedKeys, usedLimit) : { headers: cors };
   };
 }
 

@@ -1,5 +1,4 @@
-// The keys that clients may use. A sent key is compared with all of them, as digests and in
-// constant time, so that the time of an answer reveals nothing about the keys.
+// The keys of clients, compared as digests and in constant time, so that no answer reveals them.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -8,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 const MAX_KEYS = 512;
 
 /** Visible ASCII without commas, which fits into a header and into a list. */
-const KEY = /^[!-+\--~]+$/;
+export const KEY = /^[!-+\--~]+$/;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -81,11 +80,6 @@ export async function loadKeys(source: KeySource): Promise<Keys> {
   return keys;
 }
 
-/** Whether a text can be a key. */
-export function isKey(text: string): boolean {
-  return KEY.test(text);
-}
-
 async function readKeys(file: string): Promise<string[]> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const { code = '' } = cause;
@@ -93,7 +87,7 @@ async function readKeys(file: string): Promise<string[]> {
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#'));
-  const wrong = keys.find((key) => !isKey(key));
+  const wrong = keys.find((key) => !KEY.test(key));
   if (wrong !== undefined) {
     const where = `line ${lines.indexOf(wrong) + 1} of ${file}`;
     throw new Error(`${where} is not a key: a key is visible ASCII without commas`);

@@ -1,10 +1,8 @@
-// Protects against requests that browsers send on behalf of other sites: refuses their writes,
-// refuses foreign host names on loopback (DNS rebinding), and lets allowed origins read (CORS).
+// Refuses browsers' writes for other sites and DNS rebinding, and lets allowed origins read (CORS).
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 
-/** With or without a port. */
 const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])\.?(?::\d*)?$/i;
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
@@ -26,12 +24,12 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', String(PREFLIGHT_S)],
 ];
 
-/** Throws forbidden unless the host is missing, a loopback name, or in `hosts` (without ports). */
-export function checkHost(message: IncomingMessage, hosts: ReadonlySet<string>): void {
+/** Throws forbidden unless the host is missing, a loopback name, or `own` (without a port). */
+export function checkHost(message: IncomingMessage, own: string): void {
   const host = hostOf(message);
   if (LOOPBACK_HOST.test(host)) return;
   const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
-  if (name !== '' && !hosts.has(name))
+  if (name !== '' && name !== own)
     throw new Problem('forbidden', 'This service has no such host name.');
 }
 
@@ -46,10 +44,7 @@ export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<st
 }
 
 /** Returns the headers that let a page of `origins` read the answer, or only `vary` for others. */
-export function corsHeaders(
-  { headers }: IncomingMessage,
-  origins: ReadonlySet<string>,
-): readonly string[] {
+export function corsHeaders({ headers }: IncomingMessage, origins: ReadonlySet<string>): string[] {
   const { origin = '' } = headers;
   const vary = ['vary', 'origin'];
   return origins.has(origin)

@@ -1,5 +1,4 @@
-// Limits rates by the generic cell rate algorithm (GCRA), which stores one number per client. A
-// client may use its whole quota at once, and regains it evenly over the window.
+// Limits rates by the generic cell rate algorithm (GCRA), which stores one number per client.
 
 /** The window of a quota, in seconds. */
 export const WINDOW_S = 60;

@@ -1,10 +1,9 @@
 // Answers well-formed requests. `#answer` has all steps, in the order in which they report faults.
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ByteBudget } from './body/byte-budget.ts';
 import { BodyReader } from './body/read.ts';
 import type { Arrival } from './connections.ts';
-import { Exchange, type Sender, type SharedParts } from './exchange.ts';
+import { Exchange, type Sender } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
@@ -14,12 +13,12 @@ import {
   lengthOf,
   type Reply,
   sendAndClose,
+  sendChunks,
   sendHead,
   sendReply,
 } from './reply.ts';
 import type { Guard, Outcome, Route } from './route.ts';
 import { type PathItem, Router } from './router.ts';
-import { sendChunks } from './stream.ts';
 
 /** The parts of the service that a dispatcher calls, and its limits. */
 export interface DispatchOptions {
@@ -27,7 +26,7 @@ export interface DispatchOptions {
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
-  readonly onOutcome: (outcome: Outcome, message: IncomingMessage) => void;
+  readonly onOutcome: (outcome: Outcome) => void;
   /** Identifies a client without a key. */
   readonly networkOf: (sender: Sender) => string;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
@@ -47,7 +46,10 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #router: Router;
   readonly #bodies: BodyReader;
-  readonly #shared: SharedParts;
+  readonly #replies = new ByteBudget(
+    DISPATCH_LIMITS.repliesBytes,
+    'Too many large answers are being read, or wait for clients that read slowly.',
+  );
   #streams = 0;
   #arrived: Exchange[] = [];
 
@@ -55,15 +57,11 @@ export class Dispatcher {
     this.#options = options;
     this.#router = new Router(options.routes);
     this.#bodies = new BodyReader(options.bodyLimitBytes);
-    const refusal = 'Too many large answers are being read, or wait for clients that read slowly.';
-    const replies = new ByteBudget(DISPATCH_LIMITS.repliesBytes, refusal);
-    this.#shared = { replies, networkOf: options.networkOf };
   }
 
   dispatch(arrival: Arrival): void {
-    const exchange = new Exchange(arrival, this.#shared);
-    // Requests that arrive together are answered together: memory is checked once for all reads, a
-    // client with many connections is woken up once, and small bodies have arrived.
+    const exchange = new Exchange(arrival, this.#replies, this.#options.networkOf);
+    // Answer together what arrives together: one check of memory, one wake-up, and whole bodies.
     if (this.#arrived.push(exchange) === 1) setImmediate(this.#answerArrived);
   }
 
@@ -94,30 +92,21 @@ export class Dispatcher {
     } catch (error) {
       sent = await this.#fail(exchange, error);
     }
-    const outcome: Outcome = {
-      requestId: exchange.requestId,
-      method: message.method ?? '',
-      key: exchange.admission.key,
-      template: exchange.template,
-      status: sent?.status,
-      milliseconds: performance.now() - exchange.arrivedMs,
-      error: exchange.error,
-      reason: exchange.reason,
-    };
+    const milliseconds = performance.now() - exchange.arrivedMs;
+    const outcome: Outcome = { exchange, status: sent?.status, milliseconds };
     if (sent?.stream && message.method !== 'HEAD')
       await this.#stream(exchange, sent.stream, outcome);
-    else this.#options.onOutcome(outcome, message);
+    else this.#options.onOutcome(outcome);
   }
 
   async #stream(exchange: Exchange, stream: AsyncIterable<Chunk>, outcome: Outcome): Promise<void> {
-    const { message, response, arrivedMs } = exchange;
+    const { response, arrivedMs } = exchange;
     const { onOutcome } = this.#options;
     this.#streams += 1;
-    onOutcome({ ...outcome, stream: 'opened' }, message);
-    const error = await sendChunks(response, stream).catch((reason: unknown) => reason);
+    onOutcome({ ...outcome, stream: 'opened' });
+    exchange.error = await sendChunks(response, stream).catch((reason: unknown) => reason);
     this.#streams -= 1;
-    const milliseconds = performance.now() - arrivedMs;
-    onOutcome({ ...outcome, stream: 'ended', milliseconds, error }, message);
+    onOutcome({ ...outcome, stream: 'ended', milliseconds: performance.now() - arrivedMs });
   }
 
   /** Finds the route of a request, or the reply if it needs none. Throws 404, 405 or 413. */
@@ -145,8 +134,10 @@ export class Dispatcher {
     await undefined;
     if (error instanceof ClientGone) return undefined;
     const { toProblem, problemBase } = this.#options;
-    const problem = error instanceof Problem ? error : (toProblem(error) ?? unexpected(error));
-    if (problem.heldBack) await holdBack(exchange.signal());
+    const problem =
+      (error instanceof Problem ? error : toProblem(error)) ??
+      new Problem('internal-server-error', 'Something unexpected happened.', { cause: error });
+    if (problem.extras.heldBack) await holdBack(exchange.signal());
     const sent = this.#send(exchange, problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.
@@ -182,7 +173,7 @@ export class Dispatcher {
     const { message, share } = exchange;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
     // What is written is written, and the size of its body has limited the reply.
-    if (isRead && share.bytes === 0) this.#shared.replies.ensureRoom();
+    if (isRead && share.bytes === 0) this.#replies.ensureRoom();
     const counted = large ?? { parts: [typeof body === 'string' ? Buffer.from(body) : body] };
     share.hold(lengthOf(counted.parts));
     return { ...head, large: counted };
@@ -199,8 +190,4 @@ function optionsReply({ allow, methods }: PathItem): Reply {
 function holdBack(signal: AbortSignal): Promise<void> {
   const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
   return delay(milliseconds, undefined, { signal }).catch(() => {});
-}
-
-function unexpected(cause: unknown): Problem {
-  return new Problem('internal-server-error', 'Something unexpected happened.', { cause });
 }

@@ -25,12 +25,6 @@ export interface Admission {
   readonly reply?: Reply;
 }
 
-/** What all requests share: the memory of large replies, and how clients without a key differ. */
-export interface SharedParts {
-  readonly replies: ByteBudget;
-  readonly networkOf: (sender: Sender) => string;
-}
-
 const NO_BYTES = Buffer.alloc(0);
 const NOT_ADMITTED: Admission = { headers: [] };
 
@@ -42,7 +36,6 @@ export class Exchange {
   readonly requestId: string;
   readonly arrivedMs = performance.now();
   readonly awaitsContinue: boolean;
-  /** What the guard has decided so far; every answer gets its headers. */
   admission = NOT_ADMITTED;
   template: string | undefined;
   /** The values of the path parameters, percent-decoded, in the order of the template. */
@@ -52,23 +45,27 @@ export class Exchange {
   bytes: Buffer = NO_BYTES;
   /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
   body: unknown;
-  /** What to log of a failure. */
+  /** The internal cause of a 5xx, or of the end of a stream, for the log. */
   error: unknown;
+  /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
   reason: string | undefined;
-  readonly #shared: SharedParts;
+  readonly #replies: ByteBudget;
+  readonly #networkOf: (sender: Sender) => string;
   #share: Share | undefined;
 
-  constructor({ message, response, requestId, awaitsContinue }: Arrival, shared: SharedParts) {
+  constructor(arrival: Arrival, replies: ByteBudget, networkOf: (sender: Sender) => string) {
+    const { message, response, requestId, awaitsContinue } = arrival;
     this.message = message;
     this.response = response;
     this.headers = message.headers;
     this.requestId = requestId;
     this.awaitsContinue = awaitsContinue;
-    this.#shared = shared;
+    this.#replies = replies;
+    this.#networkOf = networkOf;
   }
 
   clientId(): string {
-    return this.admission.client ?? this.#shared.networkOf(this.message);
+    return this.admission.client ?? this.#networkOf(this.message);
   }
 
   enter(admission: Admission): void {
@@ -83,14 +80,14 @@ export class Exchange {
   }
 
   get share(): Share {
-    this.#share ??= new Share(this.#shared.replies, this.response);
+    this.#share ??= new Share(this.#replies, this.response);
     return this.#share;
   }
 
   /** Throws ClientGone if the client has disconnected, and a 503 if large replies find no room. */
   ensureSendable(): void {
     if (this.response.destroyed) throw new ClientGone();
-    if (!this.#share) this.#shared.replies.ensureRoom();
+    if (!this.#share) this.#replies.ensureRoom();
   }
 
   /** Takes the memory of the largest reply as soon as it is free; rejects as `ensureSendable`. */

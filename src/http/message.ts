@@ -12,7 +12,6 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
   const isOld = httpVersion === '1.0';
   if (httpVersion !== '1.1' && !isOld)
     throw new Problem('http-version-not-supported', 'This service supports HTTP/1.1 and HTTP/1.0.');
-  // `rawHeaders` alternates names and values.
   if (rawHeaders.length / 2 > HTTP_LIMITS.headerCount) {
     const detail = `A request may have at most ${HTTP_LIMITS.headerCount} headers.`;
     throw new Problem('request-header-fields-too-large', detail);

@@ -51,22 +51,14 @@ export class Problem extends Error {
   override readonly name = 'Problem';
   readonly slug: ProblemSlug;
   readonly status: number;
-  readonly headers: readonly string[];
-  readonly errors: readonly Violation[] | undefined;
-  readonly heldBack: boolean;
+  readonly extras: ProblemExtras;
 
-  constructor(
-    slug: ProblemSlug,
-    detail: string,
-    { headers = [], errors, heldBack = false, cause }: ProblemExtras = {},
-  ) {
-    super(detail, { cause });
-    checkHeaders(headers);
+  constructor(slug: ProblemSlug, detail: string, extras: ProblemExtras = {}) {
+    super(detail, { cause: extras.cause });
+    checkHeaders(extras.headers);
     this.slug = slug;
     this.status = PROBLEM_STATUS[slug];
-    this.headers = headers;
-    this.errors = errors;
-    this.heldBack = heldBack;
+    this.extras = extras;
   }
 }
 
@@ -80,18 +72,19 @@ const PROBLEM_HEADERS = ['content-type', 'application/problem+json', 'cache-cont
 
 /** Returns a 503 with the time after which the request may succeed. */
 export function unavailable(detail: string, extras: ProblemExtras = {}, retryAfterS = 1): Problem {
-  const headers = [...(extras.headers ?? []), 'retry-after', String(retryAfterS)];
+  const headers = ['retry-after', String(retryAfterS)];
   return new Problem('service-unavailable', detail, { ...extras, headers });
 }
 
 /** Returns the reply for a problem. Its `type` URI begins with `problemBase`. */
 export function problemReply(problem: Problem, problemBase: string): Reply {
-  const { slug, status, message: detail, errors } = problem;
+  const { slug, status, message: detail, extras } = problem;
+  const { headers = [], errors } = extras;
   const type = `${problemBase}/${slug}`;
   const title = STATUS_CODES[status];
   return {
     status,
-    headers: [...PROBLEM_HEADERS, ...problem.headers],
+    headers: [...PROBLEM_HEADERS, ...headers],
     body: JSON.stringify({ type, title, status, detail, errors }),
   };
 }

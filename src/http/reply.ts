@@ -32,6 +32,8 @@ const JSON_HEADERS = ['content-type', 'application/json'];
 
 const MAX_DRAIN_MS = 500;
 const MAX_DRAIN_BYTES = 67_108_864;
+/** A client that has left this much unread is disconnected. */
+const MAX_UNREAD_BYTES = 1_048_576;
 
 /** Returns a reply whose body is `json`, a JSON text. */
 export function jsonReply(
@@ -118,4 +120,37 @@ export function sendAndClose(response: ServerResponse, reply: Reply, requestId: 
   }
   if (message.complete) finish();
   else message.on('data', drain).on('end', finish).on('close', finish);
+}
+
+/** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */
+export async function sendChunks(
+  response: ServerResponse,
+  stream: AsyncIterable<Chunk>,
+): Promise<void> {
+  const { socket } = response;
+  // A connection is paused while a request waits on it, and would hide that the client leaves.
+  if (socket?.isPaused()) response.destroy();
+  else socket?.once('pause', () => response.destroy());
+  try {
+    for await (const { bytes, hasMore } of stream) {
+      if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+      if (response.destroyed) return;
+      response.write(bytes);
+      // Without the second condition, a client could never get past a chunk of this length.
+      if (hasMore || bytes.length > MAX_UNREAD_BYTES) await drained(response);
+    }
+  } finally {
+    response.end();
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end).off('close', end);
+      resolve();
+    };
+    response.on('drain', end).on('close', end);
+  });
 }

@@ -24,15 +24,9 @@ export type Guard = (
 
 /** How a request ended, for the log and the metrics. */
 export interface Outcome {
-  readonly requestId: string;
-  readonly method: string;
-  readonly key: number | undefined;
-  readonly template: string | undefined;
+  readonly exchange: Exchange;
+  /** Undefined if the client has disconnected. */
   readonly status: number | undefined;
   readonly milliseconds: number;
   readonly stream?: 'opened' | 'ended';
-  /** The internal cause of a 5xx, or of the end of a stream. */
-  readonly error: unknown;
-  /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
-  readonly reason: string | undefined;
 }

@@ -1,5 +1,4 @@
-// Finds the routes of a path in a tree of segments. A fixed segment takes precedence over a
-// parameter, and a parameter never matches an empty segment.
+// Finds the routes of a path. Fixed segments precede parameters, which match no empty segment.
 import type { Route } from './route.ts';
 
 /** The routes of a path by method (GET serves HEAD too), and the value of the `allow` header. */

@@ -1,5 +1,4 @@
-// Wraps node:http and closes its gaps: it handles pipelined requests one after another, answers
-// malformed ones with problem details, and finishes requests before it stops.
+// Wraps node:http: answers pipelined requests in turn, and malformed ones with problem details.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -9,7 +8,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
+import { type AddressInfo, type ListenOptions, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { hasUnambiguousEnd } from './body/read.ts';
@@ -65,19 +64,19 @@ export class HttpServer {
       .on('clientError', (error, socket) => this.#answerParseError(error, socket));
   }
 
-  /** Resolves with the address when it accepts connections; rejects with an error of node:net. */
-  async listen(host: string, port: number): Promise<AddressInfo> {
-    this.#server.listen(port, host, this.#options.limits.backlog);
-    await once(this.#server, 'listening');
-    return this.#server.address() as AddressInfo;
-  }
-
-  /** Listens on a Unix socket; rejects as {@link createSocket} or with an error of node:net. */
-  listenOnSocket(socket: string): Promise<void> {
-    return createSocket(socket, (path) => {
-      this.#server.listen({ path, backlog: this.#options.limits.backlog });
+  /** Accepts connections at an address or a Unix socket, and resolves with its URL. */
+  async listen({ host, port, path }: ListenOptions): Promise<string> {
+    const bind = (at: ListenOptions) => {
+      this.#server.listen({ ...at, backlog: this.#options.limits.backlog });
       return once(this.#server, 'listening');
-    });
+    };
+    if (path !== undefined) {
+      await createSocket(path, (hidden) => bind({ path: hidden }));
+      return `unix:${path}`;
+    }
+    await bind({ host, port });
+    const { address, family, port: bound } = this.#server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
   }
 
   /** Stops accepting, finishes the requests in flight within `closeMs`, closes every connection. */
@@ -85,8 +84,7 @@ export class HttpServer {
     this.#closing = true;
     this.#connections.announceClose();
     await this.#acceptBacklog();
-    // http.Server.close() would close connections while their responses are being flushed;
-    // net.Server.close() only stops accepting.
+    // http.Server.close() would close connections while their responses are being flushed.
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });

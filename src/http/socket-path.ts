@@ -1,10 +1,9 @@
-// Creates and removes the Unix socket of the service. Node would grant access to it as the umask
-// says, and on closing remove whatever is at the path that it has bound, even a successor's socket.
-// So Node binds a path in a hidden folder, from which a link makes the socket public.
+// Creates and removes the Unix socket of the service. Node would let the umask decide on access and
+// remove a successor's socket, so it binds a hidden path, from which a link makes it public.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { chmodSync, linkSync, lstatSync, rmSync, type Stats } from 'node:fs';
-import { access, constants, mkdir, rm } from 'node:fs/promises';
+import { access, constants, mkdir, rm, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
@@ -26,10 +25,7 @@ export async function freeSocketPath(path: string): Promise<void> {
   if (!(await removeStale(path))) throw inUse(path);
 }
 
-/**
- * Makes the socket that `listen` binds public at `path`, for owner and group. All processes share
- * the first one. Does not wait after `listen`: its caller must then be ready for requests.
- */
+/** Makes the socket that `listen` binds public at `path`; all processes share the first one. */
 export async function createSocket(
   path: string,
   listen: (hidden: string) => Promise<unknown>,
@@ -40,6 +36,7 @@ export async function createSocket(
   await createPrivateFolder(folder);
   try {
     await listen(hidden);
+    // Do not await from here on: the caller must be ready for the first request.
     chmodSync(hidden, SOCKET_MODE);
     linkSync(hidden, path);
   } catch (error) {
@@ -85,12 +82,10 @@ async function removeStale(path: string): Promise<boolean> {
   const now = statsOf(path);
   // A sibling may have replaced it; the new socket may have the inode of the old one.
   if (now?.ino !== found.ino || now.ctimeMs !== found.ctimeMs) return now === undefined;
-  try {
-    rmSync(path);
-    return true;
-  } catch (error) {
-    throw new Error(`cannot replace ${path}: permission denied`, { cause: error });
-  }
+  await unlink(path).catch((cause) => {
+    throw new Error(`cannot replace ${path}: permission denied`, { cause });
+  });
+  return true;
 }
 
 function statsOf(path: string): Stats | undefined {
@@ -104,12 +99,11 @@ function inUse(path: string): Error {
 /** Whether a process listens, even one that is busy (EAGAIN) or denies access (EACCES). */
 async function hasListener(path: string): Promise<boolean> {
   const socket = connect(path);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ECONNREFUSED';
-  } finally {
-    socket.destroy();
-  }
+  const answer = once(socket, 'connect');
+  const isUsed = await answer.then(
+    () => true,
+    ({ code }) => code !== 'ECONNREFUSED',
+  );
+  socket.destroy();
+  return isUsed;
 }

@@ -1,8 +1,8 @@
-// The log on standard error. Lines are buffered and written at the end of each iteration of the
-// event loop. If nobody reads the pipe, the service does not block: the buffer is bounded, and
-// further lines are dropped.
+// The log on standard error: buffered, written after each loop iteration, and never blocking.
 import { writeSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { inspect } from 'node:util';
+import type { Outcome } from '../http/route.ts';
 
 /** The members of a log line: time, level, message and others. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -27,17 +27,18 @@ const PIECE_BYTES = 4_096;
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
 
+/** Ids of zeros and version `ff` are invalid; versions after `00` may append more fields. */
+const TRACEPARENT =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+
 interface LogOptions {
-  /**
-   * The file descriptor, by default standard error. A pipe must be non-blocking, so that writing to
-   * a full one fails with EAGAIN; reading `process.stderr` makes Node set this on standard error.
-   */
+  /** The file descriptor; a pipe must be non-blocking, so that a full one fails with EAGAIN. */
   readonly target?: number;
   readonly always?: LogFields;
   readonly toLine?: (fields: LogFields) => string;
 }
 
-/** A log that writes lines to a file descriptor. */
+/** Writes lines to a file descriptor. */
 export class LineLog {
   readonly #threshold: number;
   readonly #options: Required<LogOptions>;
@@ -48,7 +49,7 @@ export class LineLog {
 
   constructor(level: LogLevel, options: LogOptions = {}) {
     this.#threshold = LOG_LEVELS.indexOf(level);
-    // In a worker thread, `process.stderr` has no descriptor.
+    // Reading it makes standard error non-blocking. In a worker thread, it has no descriptor.
     const target = process.stderr.fd ?? 2;
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }
@@ -128,4 +129,28 @@ function describeErrors(_: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const { message, code, stack, cause } = value as NodeJS.ErrnoException;
   return { message, code, stack, cause };
+}
+
+/** Logs the outcome of a request. `client` is the name of its client in the log. */
+export function logOutcome(log: Log, outcome: Outcome, client: string): void {
+  const { exchange, status = 0, milliseconds, stream } = outcome;
+  const { requestId, message, headers, template, error, reason } = exchange;
+  const failed = status === 500 || error !== undefined;
+  const level = failed ? 'error' : status >= 400 ? 'warn' : 'info';
+  log.write(level, stream ? `stream ${stream}` : 'request', {
+    request_id: requestId,
+    trace_id: traceIdOf(headers),
+    client,
+    method: message.method,
+    route: template,
+    status: outcome.status,
+    ms: Math.round(milliseconds * 1_000) / 1_000,
+    error,
+    reason,
+  });
+}
+
+/** Returns the trace id in `traceparent`; undefined if the field is missing or invalid. */
+export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefined {
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
 }

@@ -2,7 +2,6 @@
 import { inspect } from 'node:util';
 import type { LogFields } from './log.ts';
 
-/** Colour codes (ECMA-48, SGR). */
 const COLOURS: Record<string, string> = { error: '31', warn: '33', info: '32', debug: '36' };
 const DIM = '2';
 
@@ -29,9 +28,9 @@ export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
   };
 }
 
+/** Returns the local time of an ISO date, whose milliseconds are the same everywhere. */
 function clockTime(time: string): string {
-  const date = new Date(time);
-  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  return `${new Date(time).toTimeString().slice(0, 8)}${time.slice(19, 23)}`;
 }
 
 function format(value: unknown): string {

@@ -2,11 +2,12 @@
 import type { Outcome } from '../http/route.ts';
 import type { BatchMeter } from '../storage/batches/batcher.ts';
 import { readVersion } from '../version.ts';
-import { Histogram, type Observe } from './histogram.ts';
 import { measureProcess } from './process.ts';
 import {
   formatSnapshot,
+  Histogram,
   labelsText,
+  type Observe,
   type Readings,
   type Series,
   type ShareMetrics,
@@ -51,7 +52,6 @@ export class Metrics {
   readonly #process = measureProcess();
   readonly #collect: () => Promise<Snapshot>;
   #pending: Promise<string> | undefined;
-  /** Observe the batches of the database. */
   readonly meters = {
     read: this.#meterOf('read'),
     page: this.#meterOf('page'),
@@ -59,12 +59,13 @@ export class Metrics {
   };
 
   constructor(sources: MetricSources, shareMetrics: ShareMetrics) {
-    const readings = { ...this.#ownReadings(), ...readingsOf(sources), ...this.#process.readings };
+    const readings = this.#readings(sources);
     this.#collect = shareMetrics(() => takeSnapshot(readings));
   }
 
-  #ownReadings(): Readings {
+  #readings({ threads, fileSizes, cache }: MetricSources): Readings {
     return {
+      ...this.#process.readings,
       http_server_request_duration_seconds: () => this.#durations.read(),
       http_server_active_requests: () => this.#active,
       notes_streams_open: () => this.#streams,
@@ -77,6 +78,19 @@ export class Metrics {
           waiting[series] = (waiting[series] ?? 0) + length();
         return waiting;
       },
+      notes_cache_lookups_total: () => ({
+        [labelsText({ result: 'hit' })]: cache.hits,
+        [labelsText({ result: 'miss' })]: cache.misses,
+      }),
+      notes_cache_bytes: () => cache.bytes,
+      notes_build_info: () => ({ [labelsText({ version: readVersion() })]: 1 }),
+      notes_threads_live: () => threads().alive,
+      notes_threads_standby: () => threads().idle,
+      notes_demonstrations_waiting: () => threads().waiting,
+      notes_database_file_bytes: async () =>
+        Object.fromEntries(
+          Object.entries(await fileSizes()).map(([file, bytes]) => [labelsText({ file }), bytes]),
+        ),
     };
   }
 
@@ -114,7 +128,9 @@ export class Metrics {
     this.#process.stop();
   }
 
-  #observerOf({ method, template, status }: Outcome): Observe {
+  #observerOf({ exchange, status }: Outcome): Observe {
+    const { template, message } = exchange;
+    const { method = '' } = message;
     const byTemplate: ByTemplate = this.#observers.get(status) ?? new Map();
     const byMethod = byTemplate.get(template) ?? new Map<string, Observe>();
     const name = METHODS.has(method) ? method : '_OTHER';
@@ -142,22 +158,4 @@ export class Metrics {
       },
     };
   }
-}
-
-function readingsOf({ threads, fileSizes, cache }: MetricSources): Readings {
-  return {
-    notes_cache_lookups_total: () => ({
-      [labelsText({ result: 'hit' })]: cache.hits,
-      [labelsText({ result: 'miss' })]: cache.misses,
-    }),
-    notes_cache_bytes: () => cache.bytes,
-    notes_build_info: () => ({ [labelsText({ version: readVersion() })]: 1 }),
-    notes_threads_live: () => threads().alive,
-    notes_threads_standby: () => threads().idle,
-    notes_demonstrations_waiting: () => threads().waiting,
-    notes_database_file_bytes: async () =>
-      Object.fromEntries(
-        Object.entries(await fileSizes()).map(([file, bytes]) => [labelsText({ file }), bytes]),
-      ),
-  };
 }

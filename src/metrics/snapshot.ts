@@ -40,15 +40,11 @@ const METRICS = {
 type ByType = typeof METRICS;
 type MetricName = { [Type in keyof ByType]: keyof ByType[Type] }[keyof ByType];
 
-/** How the values of two processes become one. */
-type Combine = (one: number, other: number) => number;
-const sum: Combine = (one, other) => one + other;
-const first: Combine = (one) => one;
-
-const COMBINED: Readonly<Record<string, Combine>> = {
-  notes_build_info: first,
+/** How the values of two processes become one, if not by adding them. */
+const COMBINED: Readonly<Record<string, (one: number, other: number) => number>> = {
+  notes_build_info: (one) => one,
   // All processes share the files.
-  notes_database_file_bytes: first,
+  notes_database_file_bytes: (one) => one,
   process_start_time_seconds: Math.min,
 };
 
@@ -72,6 +68,50 @@ export function labelsText(labels: Readonly<Record<string, string | number>>): s
   return `{${texts.join()}}`;
 }
 
+/** Adds a value to a series. */
+export type Observe = (value: number) => void;
+
+/** A histogram; `bounds` are the inclusive upper bounds of the buckets, ascending. */
+export class Histogram {
+  readonly #bounds: readonly number[];
+  readonly #all: { labels: Record<string, string>; counts: Float64Array; sum: number }[] = [];
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+  }
+
+  /** Adds a series with these labels, which must be new; returns a function that adds to it. */
+  addSeries(labels: Record<string, string>): Observe {
+    // Not cumulative; the last bucket has no upper bound.
+    const counts = new Float64Array(this.#bounds.length + 1);
+    const series = { labels, counts, sum: 0 };
+    this.#all.push(series);
+    const bounds = this.#bounds;
+    return (value) => {
+      let bucket = 0;
+      while (value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
+      counts[bucket] = (counts[bucket] ?? 0) + 1;
+      series.sum += value;
+    };
+  }
+
+  /** Returns the cumulative buckets, the sum and the count of each series. */
+  read(): Series {
+    const values: Series = {};
+    for (const { labels, counts, sum } of this.#all) {
+      let count = 0;
+      for (const [bucket, each] of counts.entries()) {
+        count += each;
+        const le = this.#bounds[bucket] ?? '+Inf';
+        values[`_bucket${labelsText({ ...labels, le })}`] = count;
+      }
+      values[`_sum${labelsText(labels)}`] = sum;
+      values[`_count${labelsText(labels)}`] = count;
+    }
+    return values;
+  }
+}
+
 /** Calls all readings, in their order. */
 export async function takeSnapshot(readings: Readings): Promise<Snapshot> {
   const entries = Object.entries(readings).map(async ([name, read]) => {
@@ -88,11 +128,10 @@ export function combine(snapshots: readonly Snapshot[]): Snapshot {
     const all = combined[name] ?? {};
     combined[name] = all;
     // Of the event loops, the busiest counts.
-    const isLoop = name.startsWith('nodejs_eventloop_');
-    const add = isLoop ? Math.max : (COMBINED[name] ?? sum);
+    const add = name.startsWith('nodejs_eventloop_') ? Math.max : COMBINED[name];
     for (const [series, value] of Object.entries(values)) {
-      const before = all[series];
-      all[series] = before === undefined ? value : add(before, value);
+      const before = all[series] ?? 0;
+      all[series] = add && series in all ? add(before, value) : before + value;
     }
   }
   return combined;

@@ -1,5 +1,4 @@
-// What has changed since a cursor: a page in JSON, or a stream of server-sent events (WHATWG HTML,
-// section 9.2).
+// What has changed since a cursor: a page in JSON, or a stream of server-sent events.
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';

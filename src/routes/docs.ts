@@ -1,5 +1,4 @@
-// The documentation: the page at /docs with its files, the guides, /openapi.json, and the redirect
-// from / to /docs.
+// The documentation: /docs with its files, the guides, /openapi.json, and the redirect from /.
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { endpoint } from '../contract/endpoint.ts';

@@ -1,5 +1,4 @@
-// For operators: /health in JSON, /livez and /readyz in the format of Kubernetes servers, and
-// /metrics in that of Prometheus.
+// For operators: /health, /livez and /readyz as Kubernetes has them, and /metrics for Prometheus.
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoint } from '../contract/endpoint.ts';
 import { unavailable } from '../http/problem.ts';
@@ -14,10 +13,7 @@ const NO_STORE = ['cache-control', 'no-store'];
 const RETRY_SOON = [...NO_STORE, 'retry-after', '1'];
 const METRICS_HEADERS = ['content-type', 'text/plain; version=0.0.4; charset=utf-8', ...NO_STORE];
 
-/**
- * Returns the routes of the health checks. /health and /readyz answer 503 while `isStopping`, and
- * if the database does not answer within a second; /livez always answers 200.
- */
+/** Returns the routes of the health checks; all but /livez fail with the database or a stop. */
 export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () => boolean): Route[] {
   const ping = createPing(database);
 

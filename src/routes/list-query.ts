@@ -1,5 +1,4 @@
-// The query of a list: the rules that concern several of its parameters, and the links from one
-// page to others (RFC 8288).
+// The query of a list: rules across its parameters, and the links to other pages (RFC 8288).
 import { validationFailed } from '../contract/endpoint.ts';
 import { QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';

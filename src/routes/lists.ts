@@ -1,7 +1,6 @@
-// The lists of the records of a resource: of all, of those that a record owns, and of those
-// that are linked to a record.
+// The lists of a resource: all records, those of their owner, and those linked to a record.
+import { MessageChannel } from 'node:worker_threads';
 import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
-import { discard } from '../http/body/discard.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
@@ -15,6 +14,9 @@ import type { Bases } from './paths.ts';
 import { fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { snippetEnds } from './snippets.ts';
+
+const { port1: closedPort } = new MessageChannel();
+closedPort.close();
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
@@ -31,17 +33,27 @@ export interface Served {
 export function listRoutes(served: Served): Route[] {
   const { resource } = served;
   const lists = new Lists(served);
-  const all = endpoint<ListQuery & Ids>('GET', resource.path, (input) => lists.list(input));
+  const all = endpoint('GET', resource.path, (input: ListInput) => {
+    const { owner } = resource;
+    const path = fillTemplate(resource.path, input.parameters);
+    const ownerId = owner && input.parameters[owner.resource.idParameter];
+    return lists.answer(input, path, {
+      owner: ownerId,
+      label: (owner?.resource ?? resource).label,
+    });
+  });
   const other = linkOf(resource)?.other.resource;
   if (!other) return [all];
   const template = `${other.path}/{${other.idParameter}}${resource.path}`;
-  const linked = endpoint<ListQuery & Ids>('GET', template, (input) =>
-    lists.listLinked(input, template, other),
-  );
+  const linked = endpoint('GET', template, (input: ListInput) => {
+    // The query may have a filter of the same name.
+    const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
+    const path = fillTemplate(template, { [other.idParameter]: id });
+    return lists.answer(input, path, { owner: id, isOfLinked: true, label: other.label });
+  });
   return [all, linked];
 }
 
-/** The list, and the label of the record that it belongs to. */
 interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
   readonly label: string;
 }
@@ -64,22 +76,7 @@ class Lists {
     this.#filters = filtersOf(served.resource);
   }
 
-  list(input: ListInput): Reply | Promise<Reply> {
-    const { path, owner, label } = this.#served.resource;
-    const scope = owner
-      ? { owner: input.parameters[owner.resource.idParameter], label: owner.resource.label }
-      : { label };
-    return this.#answer(input, fillTemplate(path, input.parameters), scope);
-  }
-
-  listLinked(input: ListInput, template: string, other: Resource): Reply | Promise<Reply> {
-    // The query may have a filter of the same name.
-    const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
-    const path = fillTemplate(template, { [other.idParameter]: id });
-    return this.#answer(input, path, { owner: id, isOfLinked: true, label: other.label });
-  }
-
-  #answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
+  answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
     const { headers, call } = input;
     const load = (begin: () => void) => this.#load(input, path, scope, begin);
     const list = this.#served.memory.recall(`${path}?${call.query}`, load);
@@ -157,15 +154,18 @@ function withEnds(text: string, ends: readonly string[] | undefined): string {
   return ends.map((end, index) => `${records[index]?.slice(0, -1)}${end}`).join(',');
 }
 
-function largeBody(
-  records: readonly Buffer[],
-  ends: readonly string[] | undefined,
-  end: string,
-): LargeBody {
+function largeBody(records: readonly Buffer[], ends: readonly string[] | undefined, end: string) {
   const parts = records.flatMap((record, index) => {
     const separator = Buffer.from(index === 0 ? '{"items":[' : ',');
     if (!ends) return [separator, record];
     return [separator, record.subarray(0, -1), Buffer.from(ends[index] ?? '')];
   });
   return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
+}
+
+/** Frees the memory of a large buffer at once: nothing would make Node collect it soon. */
+function discard({ buffer, length }: Buffer): void {
+  if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
+  // What is transferred to nobody is freed.
+  closedPort.postMessage(undefined, [buffer]);
 }

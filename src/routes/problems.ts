@@ -1,5 +1,4 @@
-// GET /problems/{slug}: the page at a problem's `type` URL, with meaning, remedy and example.
-// GET /problems lists them.
+// The page at a problem's `type` URL, with meaning, remedy and example, and the list of all.
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
 import { renderProblemList } from '../docs/landing.ts';

@@ -1,5 +1,4 @@
-// The snippets of a page. The texts may be long, so that the search for matches is bounded and lets
-// other requests run in between.
+// The snippets of a page: the search for matches is bounded, and lets other requests run.
 import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import { Turns } from '../http/turns.ts';
 import type { Query } from '../search/query.ts';
@@ -7,7 +6,6 @@ import { JsonString, snippetOf } from '../search/snippet.ts';
 
 /** The limits of the snippets of a page; tests change them. */
 export const SNIPPET_LIMITS = {
-  /** See {@link snippetOf}. */
   effortUnits: 2_000_000,
   /** How long the search goes on before other requests may run. */
   sliceMs: 2,
@@ -15,10 +13,7 @@ export const SNIPPET_LIMITS = {
 
 const turns = new Turns();
 
-/**
- * Resolves with the end of each record, which has these fields as title and body. Calls `check`,
- * which may throw, after each pause.
- */
+/** Resolves with the new end of each record; calls `check`, which may throw, after each pause. */
 export async function snippetEnds(
   [title = '', body = '']: readonly string[],
   records: readonly (string | Buffer)[],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sendChunks } from '../../src/http/stream.ts';
+import { sendChunks } from '../../src/http/reply.ts';
 import { startListener } from '../support/ports.ts';
 
 /** More than the client may leave unread, and than the sockets buffer. */

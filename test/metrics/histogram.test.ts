@@ -1,7 +1,7 @@
 // The histogram: which value counts in which bucket, and that series are separate.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Histogram } from '../../src/metrics/histogram.ts';
+import { Histogram } from '../../src/metrics/snapshot.ts';
 
 test('histogram: buckets are cumulative, with inclusive upper bounds', () => {
   const histogram = new Histogram([0.5, 1, 2]);

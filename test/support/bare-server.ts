@@ -9,10 +9,13 @@ import { HttpServer } from '../../src/http/server.ts';
 
 const BODY_LIMIT_BYTES = 1_000;
 
+/** How a request ended, without the objects that its connection should not keep. */
+type Ending = Omit<Outcome, 'exchange'> & Pick<Outcome['exchange'], 'error'>;
+
 /** A listening server with the routes of a test. */
 export interface BareServer {
   readonly port: number;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly Ending[];
   readonly refusals: readonly Problem[];
   close(): Promise<void>;
 }
@@ -43,7 +46,7 @@ export async function startBareServer(
   routes: readonly Route[],
   limits: Partial<typeof HTTP_LIMITS> = {},
 ): Promise<BareServer> {
-  const outcomes: Outcome[] = [];
+  const outcomes: Ending[] = [];
   const refusals: Problem[] = [];
   const problemBase = 'http://a/problems';
   const dispatcher = new Dispatcher({
@@ -51,7 +54,7 @@ export async function startBareServer(
     guard: () => ({ headers: [] }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
     problemBase,
-    onOutcome: (outcome) => outcomes.push(outcome),
+    onOutcome: ({ exchange, ...ending }) => outcomes.push({ ...ending, error: exchange.error }),
     networkOf: () => '',
     toProblem: () => undefined,
   });
@@ -61,7 +64,7 @@ export async function startBareServer(
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },
   });
-  const { port } = await server.listen('127.0.0.1', 0);
+  const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port);
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= server.close();

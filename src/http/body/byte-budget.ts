@@ -40,8 +40,7 @@ export class ByteBudget {
         else resolve();
       };
       const leave = () => end(new ClientGone());
-      const refuse = () => end(unavailable(this.#refusal));
-      const timer = setTimeout(refuse, DISPATCH_LIMITS.replyWaitMs);
+      const timer = setTimeout(() => end(unavailable(this.#refusal)), DISPATCH_LIMITS.replyWaitMs);
       const accept = () => {
         take();
         end();

@@ -4,6 +4,7 @@ import { Problem } from '../problem.ts';
 import { parseJson } from './json.ts';
 import { JSON_LINES, parseMediaType } from './media-type.ts';
 
+const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \n\r\t'));
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** The bodies that a route accepts. */
@@ -78,10 +79,6 @@ export async function parseLines(
 /** Returns the position of the first byte from `start` on that is not JSON's white space. */
 export function skipSpace(bytes: Buffer, start: number): number {
   let position = start;
-  while (isSpace(bytes[position])) position += 1;
+  while (SPACES.has(bytes[position])) position += 1;
   return position;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

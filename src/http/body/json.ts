@@ -1,5 +1,4 @@
-// Strict JSON (RFC 8259). `JSON.parse` accepts any nesting and does not distinguish `4.0` from `4`,
-// so the text is checked first.
+// Strict JSON (RFC 8259): `JSON.parse` accepts any nesting and does not tell `4.0` from `4`.
 import { isUtf8 } from 'node:buffer';
 import { Problem } from '../problem.ts';
 

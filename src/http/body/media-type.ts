@@ -26,9 +26,7 @@ export function parseMediaType(text: string) {
 }
 
 /** Parses `accept` or `accept-encoding`; returns the weights by the names in lower case. */
-export function parseWeights(
-  field: string | readonly string[] | undefined,
-): ReadonlyMap<string, number> {
+export function parseWeights(field: string | string[] | undefined): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   const items = String(field ?? '').split(',');
   for (const item of items) {

@@ -12,8 +12,6 @@ import { parseJson } from './json.ts';
 /** This many chunks are joined into one: each keeps the buffer of a network read in memory. */
 const MAX_CHUNKS = 256;
 
-const NO_BYTES = Buffer.alloc(0);
-
 /** Whether all parsers agree on where a request ends (RFC 9112, sections 6.1 and 11.2). */
 export function hasUnambiguousEnd({ httpVersion, headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
@@ -34,7 +32,6 @@ export class BodyReader {
     DISPATCH_LIMITS.bodiesBytes,
     'Too many large bodies are arriving.',
   );
-  /** Each iteration of the event loop parses only one part of a large body. */
   readonly #parsing = new Turns();
 
   constructor(limitBytes: number) {
@@ -76,7 +73,7 @@ export class BodyReader {
       const share = new Share(this.#budget, response);
       return receiveBody(message, limitBytes, (bytes) => this.#count(share, bytes));
     }
-    const bytes: Buffer = message.read() ?? NO_BYTES;
+    const bytes: Buffer = message.read() ?? Buffer.alloc(0);
     if (bytes.length > limitBytes) throw tooLarge(limitBytes);
     if (isLarge(bytes.length)) this.#count(new Share(this.#budget, response), bytes.length);
     return bytes;
@@ -126,27 +123,21 @@ export function receiveBody(
         if (received > limitBytes) throw tooLarge(limitBytes);
         onReceived(received);
       } catch (error) {
-        stop();
-        reject(error);
+        end(error);
       }
     }
-    function onEnd(): void {
-      stop();
+    function end(error?: unknown): void {
+      message.off('data', onData).off('end', end).off('close', onClose).off('error', onClose);
       const [first] = chunks;
       const isOnly = first?.length === received;
-      resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received));
+      if (error) reject(error);
+      else resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received));
     }
-    function onClose(): void {
-      stop();
-      reject(new ClientGone());
-    }
-    function stop(): void {
-      message.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-    }
+    const onClose = () => end(new ClientGone());
 
     // If the client disconnected before this call, the message emits no further event.
     if (message.destroyed) onClose();
-    else message.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+    else message.on('data', onData).on('end', end).on('close', onClose).on('error', onClose);
   });
 }
 

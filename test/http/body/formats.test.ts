@@ -69,7 +69,7 @@ test('body formats: a refusal names every media type that the route accepts', ()
     const refusal = judge('application/jsonl', accepted);
     assert.ok(refusal instanceof Problem);
     const identity = ['accept-encoding', 'identity'];
-    assert.deepEqual(refusal.headers, ['accept', accept, ...identity, ...acceptPatch]);
+    assert.deepEqual(refusal.extras.headers, ['accept', accept, ...identity, ...acceptPatch]);
     for (const type of accepted.types) assert.ok(refusal.message.includes(` ${type}`), type);
     assert.equal(refusal.message.includes('ndjson'), accepted === LINES);
   }
