@@ -16,37 +16,32 @@ export interface Arrival {
 /** All connections of one server. */
 export class Connections {
   /** The latest request on each connection, until it and its answer are complete. */
-  readonly #latest = new Map<Duplex, Arrival | undefined>();
+  readonly latest = new Map<Duplex, Arrival | undefined>();
   /** The connections on which a request waits for the previous response. */
   readonly #waiting = new Set<Duplex>();
   accepted = 0;
 
   add(socket: Socket): void {
     this.accepted += 1;
-    this.#latest.set(socket, undefined);
+    this.latest.set(socket, undefined);
     // Once read, the address outlives the connection, for the log.
     void socket.remoteAddress;
     socket.once('close', () => {
-      this.#latest.delete(socket);
+      this.latest.delete(socket);
       this.#waiting.delete(socket);
     });
     // Node resumes a socket after each request, but requests behind a slow answer must wait.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
-  /** Returns the latest request on a connection, unless it and its answer are complete. */
-  latest(socket: Duplex): Arrival | undefined {
-    return this.#latest.get(socket);
-  }
-
   begin(arrival: Arrival): void {
     const { message, response } = arrival;
     const { socket } = message;
-    this.#latest.set(socket, arrival);
+    this.latest.set(socket, arrival);
     // An idle connection must not hold its last request in memory.
     response.once('close', () => {
-      const isLatest = this.#latest.get(socket) === arrival;
-      if (message.complete && isLatest) this.#latest.set(socket, undefined);
+      const isLatest = this.latest.get(socket) === arrival;
+      if (message.complete && isLatest) this.latest.set(socket, undefined);
     });
   }
 
@@ -57,11 +52,11 @@ export class Connections {
       if (socket.writable) next();
       return;
     }
-    const latest = this.#latest.get(socket);
+    const latest = this.latest.get(socket);
     this.#waiting.add(socket);
     socket.pause();
     previous.once('close', () => {
-      const current = this.#latest.get(socket);
+      const current = this.latest.get(socket);
       // Stay paused if a later request waits for this one.
       if (!current || current === latest) {
         this.#waiting.delete(socket);
@@ -73,13 +68,13 @@ export class Connections {
 
   /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
   announceClose(): void {
-    for (const latest of this.#latest.values())
+    for (const latest of this.latest.values())
       if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
   }
 
   /** Resolves when no answer is being flushed and no request waits behind another. */
   async flushed(): Promise<void> {
-    for (const [socket, latest] of this.#latest) {
+    for (const [socket, latest] of this.latest) {
       const { response } = latest ?? {};
       const isFlushing = response?.writableEnded && !response.writableFinished;
       const busy = this.#waiting.has(socket) ? socket : isFlushing ? response : undefined;
@@ -91,17 +86,17 @@ export class Connections {
 
   /** Destroys the connections that have sent no byte; http.Server.close() would wait for them. */
   destroySilent(): void {
-    for (const [socket, latest] of this.#latest)
+    for (const [socket, latest] of this.latest)
       if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
   }
 
   destroyAll(): void {
-    for (const socket of this.#latest.keys()) socket.destroy();
+    for (const socket of this.latest.keys()) socket.destroy();
   }
 
   /** Resolves when the `close` event of every connection has been emitted. */
   async allClosed(): Promise<void> {
-    for (const socket of this.#latest.keys())
+    for (const socket of this.latest.keys())
       await new Promise((resolve) => socket.once('close', resolve));
   }
 }

@@ -123,10 +123,7 @@ export function sendAndClose(response: ServerResponse, reply: Reply, requestId: 
 }
 
 /** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */
-export async function sendChunks(
-  response: ServerResponse,
-  stream: AsyncIterable<Chunk>,
-): Promise<void> {
+export async function sendChunks(response: ServerResponse, stream: AsyncIterable<Chunk>) {
   const { socket } = response;
   // A connection is paused while a request waits on it, and would hide that the client leaves.
   if (socket?.isPaused()) response.destroy();

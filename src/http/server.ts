@@ -103,7 +103,7 @@ export class HttpServer {
 
   #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const requestId = chooseRequestId(message);
-    const previous = this.#connections.latest(message.socket)?.response;
+    const previous = this.#connections.latest.get(message.socket)?.response;
     const arrival = { message, response, requestId, awaitsContinue, previous };
     this.#connections.begin(arrival);
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
@@ -121,7 +121,7 @@ export class HttpServer {
     const problem = new Problem('method-not-allowed', 'This service is not a proxy.', {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
-    const previous = this.#connections.latest(socket)?.response;
+    const previous = this.#connections.latest.get(socket)?.response;
     const refused = { message, requestId: chooseRequestId(message) };
     this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem, refused));
   }
@@ -129,7 +129,7 @@ export class HttpServer {
   #answerParseError(error: NodeJS.ErrnoException, socket: Duplex): void {
     // The connection is ending, so no error in the rest of its input can be answered.
     if (socket.writableEnded) return;
-    const latest = this.#connections.latest(socket);
+    const latest = this.#connections.latest.get(socket);
     const problem = problemOf(error);
     if (latest?.message.complete) {
       this.#connections.runAfter(socket, latest.response, () => this.#refuse(socket, problem));

@@ -26,10 +26,7 @@ export async function freeSocketPath(path: string): Promise<void> {
 }
 
 /** Makes the socket that `listen` binds public at `path`; all processes share the first one. */
-export async function createSocket(
-  path: string,
-  listen: (hidden: string) => Promise<unknown>,
-): Promise<void> {
+export async function createSocket(path: string, listen: (hidden: string) => Promise<unknown>) {
   const folder = hiddenFolder(path);
   const hidden = join(folder, 's');
   if (cluster.isWorker) await removeStale(path);
