@@ -39,22 +39,6 @@ export function linkRoutes(link: Link, links: Links): Route[] {
   }
 }
 
-/** Returns the links that the bodies list; undefined if none has the member. */
-export function linksIn(
-  link: Link | undefined,
-  bodies: readonly Readonly<Record<string, unknown>>[],
-): readonly NewLink[] | undefined {
-  if (!link) return undefined;
-  let links: NewLink[] | undefined;
-  for (const [row, body] of bodies.entries()) {
-    const ids = body[link.member] as readonly number[] | undefined;
-    if (!ids) continue;
-    links ??= [];
-    for (const id of ids) links.push([row, id]);
-  }
-  return links;
-}
-
 /** Returns the 422 for links that name no record; `isBulk` tells whether pointers name lines. */
 export function unknownLinks(
   { member, ends }: Link,

@@ -18,7 +18,7 @@ import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
-import { linksIn, unknownLinks } from './links.ts';
+import { unknownLinks } from './links.ts';
 import { listRoutes, type Served } from './lists.ts';
 import { basePath, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
@@ -204,4 +204,20 @@ function onceOf(key: string, path: string, { admission, format, bytes }: Call): 
     key: hash('sha256', JSON.stringify([admission.client ?? '', path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
+}
+
+/** Returns the links that the bodies list; undefined if none has the member. */
+function linksIn(
+  link: Link | undefined,
+  bodies: readonly Members[],
+): readonly NewLink[] | undefined {
+  if (!link) return undefined;
+  let links: NewLink[] | undefined;
+  for (const [row, body] of bodies.entries()) {
+    const ids = body[link.member] as readonly number[] | undefined;
+    if (!ids) continue;
+    links ??= [];
+    for (const id of ids) links.push([row, id]);
+  }
+  return links;
 }

@@ -65,16 +65,16 @@ export function createWriter(database: Database, options: WriterOptions = {}): W
     run: (items) => commit(database, items, clock, options),
     ready: database.writable,
     meter: options.meter,
-    size: ({ write: { rows, links } }) =>
-      rows.reduce((sum, row) => sum + sizeOf(row), links ? links.length * ROW_SIZE : 0),
+    size: sizeOf,
   });
   return (kind, key, write) =>
     batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
 
-function sizeOf(row: Values): number {
-  let size = ROW_SIZE;
-  for (const value of row) if (typeof value === 'string') size += value.length;
+function sizeOf({ write: { rows, links = [] } }: Item): number {
+  let size = (rows.length + links.length) * ROW_SIZE;
+  for (const row of rows)
+    for (const value of row) if (typeof value === 'string') size += value.length;
   return size;
 }
 

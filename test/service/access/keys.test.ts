@@ -158,7 +158,8 @@ test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => 
   const file = join(folder, 'keys');
   writeFileSync(file, 'secret-one\n');
   const env = { NOTES_API_KEYS: 'secret-six' };
-  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder, env });
+  const args = ['--port', '0', '--api-keys-file', file];
+  const command = startCommand(t, args, { folder, env, coverage: true });
   const url = await command.ready();
   const statusOf = async (key: string) =>
     (await request(url, 'GET', '/notes', { headers: { 'x-api-key': key } })).status;

@@ -112,7 +112,8 @@ for (const [happened, replace] of Object.entries(REPLACEMENTS)) {
 test('replaced file: its log goes on with the old file; several processes stop with 1', {
   skip: needsFile,
 }, async (t) => {
-  const command = startCommand(t, ['--port', '0', '--db', 'notes.db', '--processes=2']);
+  const args = ['--port', '0', '--db', 'notes.db', '--processes=2'];
+  const command = startCommand(t, args, { coverage: true });
   const url = await command.ready();
   const db = join(command.folder, 'notes.db');
   const saved = await backUpInUse(db, url, 'a copy');
