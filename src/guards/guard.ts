@@ -73,7 +73,7 @@ export function createGuard(options: GuardOptions): Guard {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
-    const preflight = message.method === 'OPTIONS' && preflightReply(message, readOrigins);
+    const preflight = preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
     const [first = ''] = segments;
     const isSingle = segments.length === 1;

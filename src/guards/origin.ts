@@ -52,13 +52,13 @@ export function corsHeaders({ headers }: IncomingMessage, origins: ReadonlySet<s
     : vary;
 }
 
-/** Returns the reply to a CORS preflight from `origins`; undefined for any other OPTIONS. */
+/** Returns the reply to a CORS preflight from `origins`; undefined for any other request. */
 export function preflightReply(
-  { headers }: IncomingMessage,
+  { method, headers }: IncomingMessage,
   origins: ReadonlySet<string>,
 ): Reply | undefined {
   const asks = headers['access-control-request-method'] !== undefined;
-  const isPreflight = asks && origins.has(headers.origin ?? '');
+  const isPreflight = method === 'OPTIONS' && asks && origins.has(headers.origin ?? '');
   return isPreflight ? { status: 204, headers: PREFLIGHT_HEADERS } : undefined;
 }
 
