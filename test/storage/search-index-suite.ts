@@ -7,9 +7,11 @@ import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
 import { INDEX_TIMES, IndexBehind } from '../../src/storage/index/search-index.ts';
 import { STEP_LIMITS } from '../../src/storage/index/steps.ts';
+import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { Table } from '../../src/storage/records/table.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
+import { setLimits } from '../support/overload.ts';
 import {
   assertIndexed,
   isIndexed,
@@ -68,6 +70,7 @@ export function testSearchIndex(engine: Engine): void {
   });
 
   test('search index: a page is read again if others write meanwhile', async (t) => {
+    setLimits(t, SLOW_READ_LIMITS, { waitMs: 30_000 });
     const { database, index, notes } = await openIndexed(t, engine);
     await notes.create([['milk', '']]);
     let reads = 0;
