@@ -182,7 +182,7 @@ function windowFor(maxLength: number): number {
   return LEAD + 2 * (maxLength + 1);
 }
 
-/** The string at `position` of a JSON text, after its quote, decoded as far as it is needed. */
+/** A string in a JSON text, from the character after its quote on; decoded only where needed. */
 export class JsonString {
   isEnd = false;
   readonly #json: Buffer;

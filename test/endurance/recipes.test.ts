@@ -169,8 +169,12 @@ function addProblem(copy: Copy): void {
 }
 
 function addOption(copy: Copy): void {
-  const help = 'what to say at the start';
-  const entry = `greeting: { flag: 'greeting', value: 'TEXT', help: '${help}', parse: values.parseText },`;
+  const entry = `greeting: {
+    flag: 'greeting',
+    value: 'TEXT',
+    help: 'what to say at the start',
+    parse: values.parseText,
+  },`;
   copy.replace('src/cli/option-table.ts', '  apiKeysFile: {', `  ${entry}\n  apiKeysFile: {`);
   const start = '    const documentation = await loadDocumentation();';
   const greet = `if (options.greeting) this.#log.write('info', options.greeting);`;
