@@ -1,4 +1,4 @@
-// The metrics of several processes, one of which hangs and dies.
+// The metrics of several processes, of which one hangs and dies, and another one dies later.
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { assertCountedTogether, created, metricsOfAll } from '../support/metrics
 import { isAlive, startProcesses } from '../support/processes.ts';
 import { residentMegabytesOf } from '../support/threads.ts';
 
-test('metrics: of several processes, one of which hangs and dies', async (t) => {
+test('metrics: of several processes, two of which die', async (t) => {
   const service = await startProcesses(t, 2);
   await assertCountedTogether(service.url, 8);
   for (let count = 0; count < 4; count += 1) await request(service.url, 'GET', '/notes/1');
@@ -44,4 +44,11 @@ test('metrics: of several processes, one of which hangs and dies', async (t) => 
     assert.equal(sampleOf(families, 'http_server_active_requests'), 1);
   }
   await assertCountedTogether(service.url, 1);
+
+  // What the first of two dead processes has counted stays as well.
+  const [other = 0] = service.serving();
+  const replaced = service.nextLine(({ message }) => message === 'process replaced');
+  process.kill(other, 'SIGKILL');
+  await replaced;
+  assert.equal(created(await metricsOfAll(service.url)), 9);
 });
