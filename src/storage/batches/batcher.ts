@@ -103,7 +103,7 @@ export class Batcher<Item, Outcome> {
         const outcomes = await run(batch.map(({ item }) => item));
         meter?.done(batch.length, performance.now() - started);
         this.#backlog.recordBatch(busySinceMs, batch.length);
-        batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
+        for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome);
       } catch (error) {
         busySinceMs = performance.now();
         this.#fail(batch, error);

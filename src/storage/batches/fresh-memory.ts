@@ -96,10 +96,13 @@ export class FreshMemory {
     changesOf: (result: Result) => readonly Change[] | undefined,
   ): Promise<Result> {
     const before = this.check();
+    let result: Result;
     this.#isCommitting = true;
-    const result = await transact().finally(() => {
+    try {
+      result = await transact();
+    } finally {
       this.#isCommitting = false;
-    });
+    }
     if (before !== undefined) this.#advance(before, changesOf(result));
     return result;
   }

@@ -43,7 +43,8 @@ interface Item {
   readonly write: RowSet;
 }
 
-interface Run {
+/** Consecutive writes of one kind, which share their statements. */
+export interface Run {
   readonly kind: WriteKind<RowSet, unknown>;
   readonly keys: Set<number | string>;
   readonly writes: RowSet[];
@@ -55,7 +56,8 @@ const ROW_SIZE = 256;
 export interface WriterOptions {
   readonly meter?: BatchMeter | undefined;
   readonly memory?: FreshMemory | undefined;
-  readonly onWritten?: (kinds: readonly object[]) => void;
+  /** Called after each transaction, also a failed one, with what it has written. */
+  readonly onWritten?: (runs: readonly Run[]) => void;
 }
 
 /** Returns the writer of `database`, which rejects as the batcher does. */
@@ -102,7 +104,7 @@ async function commit(
     return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
   } finally {
     // A failed transaction may have been committed, too.
-    onWritten?.(runs.map(({ kind }) => kind));
+    onWritten?.(runs);
   }
 }
 

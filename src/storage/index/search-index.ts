@@ -3,7 +3,7 @@
 import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
-import { createWriter, type Write, type WriterOptions } from '../batches/writer.ts';
+import { createWriter, type Run, type Write, type WriterOptions } from '../batches/writer.ts';
 import { type Database, StorageError } from '../database.ts';
 import {
   createIndexKinds,
@@ -63,9 +63,9 @@ export function createIndexes(database: Database, options: WriterOptions = {}) {
   const indexes = new Map<Resource, SearchIndex>();
   const write = createWriter(database, {
     ...options,
-    onWritten: (kinds) => {
-      options.onWritten?.(kinds);
-      for (const index of indexes.values()) index.noticeWrites(kinds);
+    onWritten: (runs) => {
+      options.onWritten?.(runs);
+      for (const index of indexes.values()) index.noticeWrites(runs);
     },
   });
   for (const each of SEARCHABLE) indexes.set(each, new SearchIndex(each, database, write));
@@ -134,10 +134,10 @@ export class SearchIndex {
     });
   }
 
-  /** Must be called after writes of these kinds, so that the background indexes them. */
-  noticeWrites(kinds: readonly object[]): void {
+  /** Must be called after each transaction, so that the background indexes what it has written. */
+  noticeWrites(runs: readonly Run[]): void {
     const { step, restart } = this.#kinds;
-    if (kinds.every((kind) => kind === step || kind === restart)) return;
+    if (runs.every(({ kind }) => kind === step || kind === restart)) return;
     this.#writes += 1;
     this.#schedule(INDEX_TIMES.delayMs);
   }

@@ -71,7 +71,8 @@ export class Connection {
   #maxBytes = MAX_VALUE_BYTES;
   #mayBeOpen = false;
   #isClosing = false;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Resolves when the latest work has ended. */
+  #last: Promise<void> = Promise.resolve();
   /** How many pieces of work have not ended. */
   pending = 0;
 
@@ -81,13 +82,26 @@ export class Connection {
   }
 
   /** Runs `work` alone, after all earlier work, and settles as it does. Rejects after `close`. */
-  exclusively<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosing) throw new DatabaseUnavailable('the database is closing');
     this.pending += 1;
-    const done = this.#last.then(() => this.#perform(work));
-    // Drop the result: the chain would keep it in memory.
-    this.#last = done.then(ignore, ignore);
-    return done;
+    const earlier = this.#last;
+    let end = ignore;
+    this.#last = new Promise((resolve) => {
+      end = resolve;
+    });
+    await earlier;
+    try {
+      return await work();
+    } catch (error) {
+      // A damaged page in the cache would outlive the damage.
+      if (error instanceof DatabaseDamaged)
+        await this.execute('PRAGMA shrink_memory').catch(ignore);
+      throw error;
+    } finally {
+      this.pending -= 1;
+      end();
+    }
   }
 
   /** Call it inside `exclusively`. Rejects with {@link ReadTooSlow} after `maxMs`. */
@@ -181,19 +195,6 @@ export class Connection {
     await new Promise<void>((resolve, reject) => {
       this.#handle.close((error) => (error ? reject(error) : resolve()));
     });
-  }
-
-  async #perform<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      // A damaged page in the cache would outlive the damage.
-      if (error instanceof DatabaseDamaged)
-        await this.execute('PRAGMA shrink_memory').catch(ignore);
-      throw error;
-    } finally {
-      this.pending -= 1;
-    }
   }
 
   #prepare(sql: string): Promise<sqlite3.Statement> {

@@ -130,10 +130,12 @@ function databaseOf(
     transact(_batchId, statements) {
       return writer.exclusively(async () => {
         files?.check();
-        return writer.transact(statements).finally(() => {
+        try {
+          return await writer.transact(statements);
+        } finally {
           revision += 1;
           files?.compareContent();
-        });
+        }
       });
     },
 
