@@ -54,6 +54,7 @@ export class App {
   #feed: ChangeFeed | undefined;
   #keys: Keys | undefined;
   #metrics: Metrics | undefined;
+  /** Known when the server listens: only then does port 0 have its number. */
   #bases: Bases = { baseUrl: '', problemBase: '' };
   #isStopping = false;
 
@@ -88,6 +89,7 @@ export class App {
   async listen(): Promise<string> {
     const options = this.#options;
     const { host, port, socket } = options;
+    // First, so that a broken installation creates no database.
     const documentation = await loadDocumentation();
     const keySource = keySourceOf(options);
     this.#keys = keySource && (await loadKeys(keySource));
@@ -126,12 +128,14 @@ export class App {
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
   async close(): Promise<void> {
+    // Streams would not end by themselves, and threads would keep their requests waiting.
     this.#isStopping = true;
     this.#feed?.close();
     const serverClosed = this.#server.close();
     this.#threads.shutDown();
     await serverClosed;
     await this.#threads.close();
+    // After the last answer: until then, handlers use them.
     await this.#indexes?.close();
     await this.#database?.close();
     this.#metrics?.close();
@@ -181,7 +185,9 @@ export class App {
       memory,
       onWritten: () => feed.noticeWrites(),
     });
+    // All tables share it, so that writes of all kinds form batches in their order.
     const { write } = this.#indexes;
+    // All tables share it, because it limits the slow reads of the whole service.
     const lane = new SlowReads(meters?.page);
     const tables = new Map<Resource, Table>();
     for (const resource of RESOURCES) {

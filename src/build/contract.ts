@@ -38,6 +38,7 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
   await writeFile(output, bundle.outputFiles[0]?.contents ?? '');
 }
 
+/** Whether a validator ends at the first violation, or finds all, which takes longer. */
 type Mode = 'first' | 'all';
 
 /** Checks minLength or maxLength; counts code points, which is slow, only if that decides. */
@@ -51,9 +52,11 @@ function limitLengthCode(cxt: KeywordCxt): void {
   );
 }
 
+/** A contract, and the validators that its operations need. */
 class Contract {
   readonly #document: JsonObject;
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
+  /** The schemas that have a validator, and their names in the module. */
   readonly #names = { first: new Map<Json, string>(), all: new Map<Json, string>() };
 
   constructor(document: JsonObject) {
@@ -63,6 +66,7 @@ class Contract {
     for (const ajv of Object.values(this.#ajvs)) {
       ajv.addVocabulary(DOCUMENT_KEYWORDS);
       ajv.removeKeyword('maxLength').removeKeyword('minLength');
+      // Before `pattern`: a regular expression may take long on a text that is too long.
       ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
       // This format is for code generators; the bounds say which integers are accepted.
@@ -71,6 +75,7 @@ class Contract {
     }
   }
 
+  /** Returns a placeholder for a validator, which `withExpressions` replaces. */
   #validator(mode: Mode, schema: JsonObject): string {
     const names = this.#names[mode];
     const name = names.get(schema) ?? `schema${names.size}`;
@@ -79,12 +84,14 @@ class Contract {
     return `validator:${mode}.${name}`;
   }
 
+  /** Returns the source of all validators of a mode. Ajv writes a CommonJS module, so wrap it. */
   #declaration(mode: Mode): string {
     const names = [...this.#names[mode].values()].map((name) => [name, name]);
     const code = standalone.default(this.#ajvs[mode], Object.fromEntries(names));
     return `const ${mode} = ((exports) => {\n${code}\nreturn exports;\n})({});`;
   }
 
+  /** Returns the source of the module. It imports parts of Ajv, which esbuild puts into it. */
   write(): string {
     const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
     const operations = paths.flatMap(([template, item]) => {
@@ -144,6 +151,7 @@ class Contract {
       name,
       in: place,
       isInteger: type === 'integer',
+      // `include=a,b`, or `tag_id=1&tag_id=2`.
       list: isList ? (explode === false ? 'commas' : 'repeated') : undefined,
       default: schema.default,
       validate: this.#validator('all', declared),

@@ -106,29 +106,26 @@ export function passwordSource(
 ): Pick<Options, 'dbPassword' | 'dbPasswordFile'> {
   const { text: file } = lookUp(OPTIONS.dbPasswordFile, flag, environment);
   const { NOTES_DB_PASSWORD: password } = environment;
-  if (file !== undefined && (file === '' || password)) {
+  if (file !== undefined && (file === '' || password))
     throw new UsageError(
       '--db-password-file must not be empty, nor be given together with NOTES_DB_PASSWORD',
     );
-  }
   return { dbPassword: password || undefined, dbPasswordFile: file };
 }
 
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const { host, rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = parsed;
   const apiKeys = keysIn(environment.NOTES_API_KEYS ?? '');
-  if (processes > 1 && db.kind === 'memory') {
+  if (processes > 1 && db.kind === 'memory')
     throw new UsageError(
       '--processes needs a file or a cluster: processes cannot share a database in memory',
     );
-  }
   const hasKeys = keySourceOf({ apiKeys, apiKeysFile }) !== undefined;
-  if (!isLocal(parsed) && !hasKeys && !allowAnonymous) {
+  if (!isLocal(parsed) && !hasKeys && !allowAnonymous)
     throw new UsageError(
       `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
         '--api-keys-file, or --allow-anonymous if you mean it',
     );
-  }
   const limit = rateLimit ?? (isLocal(parsed) ? 'off' : PUBLIC_RATE_LIMIT);
   return {
     ...parsed,
@@ -141,9 +138,8 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
 
 function keysIn(text: string): readonly string[] {
   const keys = parseList(text);
-  if (text && (keys.length === 0 || !keys.every((key) => KEY.test(key)))) {
+  if (text && (keys.length === 0 || !keys.every((key) => KEY.test(key))))
     throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, separated by commas');
-  }
   return keys;
 }
 

@@ -10,6 +10,7 @@ import { isOnPage, type Page, pagesOf } from './pages.ts';
 /** The pages in a part. Each part takes a scan of the index, and memory for its words. */
 const PAGES_IN_PART = 32;
 
+/** Temporary tables: the records indexed again, and the words in them and in the index. */
 const AGAIN = 'temp.indexed_again';
 const WANTED = 'temp.words_wanted';
 const FOUND = 'temp.words_found';
@@ -41,6 +42,7 @@ export async function findWordFaults(
   return faults.slice(0, maxFaults).map(({ line }) => String(line));
 }
 
+/** Compares words part by part, because those of all records would not fit in memory. */
 async function compareWords({ read }: Source, resource: Searchable, isContained: string) {
   const { table } = resource.search;
   const [index] = await read({ sql: `SELECT sql FROM sqlite_schema WHERE name = '${table}'` });

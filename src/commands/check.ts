@@ -84,6 +84,7 @@ async function findIndexFaults(source: Source): Promise<string[]> {
   return faults;
 }
 
+/** Returns the error as a fault, because a damaged file has many; but not if it is in use. */
 function reportError(error: unknown): string[] {
   if (error instanceof DatabaseUnavailable) throw error;
   return [(error as Error).message];
@@ -113,6 +114,7 @@ function queriesForReferences(relation: Relation): string[] {
   );
 }
 
+/** Compares the counts by which lists find a page with the records themselves. */
 function queryForBlocks(relation: Relation): string {
   const { table, blocks } = relation;
   const { id, owner } = countedBy(relation);
@@ -135,6 +137,7 @@ function queriesForSequences({ table }: Resource): string[] {
   ];
 }
 
+/** All resources share the sequence of numbers, which make entity tags unique. */
 function queryForUniqueness(resources: readonly Resource[]): string {
   const numbers = resources.map(
     (each) => `SELECT number, '${typeOf(each)} ' || id AS record FROM ${each.table}`,

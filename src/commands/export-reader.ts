@@ -80,6 +80,7 @@ export class ExportReader {
       throw new Error(`the last line is missing: the export ends after line ${this.#lineNumber}`);
   }
 
+  /** Closes the input. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lines.return(undefined);
   }
@@ -117,6 +118,7 @@ export class ExportReader {
     if (!('ends' in relation)) this.#foundIn(relation.table).add(Number(key[0]));
   }
 
+  /** Returns the set of a table, which is empty at first. */
   #foundIn(table: string): NumberSet {
     const found = this.#found.get(table) ?? new NumberSet();
     this.#found.set(table, found);

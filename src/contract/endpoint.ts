@@ -87,10 +87,9 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
     return undefined;
   }
   const value = parseParameter(parameter, sent);
-  if (!parameter.validate(value)) {
+  if (!parameter.validate(value))
     for (const error of parameter.validate.errors ?? [])
       violations.push({ ...location, code: error.keyword, detail: describeRule(error) });
-  }
   return value;
 }
 

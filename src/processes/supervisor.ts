@@ -133,6 +133,7 @@ export class Supervisor {
     }
   }
 
+  /** Replaces a process, and its replacements, whenever one ends. */
   async #keepServing(first: Child): Promise<void> {
     const { signal } = this.#stop;
     let current: Child | undefined = first;
@@ -188,6 +189,7 @@ export class Supervisor {
   }
 }
 
+/** Chooses the port for all processes; each of them would get another one for 0. */
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');

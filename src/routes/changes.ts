@@ -104,6 +104,7 @@ async function openStream(
   return { status: 200, headers: STREAM_HEADERS, stream };
 }
 
+/** Yields the events until the client leaves, its key may have become invalid, or a stop. */
 async function* follow(
   feed: ChangeFeed,
   request: ChangesRequest,

@@ -10,11 +10,11 @@ import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.t
 import type { PageRequest } from '../storage/lists/request.ts';
 import type { Table } from '../storage/records/table.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
-import type { Bases } from './paths.ts';
-import { fillTemplate, type Ids, notFound } from './paths.ts';
+import { type Bases, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { snippetEnds } from './snippets.ts';
 
+/** Takes buffers that must be freed; see `discard`. */
 const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
@@ -37,10 +37,8 @@ export function listRoutes(served: Served): Route[] {
     const { owner } = resource;
     const path = fillTemplate(resource.path, input.parameters);
     const ownerId = owner && input.parameters[owner.resource.idParameter];
-    return lists.answer(input, path, {
-      owner: ownerId,
-      label: (owner?.resource ?? resource).label,
-    });
+    const { label } = owner?.resource ?? resource;
+    return lists.answer(input, path, { owner: ownerId, label });
   });
   const other = linkOf(resource)?.other.resource;
   if (!other) return [all];
@@ -54,6 +52,7 @@ export function listRoutes(served: Served): Route[] {
   return [all, linked];
 }
 
+/** Which records a list has: all, those of an owner, or those that are linked to a record. */
 interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
   readonly label: string;
 }

@@ -9,6 +9,7 @@ import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 
 const VARY = ['vary', 'accept'];
+/** The forms of a page, rendered at the start: neither depends on a request. */
 type Page = Readonly<Record<'html' | 'json', Reply>>;
 
 /** Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight. */
@@ -87,6 +88,7 @@ function pageReply(title: string, root: string, main: string): Reply {
   return { status: 200, headers: [...PAGE_HEADERS, ...VARY], body };
 }
 
+/** Returns what JSON says of a problem type; a remedy is plain text there. */
 function explain({ slug, status, title, meaning, remedy }: ProblemType) {
   return { slug, status, title, description: `${meaning} ${remedy.replaceAll('`', '')}` };
 }

@@ -49,6 +49,7 @@ export function recordRoutes(served: Served): Route[] {
   ];
 }
 
+/** The handlers of the records of one resource. */
 class Records {
   readonly #resource: Resource;
   readonly #table: Table;
@@ -68,6 +69,7 @@ class Records {
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
     const bodies = (isBulk ? body : [body]) as readonly Members[];
+    // Before anything is stored: a request must not be refused in the middle.
     const charge = Math.floor(bodies.length / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
     const path = fillTemplate(this.#resource.path, parameters);
@@ -78,6 +80,7 @@ class Records {
       throw new Problem('idempotency-key-reused', detail);
     }
     const { id, tag, texts, isReplay } = created;
+    // The first answer may have got lost, so a repetition gets the same: 201, too.
     const replayed = isReplay ? REPLAYED : [];
     const location = `${this.#basePath}${path}`;
     if (isBulk) {
@@ -175,6 +178,7 @@ class Records {
   async #refuse({ parameters, call }: RecordInput, condition: Condition = null): Promise<never> {
     const record = condition === null ? undefined : await this.#find(parameters);
     if (record) throw preconditionFailed(record.tag);
+    // Name the outermost record that is missing.
     if (this.#ownerTable && !(await this.#ownerTable.read(this.#ownerId(parameters) ?? 0)))
       throw this.#ownerNotFound(call);
     throw notFound(this.#resource.label, call.pathValues.at(-1));

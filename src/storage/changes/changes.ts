@@ -104,6 +104,7 @@ function parseLine(line: string, generation: string, withRecords: boolean): Logg
   return { id, type, text: `${text}}` };
 }
 
+/** Returns the SQL of a value of the record that a change is about; NULL if it is gone. */
 function ofRecordSql(valueSql: (resource: Resource) => string): string {
   const cases = RESOURCES.map(
     (resource) => `WHEN '${typeOf(resource)}' THEN
@@ -112,6 +113,7 @@ function ofRecordSql(valueSql: (resource: Resource) => string): string {
   return `CASE substr(type, 1, instr(type, '.') - 1) ${cases.join(' ')} END`;
 }
 
+/** Returns the SQL of a page of the log, which ends early if its records become too large. */
 function changesSql(withRecords: boolean): string {
   const sizeSql = ofRecordSql((resource) =>
     textFieldsOf(resource)

@@ -120,10 +120,12 @@ class PageSql {
     return position === 'before' ? `ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
   }
 
+  /** Whether the client has this state already, so that the page needs no records. */
   #isKnown(): string {
     return satisfiesSql(this.#source.value('known'), '(SELECT tag FROM state)');
   }
 
+  /** Whether links to the neighbours begin at keys; those by rank, or by offset and id, do not. */
   get #hasKeys(): boolean {
     const { order, position, isSearch } = this.#source.shape;
     if (order === 'rank') return false;
@@ -204,6 +206,7 @@ class PageSql {
       CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
   }
 
+  /** The ways to find the records; SQLite chooses one by how many are linked. */
   #sources() {
     return this.#source.each(`(SELECT few FROM linked_${this.#index})`);
   }
@@ -214,6 +217,7 @@ function searchOf({ search, table }: Resource): SearchTables {
   return search;
 }
 
+/** Returns only what a record needs: SQLite sorts all columns of a subquery. */
 function listColumns(resource: Resource, include: readonly string[]): string {
   const columns = [...rowColumnsOf(resource), ...(include.includes('times') ? TIMES : [])];
   return columns.map((column) => `${resource.table}.${column}`).join(', ');
@@ -230,6 +234,7 @@ function listRecord(resource: Resource, include: readonly string[]): string {
   return `json_object(${members.join(', ')})`;
 }
 
+/** Returns the ids or the count of linked records, if `include` asks for them. */
 function linkMembers(
   { link, own, other, isFirst }: ResourceLink,
   id: string,

@@ -34,15 +34,18 @@ export interface MissingEnds {
   readonly missing: readonly number[];
 }
 
+/** Its outcome is read before the rows are written: only then is the key still unknown. */
 type Creation = WriteKind<RowSet, Created | MissingEnds | undefined>;
 
 /** The SQL of the key and, in the first row of a write, of the fingerprint; else NULL. */
 const KEY = member(1);
 const FINGERPRINT = member(2);
 
+/** The SQL of the links of a write, and of the id of the record at the other end. */
 const LINKS = `json_each(?1, '$[2]') AS link`;
 const END = 'link.value ->> 1';
 
+/** Returns the SQL of the positions of links that name no record, and whether there are none. */
 function missingEnds(link: Link | undefined) {
   if (!link) return { missing: `'[]'`, isComplete: 'TRUE' };
   const { table } = link.ends[1].resource;
@@ -104,6 +107,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
   };
 }
 
+/** Returns the SQL that links the created records; `base` is the id before the first. */
 function linkNewSql({ table, ends: [own, other] }: Link, base: string): string {
   const records = own.resource.table;
   return `
@@ -169,6 +173,7 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
   };
 }
 
+/** Returns the outcome of a change from what its statements have read and returned. */
 function changedBy(row: Row): Stored | MissingEnds | undefined {
   const { missing, tag, text } = row;
   if (missing === undefined) return undefined;

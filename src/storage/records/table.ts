@@ -107,6 +107,7 @@ export class Table {
     return records;
   }
 
+  /** Returns how the text of a record begins, which tells whose it is. */
   #beginningOf(id: number, owner: number): string {
     const { owner: owned } = this.#resource;
     return owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;

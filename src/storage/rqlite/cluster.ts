@@ -73,11 +73,10 @@ export class Cluster {
         failure = error;
         this.#leader = undefined;
       }
-      if (performance.now() + pauseMs > deadline) {
+      if (performance.now() + pauseMs > deadline)
         throw new DatabaseUnavailable('no node of the cluster has answered in time', {
           cause: failure,
         });
-      }
       // Randomized, so that all clients of a lost leader do not ask the next one at once.
       await delay(pauseMs * (0.5 + Math.random()));
     }
@@ -115,9 +114,8 @@ function resultsOf({ status, text }: Answer, count: number): readonly Result[] |
   const { results, error }: { results?: readonly Result[]; error?: string } = JSON.parse(text);
   if (error !== undefined || !results) throw new Error(error ?? 'an answer without results');
   // After the first error of a transaction, the other results are missing.
-  if (results.length !== count && !results.some((result) => result.error)) {
+  if (results.length !== count && !results.some((result) => result.error))
     throw new Error('an answer with too few results');
-  }
   return results;
 }
 

@@ -30,6 +30,7 @@ const QUERY = '/db/query?associative&redirect&noparse';
 /** More batches than can follow one that is being resent. Not an age, because clocks differ. */
 const KEPT_BATCHES = 20_000;
 
+/** The tables of the engine itself, which are no part of the schema of the service. */
 const BATCH_TABLES: readonly Step[] = [
   [VERSIONS_TABLE],
   ['CREATE TABLE IF NOT EXISTS notes_server_done (id TEXT PRIMARY KEY, rows TEXT NOT NULL) STRICT'],
@@ -118,6 +119,7 @@ async function transact(
   }
 }
 
+/** Resolves with the rows of a batch that was carried out; undefined if it was not. */
 async function storedRows(cluster: Cluster, batchId: string): Promise<Row[][] | undefined> {
   try {
     const stored = await query(cluster, { sql: SELECT_ROWS, parameter: batchId });
@@ -150,6 +152,7 @@ function checked(results: readonly Result[]): readonly Result[] {
     : new Error(error);
 }
 
+/** Returns a batch as the cluster carries it out: each foretold row is stored before its write. */
 function toSteps(batchId: string, statements: readonly Statement[], hasRows: boolean): Step[] {
   return [
     [hasRows ? BEGIN_TO_SERVE : BEGIN, batchId],

@@ -54,11 +54,10 @@ export async function storedSchema(
     throw new DatabaseUnusable('it belongs to another program');
   const [row] = await read({ sql: `SELECT ${VERSION} AS version` });
   const version = Number(row?.version);
-  if (version > known) {
+  if (version > known)
     throw new DatabaseUnusable(
       `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
     );
-  }
   return { version, names };
 }
 
