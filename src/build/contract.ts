@@ -22,9 +22,7 @@ const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'pa
 
 /** Compiles the contract into the module of generated.d.ts. Rejects if it has a mistake. */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
-  // With absolute references, every schema of the document compiles on its own.
-  const absolute = (name: string, value: Json) => (name === '$ref' ? CONTRACT_ID + value : value);
-  const document = JSON.parse(await readFile(contract, 'utf8'), absolute) as JsonObject;
+  const document = JSON.parse(await readFile(contract, 'utf8'), prepare) as JsonObject;
   const contents = new Contract(document).write();
   const bundle = await build({
     stdin: { contents, resolveDir: import.meta.dirname, loader: 'js' },
@@ -36,6 +34,13 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
     legalComments: 'inline',
   });
   await writeFile(output, bundle.outputFiles[0]?.contents ?? '');
+}
+
+/** Makes references absolute, so that every schema of the document compiles on its own. */
+function prepare(name: string, value: Json): Json | undefined {
+  // The service checks the names of members itself: that is faster, and finds what was meant.
+  if (name === 'additionalProperties') return undefined;
+  return name === '$ref' ? CONTRACT_ID + value : value;
 }
 
 /** Whether a validator ends at the first violation, or finds all, which takes longer. */
@@ -116,17 +121,27 @@ class Contract {
     const declared = [item, operation].flatMap((each) => (each.parameters ?? []) as JsonObject[]);
     const all = declared.map((each) => this.#resolve(each));
     const isHeader = (each: JsonObject) => each.in === 'header';
-    const { operationId: id, requestBody } = operation;
+    const { operationId: id, requestBody, responses, 'x-ignores-parameters': isOpen } = operation;
+    const successes = Object.entries(responses as JsonObject).filter(([code]) => code < '300');
+    const checksNames = !isOpen && successes.some(([code, each]) => this.#isJson(code, each));
+    const inQuery = all.filter((each) => each.in === 'query').map(({ name }) => name);
     return {
       id,
       method: method.toUpperCase(),
       template,
+      queryNames: checksNames ? inQuery : undefined,
       parameters: all
         .filter((each) => !isHeader(each))
         .map((each) => this.#parameterOf(template, each)),
       headers: all.filter(isHeader).map((each) => this.#headerOf(template, each)),
       body: requestBody && this.#bodyOf(template, requestBody as JsonObject),
     };
+  }
+
+  /** Whether programs read the answer: JSON, or nothing after a write. */
+  #isJson(code: string, response: Json | undefined): boolean {
+    const { content = {} } = this.#resolve(response as JsonObject);
+    return code === '204' || 'application/json' in (content as JsonObject);
   }
 
   #headerOf(template: string, { name, required, schema }: JsonObject): object {
@@ -136,7 +151,7 @@ class Contract {
   }
 
   #parameterOf(template: string, parameter: JsonObject): object {
-    const { name, in: place, required, explode } = parameter;
+    const { name, in: place, required } = parameter;
     const declared = parameter.schema as JsonObject;
     const schema = this.#merge(declared);
     const isList = schema.type === 'array';
@@ -151,9 +166,9 @@ class Contract {
       name,
       in: place,
       isInteger: type === 'integer',
-      // `include=a,b`, or `tag_id=1&tag_id=2`.
-      list: isList ? (explode === false ? 'commas' : 'repeated') : undefined,
+      isList,
       default: schema.default,
+      rule: declared.description,
       validate: this.#validator('all', declared),
     };
   }
@@ -168,11 +183,16 @@ class Contract {
       validate: this.#validator('first', of),
       validateFully: this.#validator('all', of),
     });
-    const members = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
+    const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
+    const isIgnored = ([, each]: (typeof properties)[number]) =>
+      this.#merge(each).readOnly === true;
+    const members = properties.filter((each) => !isIgnored(each));
+    const namesOf = (entries: typeof members) => entries.map(([name]) => name);
     return {
       ...validators(schema),
       types: Object.keys(content),
-      members: members.map(([name]) => name),
+      members: namesOf(members),
+      ignored: namesOf(properties.filter(isIgnored)),
       // JSON has no undefined, so only optional members remain.
       defaults: Object.fromEntries(
         members.map(([name, each]) => [name, this.#merge(each).default]),

@@ -1,6 +1,6 @@
 // Parses arguments into flags and words, and explains what is wrong with them.
 import { parseArgs } from 'node:util';
-import { suggestion } from './suggestion.ts';
+import { suggestion } from '../suggestion.ts';
 
 /** The command line or the environment is wrong. The message is one line for a person. */
 export class UsageError extends Error {

@@ -1,10 +1,10 @@
 // Parses the command line: the options of the service, or a sub-command with its operand.
 import type { StorageOptions } from '../storage/open.ts';
+import { suggestion } from '../suggestion.ts';
 import { type FlagValues, parseArguments, quote, UsageError } from './arguments.ts';
 import { type Input, SUB_COMMANDS, type SubCommand } from './commands.ts';
 import { parseDatabase } from './option-values.ts';
 import { databaseNamed, type Options, parseOptions, passwordSource } from './options.ts';
-import { suggestion } from './suggestion.ts';
 
 /** A parsed command line. */
 export type Command =

@@ -2,10 +2,10 @@
 import { isIP } from 'node:net';
 import { KEY, type KeySource } from '../guards/keys.ts';
 import type { Location } from '../storage/location.ts';
+import { suggestion } from '../suggestion.ts';
 import { type FlagValues, parseArguments, UsageError, usageOf } from './arguments.ts';
 import { type Declaration, MIN_THREADS, OPTIONS, PUBLIC_RATE_LIMIT } from './option-table.ts';
 import { parseDatabase, parseList } from './option-values.ts';
-import { suggestion } from './suggestion.ts';
 
 const DECLARATIONS: readonly Declaration[] = Object.values(OPTIONS);
 

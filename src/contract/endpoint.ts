@@ -4,7 +4,7 @@ import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { type Body, type Operation, operations, type Parameter } from './generated.js';
-import { describeRule, describeViolations, findViolations } from './violations.ts';
+import { describeRule, describeViolations, findViolations, reportUnknown } from './violations.ts';
 
 /** The parsed headers of a request, without those that were not sent. */
 export interface RequestHeaders {
@@ -66,9 +66,16 @@ function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   return values;
 }
 
-function readParameters({ parameters }: Operation, call: Call, violations: Violation[]): unknown {
+function readParameters(
+  { parameters, queryNames }: Operation,
+  call: Call,
+  violations: Violation[],
+): unknown {
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
+  if (query && queryNames)
+    for (const name of new Set(query.keys()))
+      if (!queryNames.includes(name)) reportUnknown(violations, name, queryNames);
   let position = 0;
   for (const parameter of parameters) {
     const { name } = parameter;
@@ -82,25 +89,29 @@ function readParameters({ parameters }: Operation, call: Call, violations: Viola
 function readParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]) {
   if (sent.length === 0) return parameter.default;
   const location = { field: parameter.name, in: parameter.in };
-  if (sent.length > 1 && parameter.list !== 'repeated') {
+  if (sent.length > 1 && !parameter.isList) {
     violations.push({ ...location, code: 'maxItems', detail: 'must be given only once' });
     return undefined;
   }
   const value = parseParameter(parameter, sent);
   if (!parameter.validate(value))
     for (const error of parameter.validate.errors ?? [])
-      violations.push({ ...location, code: error.keyword, detail: describeRule(error) });
+      violations.push({
+        ...location,
+        code: error.keyword,
+        detail: describeRule(error, parameter.rule),
+      });
   return value;
 }
 
 function parseParameter(parameter: Parameter, sent: readonly string[]): unknown {
-  const { in: place, isInteger, list } = parameter;
-  const [text = ''] = sent;
+  const { in: place, isInteger, isList } = parameter;
   const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
   const parse = isInteger ? parseInteger : String;
-  if (!list) return parse(text);
-  const separated = text === '' ? [] : text.split(',');
-  return (list === 'commas' ? separated : sent).map((each) => parse(each));
+  if (!isList) return parse(sent[0] ?? '');
+  const texts = sent.flatMap((text) => text.split(','));
+  // `include=` asks for nothing.
+  return texts.filter((text) => isInteger || text !== '').map((text) => parse(text));
 }
 
 /** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */
@@ -115,23 +126,30 @@ export function parseQueryInteger(text: string): number | undefined {
   return /^(?:[0-9]+|-0*[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;
 }
 
-/** Returns the members of the body that the contract names; adds violations to `violations`. */
+/** Returns the members of the body that the contract has; adds violations to `violations`. */
 function readContent(body: Body, call: Call, violations: Violation[]): unknown {
   const isLines = call.format === 'lines';
   const content = isLines
-    ? (call.body as unknown[]).map((each) => readMembers(body, each))
-    : readMembers(body, call.body);
+    ? (call.body as unknown[]).map((each, line) => readMembers(body, each, `/${line}`, violations))
+    : readMembers(body, call.body, '', violations);
   const schema = isLines ? body.lines : body;
   if (schema && !schema.validate(content)) violations.push(...findViolations(schema, content));
   return content;
 }
 
-/** Returns the known members of an object, with defaults, so that many others cost no time. */
-function readMembers({ members, defaults }: Body, value: unknown): unknown {
+/** Returns the members of the object at the JSON Pointer `at`, with defaults. */
+function readMembers(
+  { members, ignored, defaults }: Body,
+  value: unknown,
+  at: string,
+  violations: Violation[],
+): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const known: Record<string, unknown> = { ...defaults };
-  for (const name of members)
-    if (Object.hasOwn(value, name)) known[name] = (value as typeof known)[name];
+  for (const name of Object.keys(value)) {
+    if (members.includes(name)) known[name] = (value as typeof known)[name];
+    else if (!ignored.includes(name)) reportUnknown(violations, name, members, at);
+  }
   return known;
 }
 

@@ -20,9 +20,11 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
   readonly isInteger: boolean;
-  /** How the items of an array are sent; undefined for a single value. */
-  readonly list?: 'repeated' | 'commas';
+  /** Whether it may have several values: repeated, or separated by commas. */
+  readonly isList: boolean;
   readonly default?: number | string;
+  /** Describes a valid value, if the schema has a pattern. */
+  readonly rule?: string;
   readonly validate: Validate;
 }
 
@@ -34,8 +36,10 @@ export interface BodyValidators {
 
 /** The body of an operation. */
 export interface Body extends BodyValidators {
-  /** The names of the members, also of those in lines. All others are ignored. */
+  /** The names of the members, also of those in lines. */
   readonly members: readonly string[];
+  /** The names of members that only answers have. */
+  readonly ignored: readonly string[];
   readonly defaults: Readonly<Record<string, unknown>>;
   readonly types: readonly string[];
   /** The array of the values of a body of JSON lines, and how many there may be. */
@@ -47,6 +51,8 @@ export interface Operation {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly template: string;
+  /** The parameters that a query may have; undefined if others are ignored. */
+  readonly queryNames?: readonly string[];
   /** Path parameters first, in the order of the template. */
   readonly parameters: readonly Parameter[];
   /** `name` is in lower case, `rule` describes a valid value. */

@@ -1,5 +1,6 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
 import type { Violation } from '../http/problem.ts';
+import { suggestion } from '../suggestion.ts';
 import { type BodyValidators, operations, type SchemaError } from './generated.js';
 
 /** Violations are listed only for this many members of an array, which may have half a million. */
@@ -7,13 +8,46 @@ const MAX_MEMBERS = 100;
 
 const MAX_DESCRIBED = 3;
 
+/** A small request with many or long unknown names must not cause a large answer. */
+const MAX_UNKNOWN = 10;
+const MAX_NAME_LENGTH = 64;
+
 /** Returns a sentence with the first violations and the number of the others. */
 export function describeViolations(violations: readonly Violation[]): string {
   const shown = violations
     .slice(0, MAX_DESCRIBED)
-    .map((each) => `${each.field || 'The body'} ${each.detail}`);
+    .map((each) => `${each.field || (each.code === 'unknown' ? '""' : 'The body')} ${each.detail}`);
   const rest = violations.length - shown.length;
-  return `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
+  const text = `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
+  return text.replace(/\?[;.]/g, '?');
+}
+
+/**
+ * Adds the violation of a name that is not one of `names`: of a member of the object at the JSON
+ * Pointer `at`, or of a parameter. Ignores it if there are many violations already.
+ */
+export function reportUnknown(
+  violations: Violation[],
+  name: string,
+  names: readonly string[],
+  at?: string,
+): void {
+  if (violations.length >= MAX_UNKNOWN) return;
+  const isShort = name.length <= MAX_NAME_LENGTH;
+  const shown = isShort ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`.toWellFormed();
+  const rule = { code: 'unknown', detail: `is not known${suggestion(shown, names)}` };
+  if (at === undefined) {
+    violations.push({ field: shown, in: 'query', ...rule });
+    return;
+  }
+  const field = at === '' ? shown : `${at.slice(1)}.${shown}`;
+  const pointer = isShort ? `#${at}/${escapeToken(name)}` : `#${at}`;
+  violations.push({ field, in: 'body', pointer, ...rule });
+}
+
+/** Returns a name as a part of a JSON Pointer in a URI fragment (RFC 6901, section 6). */
+function escapeToken(name: string): string {
+  return encodeURIComponent(name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
 /** Returns a function that describes how a value violates the body of a POST to `template`. */
@@ -77,9 +111,10 @@ const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>>
   format: () => 'must be valid Unicode, without lone surrogates',
 };
 
-/** Returns what a violated rule requires, as the end of a sentence: `must be ...`. */
-export function describeRule({ keyword, params, message = 'is not valid' }: SchemaError): string {
+/** Returns what a violated rule requires, as the end of a sentence; `valid` describes a value. */
+export function describeRule({ keyword, params, message }: SchemaError, valid?: string): string {
   // The pattern of texts that are not blank ends with \S.
   if (`${params.pattern}`.endsWith('\\S')) return 'must not be blank';
-  return RULES[keyword]?.(params) ?? message;
+  if (keyword === 'pattern') return valid ? `must be ${valid}` : 'does not have the right form';
+  return RULES[keyword]?.(params) ?? message ?? 'is not valid';
 }

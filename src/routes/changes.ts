@@ -13,6 +13,7 @@ import {
 } from '../storage/changes/changes.ts';
 import type { ChangeFeed } from '../storage/changes/feed.ts';
 import type { Source } from '../storage/database.ts';
+import type { Bases } from './paths.ts';
 
 interface ChangesQuery {
   readonly since?: string;
@@ -44,10 +45,11 @@ const PAGE_TYPES = ['application/json', 'application/*', '*/*'];
 const knownEvents = new WeakMap<Changes, Buffer>();
 
 /** Returns the route of the changes that `feed` reads from `source`. */
-export function changesRoute(source: Source, feed: ChangeFeed): Route {
-  return endpoint<ChangesQuery>('GET', '/changes', (input) =>
-    wantsStream(input.call) ? openStream(source, feed, input) : readPage(source, feed, input),
-  );
+export function changesRoute(source: Source, feed: ChangeFeed, bases: Bases): Route {
+  return endpoint<ChangesQuery>('GET', '/changes', async (input) => {
+    if (wantsStream(input.call)) return openStream(source, feed, input);
+    return pageReply(await readPage(source, feed, input), input.call, bases);
+  });
 }
 
 /** Whether a client names the media type of streams, and does not prefer JSON. */
@@ -62,10 +64,9 @@ async function readPage(
   source: Source,
   feed: ChangeFeed,
   { parameters, call }: ChangesInput,
-): Promise<Reply> {
+): Promise<Changes> {
   const { since, limit, wait, include = [] } = parameters;
-  if (since === undefined)
-    return pageReply({ items: [], next: await lastCursor(source), hasMore: false });
+  if (since === undefined) return { items: [], next: await lastCursor(source), hasMore: false };
   const request = { after: parseCursor(since), limit, withRecords: include.includes('record') };
   const deadline = performance.now() + wait * 1_000;
   const signal = wait > 0 ? call.signal() : undefined;
@@ -75,18 +76,20 @@ async function readPage(
     const changes = (await feed.read(request)) ?? expired();
     const leftMs = deadline - performance.now();
     const isDue = changes.items.length > 0 || leftMs <= 0 || isClosed;
-    if (isDue || !signal) return pageReply(changes);
+    if (isDue || !signal) return changes;
     await feed.wait(round, leftMs, signal);
     call.ensureSendable();
     // The client's key may no longer be valid.
-    if (feed.term !== term) return pageReply(changes);
+    if (feed.term !== term) return changes;
   }
 }
 
-function pageReply({ items, next, hasMore }: Changes): Reply {
+function pageReply({ items, next, hasMore }: Changes, { query }: Call, { baseUrl }: Bases): Reply {
   const texts = items.map(({ text }) => text).join(',');
   const json = `{"items":[${texts}],"next":"${cursorText(next)}","more":${hasMore}}`;
-  return jsonReply(200, json, NO_STORE);
+  const sent = new URLSearchParams(query);
+  sent.set('since', cursorText(next));
+  return jsonReply(200, json, [...NO_STORE, 'link', `<${baseUrl}/changes?${sent}>; rel="next"`]);
 }
 
 async function openStream(

@@ -141,7 +141,7 @@ class Records {
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
     if (!record) return this.#refuse(input);
-    if (!satisfies(condition, record.tag)) throw preconditionFailed(record.tag);
+    if (!satisfies(condition, record.tag)) throw preconditionFailed(record.tag, headers);
     return recordReply(record);
   }
 
@@ -175,9 +175,12 @@ class Records {
   }
 
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
-  async #refuse({ parameters, call }: RecordInput, condition: Condition = null): Promise<never> {
+  async #refuse(
+    { parameters, headers, call }: RecordInput,
+    condition: Condition = null,
+  ): Promise<never> {
     const record = condition === null ? undefined : await this.#find(parameters);
-    if (record) throw preconditionFailed(record.tag);
+    if (record) throw preconditionFailed(record.tag, headers);
     // Name the outermost record that is missing.
     if (this.#ownerTable && !(await this.#ownerTable.read(this.#ownerId(parameters) ?? 0)))
       throw this.#ownerNotFound(call);

@@ -24,7 +24,7 @@ import {
   writeForeignFile,
 } from '../support/databases.ts';
 
-const VERSIONS = 'SELECT version FROM notes_server_schema ORDER BY version';
+const VERSIONS = 'SELECT version FROM notes_server_steps ORDER BY version';
 
 /** The versions of a database after all steps. */
 const CURRENT = Array.from({ length: SCHEMA_VERSION }, (_, index) => ({ version: index + 1 }));
@@ -147,7 +147,7 @@ test('migrations: a failed step has no effect and can be repeated', async (t) =>
   const tables = await rows(database, TABLES);
   assert.deepEqual(
     tables.map(({ name }) => name),
-    ['notes_server_schema', 'one'],
+    ['notes_server_steps', 'one'],
   );
   assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
 
@@ -207,8 +207,8 @@ for (const journal of ['DELETE', 'WAL']) {
     },
     {
       whose: 'of a newer version',
-      sql: `CREATE TABLE notes_server_schema (version INTEGER);
-            INSERT INTO notes_server_schema VALUES (1), (99)`,
+      sql: `CREATE TABLE notes_server_steps (version INTEGER);
+            INSERT INTO notes_server_steps VALUES (1), (99)`,
       reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
     },
   ]) {

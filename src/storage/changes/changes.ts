@@ -36,6 +36,7 @@ export const MAX_RECORD_BYTES = 262_144;
 
 const ID = 2;
 const OTHER_ID = 3;
+const AT = 4;
 
 const EVENTS = ['created', 'updated', 'deleted'];
 
@@ -93,12 +94,13 @@ function cursorOf(row: Row | undefined): Cursor {
   return { generation: String(row?.generation), number: Number(row?.last) };
 }
 
-/** Parses `NUMBER TYPE ID OTHER_ID`, and the record after another space. */
+/** Parses `NUMBER TYPE ID OTHER_ID AT`, and the record after another space. */
 function parseLine(line: string, generation: string, withRecords: boolean): LoggedChange {
-  const fields = line.split(' ', 4);
+  const fields = line.split(' ', AT + 1);
   const [number, type = ''] = fields;
   const id = `${generation}-${number}`;
-  let text = `{"id":"${id}","type":"${type}"`;
+  const at = fields[AT] ? `"${new Date(Number(fields[AT])).toISOString()}"` : 'null';
+  let text = `{"id":"${id}","type":"${type}","at":${at}`;
   for (const [name, place] of ID_MEMBERS.get(type) ?? []) text += `,"${name}":${fields[place]}`;
   if (withRecords) text += `,"record":${line.slice(fields.join(' ').length + 1)}`;
   return { id, type, text: `${text}}` };
@@ -132,12 +134,13 @@ function changesSql(withRecords: boolean): string {
           max(first, ${LAST_NUMBER} - ${KEPT_CHANGES}) AND ${LAST_NUMBER} AS is_logged
       FROM notes_server_generation),
     due AS MATERIALIZED (
-      SELECT number, type, id, other_id FROM ${CHANGES}
+      SELECT number, type, id, other_id, at FROM ${CHANGES}
       WHERE number > (SELECT iif(is_logged, ?1 ->> '$[1]', NULL) FROM place)
       ORDER BY number LIMIT ?1 ->> '$[2]')
     SELECT place.*, (
       SELECT group_concat(
-        number || ' ' || type || ' ' || id || ' ' || coalesce(other_id, '')${record},
+        number || ' ' || type || ' ' || id || ' ' || coalesce(other_id, '') || ' ' ||
+          coalesce(at, '')${record},
         char(10) ORDER BY number)
       FROM ${taken}) AS lines
     FROM place`;

@@ -114,7 +114,7 @@ function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string
       },
     },
     unlinked: {
-      value: (parameters) => parameters[link.unlinkedFilter] || undefined,
+      value: (parameters) => (parameters[link.unlinkedFilter] === 'true' ? true : undefined),
       condition: (record) => `NOT EXISTS (${linksOf(record)})`,
       isSlow: () => true,
     },

@@ -7,6 +7,11 @@ export const ANSWERS = 'notes_server_answers';
 /** The SQL of the time of a write: its 13 digits. JSON functions would parse all rows. */
 export const NOW = 'CAST(substr(?1, 2, 13) AS INTEGER)';
 
+/** The statement that ends a transaction in which triggers did not know the time of a change. */
+export const SET_TIMES = {
+  sql: `UPDATE changes INDEXED BY changes_without_time SET at = ${NOW} WHERE at IS NULL`,
+};
+
 /** A key is kept for this time, unless this many others follow. */
 const KEPT_MS = 86_400_000;
 const KEPT_KEYS = 100_000;

@@ -3,7 +3,7 @@ import type { Link, Resource } from '../../resources/resource.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { lastIdSql, tagSql } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
-import { ANSWERS, FORGET_KEYS, NOW } from './answered-keys.ts';
+import { ANSWERS, FORGET_KEYS, NOW, SET_TIMES } from './answered-keys.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql } from './text.ts';
 import {
   type Created,
@@ -84,7 +84,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
          WHERE ${FINGERPRINT} IS NOT NULL`,
       ),
       { sql: insertSql(resource, isAdmitted) },
-      ...(link ? [{ sql: linkNewSql(link, base) }] : []),
+      ...(link ? [{ sql: linkNewSql(link, base) }, SET_TIMES] : []),
       {
         sql: `
           INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
@@ -162,6 +162,7 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
           WHERE ${isComplete} AND NOT ${isLinked}`,
       },
       changeStatement(resource, true, `${isComplete} AND (${isGiven.join(' OR ')})`),
+      SET_TIMES,
     ],
     outcomes: (_, rows) => [changedBy(Object.assign({}, ...rows))],
     changes({ rows: [row = []] }, outcome) {

@@ -2,6 +2,7 @@
 import type { Link, Reference } from '../../resources/resource.ts';
 import type { RowSet, Write, WriteKind } from '../batches/writer.ts';
 import type { Database, Row } from '../database.ts';
+import { SET_TIMES } from './answered-keys.ts';
 import { member, POSITION, ROWS, readStatement } from './writes.ts';
 
 /** The state of a link before a write. */
@@ -29,7 +30,7 @@ export function createLinks({ table, ends }: Link, database: Database, write: Wr
     sql: string,
     hasChanged: (before: LinkState) => boolean,
   ): WriteKind<RowSet, LinkState> => ({
-    statements: [state, { sql }],
+    statements: [state, { sql }, SET_TIMES],
     changes: (_, before) => (hasChanged(before) ? [[table]] : []),
     outcomes(writes, rows) {
       const byPosition = new Map(rows.map((row) => [row.position, row]));

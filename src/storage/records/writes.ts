@@ -4,7 +4,7 @@ import { RESOURCES } from '../../resources/resources.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { LAST_NUMBER, lastIdSql, tagSql } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
-import { NOW } from './answered-keys.ts';
+import { NOW, SET_TIMES } from './answered-keys.ts';
 import { satisfiesSql } from './condition.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql, recordText } from './text.ts';
 
@@ -61,7 +61,7 @@ export function recordKinds(resource: Resource) {
   });
   const owned = ownedBy(resource).map((each) => [each] as const);
   const removal: WriteKind<RowSet, boolean> = {
-    statements: [removalStatement(resource)],
+    statements: [removalStatement(resource), SET_TIMES],
     outcomes(writes, rows) {
       const byId = writtenById(rows);
       return writes.map(({ rows: [row] }) => byId.has(Number(row?.[1])));

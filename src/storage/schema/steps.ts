@@ -30,8 +30,13 @@ CREATE TABLE changes (
   type TEXT NOT NULL,
   id INTEGER NOT NULL,
   -- The owner of a comment, the tag of a link.
-  other_id INTEGER
+  other_id INTEGER,
+  -- When, in ms since 1970. A trigger knows it only from a record that exists; else the service
+  -- sets it at the end of its transaction, because all nodes of a cluster must log the same.
+  at INTEGER
 ) STRICT;
+
+CREATE INDEX changes_without_time ON changes (number) WHERE at IS NULL;
 
 INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', 0);
 
@@ -63,16 +68,16 @@ CREATE TRIGGER note_created AFTER INSERT ON notes BEGIN
   -- Counts and logs a new note. If a program has given it no number, the log assigns one.
   INSERT INTO note_blocks (block, count) VALUES (new.id >> 10, 1)
     ON CONFLICT (block) DO UPDATE SET count = count + 1;
-  INSERT OR REPLACE INTO changes (number, type, id)
-    VALUES (nullif(new.number, 0), 'note.created', new.id);
+  INSERT OR REPLACE INTO changes (number, type, id, at)
+    VALUES (nullif(new.number, 0), 'note.created', new.id, new.updated_at);
   UPDATE notes SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
 CREATE TRIGGER note_updated AFTER UPDATE ON notes BEGIN
   -- Logs a change. If a program has given it no new number, the log assigns one.
-  INSERT OR REPLACE INTO changes (number, type, id)
+  INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
-            iif(old.number = 0, 'note.created', 'note.updated'), new.id);
+            iif(old.number = 0, 'note.created', 'note.updated'), new.id, new.updated_at);
   UPDATE notes SET number = (SELECT max(number) FROM changes)
     WHERE id = new.id AND new.number = old.number;
 END;
@@ -107,16 +112,16 @@ CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
   -- As note_created.
   INSERT INTO tag_blocks (block, count) VALUES (new.id >> 10, 1)
     ON CONFLICT (block) DO UPDATE SET count = count + 1;
-  INSERT OR REPLACE INTO changes (number, type, id)
-    VALUES (nullif(new.number, 0), 'tag.created', new.id);
+  INSERT OR REPLACE INTO changes (number, type, id, at)
+    VALUES (nullif(new.number, 0), 'tag.created', new.id, new.updated_at);
   UPDATE tags SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
 CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN
   -- As note_updated.
-  INSERT OR REPLACE INTO changes (number, type, id)
+  INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
-            iif(old.number = 0, 'tag.created', 'tag.updated'), new.id);
+            iif(old.number = 0, 'tag.created', 'tag.updated'), new.id, new.updated_at);
   UPDATE tags SET number = (SELECT max(number) FROM changes)
     WHERE id = new.id AND new.number = old.number;
 END;
@@ -154,17 +159,17 @@ CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN
   -- As note_created.
   INSERT INTO comment_blocks (note_id, block, count) VALUES (new.note_id, new.id >> 10, 1)
     ON CONFLICT (note_id, block) DO UPDATE SET count = count + 1;
-  INSERT OR REPLACE INTO changes (number, type, id, other_id)
-    VALUES (nullif(new.number, 0), 'comment.created', new.id, new.note_id);
+  INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
+    VALUES (nullif(new.number, 0), 'comment.created', new.id, new.note_id, new.updated_at);
   UPDATE comments SET number = (SELECT max(number) FROM changes)
     WHERE id = new.id AND new.number = 0;
 END;
 
 CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
   -- As note_updated.
-  INSERT OR REPLACE INTO changes (number, type, id, other_id)
+  INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
-            iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id);
+            iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id, new.updated_at);
   UPDATE comments SET number = (SELECT max(number) FROM changes)
     WHERE id = new.id AND new.number = old.number;
 END;
