@@ -49,14 +49,17 @@ interface Both {
 const PROXIES: Readonly<
   Record<
     string,
-    (folder: string, port: number, omitted: string) => readonly [program: string, args: string[]]
+    (
+      folder: string,
+      port: number,
+      edit: (site: string) => string,
+    ) => readonly [program: string, args: string[]]
   >
 > = {
-  nginx(folder, port, omitted) {
-    const site = configuration('nginx', join(folder, 'notes.sock'))
+  nginx(folder, port, edit) {
+    const site = edit(configuration('nginx', join(folder, 'notes.sock')))
       .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
-      .replace(/^ +ssl_.*\n/gm, '')
-      .replace(omitted, '');
+      .replace(/^ +ssl_.*\n/gm, '');
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
       (name) => `${name}_temp_path ${folder}/${name};`,
     );
@@ -84,13 +87,17 @@ const PROXIES: Readonly<
   },
 };
 
-/** Returns undefined without the proxy; nginx gets its configuration without the text `omitted`. */
-async function startBoth(t: TestContext, name: string, omitted = ''): Promise<Both | undefined> {
+/** Returns undefined without the proxy; `edit` changes the configuration of nginx. */
+async function startBoth(
+  t: TestContext,
+  name: string,
+  edit = (site: string) => site,
+): Promise<Both | undefined> {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'keys'), 'key\n');
   chmodSync(join(folder, 'keys'), 0o600);
   const port = await lastingPort();
-  const [program, args] = PROXIES[name]?.(folder, port, omitted) ?? assert.fail(name);
+  const [program, args] = PROXIES[name]?.(folder, port, edit) ?? assert.fail(name);
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder };
   if (spawnSync(program, ['version'], { env }).error) {
     skipLoudly(t, `there is no ${name} here`);
@@ -130,9 +137,41 @@ test('proxies: nginx passes on each change at once over HTTP/1.0 too', {
   timeout: 60_000,
 }, async (t) => {
   // By default, nginx uses HTTP/1.0, and then it buffers answers without a length.
-  const both = await startBoth(t, 'nginx', 'proxy_http_version 1.1;');
+  const both = await startBoth(t, 'nginx', (site) => site.replace('proxy_http_version 1.1;', ''));
   if (both) await assertPassedOn(t, both);
 });
+
+for (const isMended of [false, true]) {
+  const lines = isMended ? 'with' : 'without';
+  test(`proxies: entity tags behind an nginx that compresses, ${lines} the lines of the guide`, async (t) => {
+    const [, map = '', header = ''] =
+      /```nginx\n(map .*)\n(proxy_set_header .*)\n```/.exec(guide('safe-writes')) ?? [];
+    assert.ok(header);
+    const both = await startBoth(t, 'nginx', (site) => {
+      const mended = isMended
+        ? `${map}\n${site.replace('proxy_pass', `${header}\nproxy_pass`)}`
+        : site;
+      return `gzip on; gzip_types application/json;\n${mended}`;
+    });
+    if (!both) return;
+    const change = (tag: string) =>
+      request(both.url, 'PATCH', '/notes/1', {
+        headers: { ...HEADERS, 'if-match': tag },
+        json: { title: 'b' },
+      });
+    const json = { title: 'a', body: 'b'.repeat(1_000) };
+    await request(both.url, 'POST', '/notes', { headers: HEADERS, json });
+    const headers = { ...HEADERS, 'accept-encoding': 'gzip' };
+    const read = await send(both.url, 'GET', '/notes/1', { headers });
+    const tag = String(read.headers.etag);
+    assert.deepEqual([read.headers['content-encoding'], tag.slice(0, 3)], ['gzip', 'W/"']);
+    const changed = await change(tag);
+    assert.equal(changed.status, isMended ? 200 : 412);
+    if (isMended) return;
+    assert.match(changed.json.detail, /proxy that compresses/);
+    assert.equal((await change(tag.replace('W/', ''))).status, 200);
+  });
+}
 
 for (const name of Object.keys(PROXIES)) {
   test(`proxies: the configuration of ${name} in the guide`, async (t) => {

@@ -40,6 +40,7 @@ for (const [name, text, count] of [
   ['readme', readme, 6],
   ['threads', guide('threads'), 6],
   ['finding notes', guide('finding-notes'), 15],
+  ['safe writes', guide('safe-writes'), 9],
 ] as const) {
   test(`${name}: the commands of the tour print what it shows`, async (t) => {
     const service = await startService(t);
@@ -91,7 +92,7 @@ test('safe writes: the commands of the guide work', async (t) => {
   const cwd = temporaryFolder(t);
   writeFileSync(join(cwd, 'notes.json'), '[{"title":"c","body":"d"},{"title":"e","body":"f"}]');
   const blocks = [...guide('safe-writes').matchAll(/```sh\n([\s\S]*?)```/g)];
-  assert.equal(blocks.length, 5);
+  assert.equal(blocks.length, 6);
   for (const [, block = ''] of blocks) {
     const here = block.replaceAll('http://127.0.0.1:3000', url);
     const commands = here.replaceAll('curl ', 'curl --fail ');
