@@ -122,9 +122,8 @@ class Contract {
     const all = declared.map((each) => this.#resolve(each));
     const isHeader = (each: JsonObject) => each.in === 'header';
     const { operationId: id, requestBody, responses, 'x-ignores-parameters': isOpen } = operation;
-    const successes = Object.entries(responses as JsonObject).filter(([code]) => code < '300');
-    const checksNames = !isOpen && successes.some(([code, each]) => this.#isJson(code, each));
     const inQuery = all.filter((each) => each.in === 'query').map(({ name }) => name);
+    const checksNames = '422' in (responses as JsonObject) && !isOpen;
     return {
       id,
       method: method.toUpperCase(),
@@ -136,12 +135,6 @@ class Contract {
       headers: all.filter(isHeader).map((each) => this.#headerOf(template, each)),
       body: requestBody && this.#bodyOf(template, requestBody as JsonObject),
     };
-  }
-
-  /** Whether programs read the answer: JSON, or nothing after a write. */
-  #isJson(code: string, response: Json | undefined): boolean {
-    const { content = {} } = this.#resolve(response as JsonObject);
-    return code === '204' || 'application/json' in (content as JsonObject);
   }
 
   #headerOf(template: string, { name, required, schema }: JsonObject): object {

@@ -35,14 +35,13 @@ export function reportUnknown(
   if (violations.length >= MAX_UNKNOWN) return;
   const isShort = name.length <= MAX_NAME_LENGTH;
   const shown = isShort ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`.toWellFormed();
-  const rule = { code: 'unknown', detail: `is not known${suggestion(shown, names)}` };
-  if (at === undefined) {
-    violations.push({ field: shown, in: 'query', ...rule });
-    return;
-  }
-  const field = at === '' ? shown : `${at.slice(1)}.${shown}`;
-  const pointer = isShort ? `#${at}/${escapeToken(name)}` : `#${at}`;
-  violations.push({ field, in: 'body', pointer, ...rule });
+  const pointer = `#${at}${isShort ? `/${escapeToken(name)}` : ''}`;
+  violations.push({
+    field: at ? `${at.slice(1)}.${shown}` : shown,
+    ...(at === undefined ? { in: 'query' } : { in: 'body', pointer }),
+    code: 'unknown',
+    detail: `is not known${suggestion(shown, names)}`,
+  });
 }
 
 /** Returns a name as a part of a JSON Pointer in a URI fragment (RFC 6901, section 6). */
