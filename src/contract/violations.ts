@@ -34,7 +34,7 @@ export function reportUnknown(
 ): void {
   if (violations.length >= MAX_UNKNOWN) return;
   const isShort = name.length <= MAX_NAME_LENGTH;
-  const shown = isShort ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`.toWellFormed();
+  const shown = (isShort ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`).toWellFormed();
   const rule = { code: 'unknown', detail: `is not known${suggestion(shown, names)}` };
   if (at === undefined) {
     violations.push({ field: shown, in: 'query', ...rule });

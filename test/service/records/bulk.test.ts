@@ -128,7 +128,7 @@ for (const collection of COLLECTIONS) {
     });
 
     await t.test(`bulk: ${name}: a line is a body as for a single create`, async () => {
-      const members = '"id":77,"note_id":99,"x":{"deep":[4.0]},"__proto__":{"a":1},';
+      const members = '"id":77,"etag":{"deep":[4.0],"__proto__":{"a":1}},';
       const body = line('kept').replace('{', `{${members}`);
       const headers = { 'if-match': '"a"', 'if-none-match': '*' };
       const { status, json } = await post(`${body}\n${body}\n`, headers);
