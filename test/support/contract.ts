@@ -28,9 +28,7 @@ ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
 ajv.addFormat('int64', true);
 ajv.addSchema(JSON.parse(text, close), 'contract');
 
-/**
- * Closes a schema: clients must accept unknown members of answers, but the service must send none.
- */
+/** Closes a schema: clients accept unknown members of answers, but the service sends none. */
 function close(name: string, value: Json): unknown {
   const isClosed = value?.type === 'object' && value.properties && name !== 'OpenapiDocument';
   return isClosed ? { additionalProperties: false, ...value } : value;

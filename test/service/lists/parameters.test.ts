@@ -138,17 +138,9 @@ test('list parameters: repeated and with commas, lists mean the same', async () 
     ['/tags/1/notes', 'tag_id=2', 'tag_id=2&untagged=false'],
   ] as const) {
     const answers = queries.map((query) => service.request('GET', `${path}?${query}`));
-    const texts = new Set((await Promise.all(answers)).map(({ text }) => text));
-    assert.equal(texts.size, 1, path);
+    const texts = (await Promise.all(answers)).map(({ status, text }) => `${status} ${text}`);
+    assert.ok(texts[0]?.startsWith('200') && new Set(texts).size === 1, path);
   }
-  for (const [query, total] of [
-    ['tag_id=1,2', 1],
-    ['untagged=false', 3],
-    ['untagged=true', 1],
-  ] as const)
-    assert.equal((await service.request('GET', `/notes?${query}`)).json.total, total, query);
-  const { json } = await service.request('GET', '/notes/1?include=times&include=tag_ids');
-  assert.deepEqual([json.tag_ids, typeof json.updated_at], [[1, 2], 'string']);
 });
 
 test('list parameters: several faults are reported at once', async () => {

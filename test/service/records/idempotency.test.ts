@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import {
+  bodyFor,
   COLLECTIONS,
   type CollectionUnderTest,
   inputOf,
@@ -19,12 +20,6 @@ import { until } from '../../support/until.ts';
 
 const DAY_MS = 86_400_000;
 const LINES_TYPE = 'application/x-ndjson';
-
-const RECORDS: Readonly<Record<string, object>> = {
-  notes: NOTE,
-  tags: { name: 'a' },
-  comments: { body: 'b' },
-};
 
 const service = await startService({ after });
 
@@ -181,7 +176,7 @@ test('idempotency: each path has its own keys', async () => {
   const paths = ['/notes', '/tags', '/notes/1/comments', '/notes/2/comments'];
   const firsts: Answer[] = [];
   const create = (path: string) =>
-    service.request('POST', path, keyed(key, { json: RECORDS[path.split('/').at(-1) ?? ''] }));
+    service.request('POST', path, keyed(key, { json: bodyFor(path) }));
   for (const path of paths) firsts.push(assertFirst(await create(path)));
   for (const [index, path] of paths.entries())
     assertReplay(await create(path), firsts[index] as Answer);
@@ -263,7 +258,7 @@ function assertOneFirst(answers: readonly Answer[]): void {
 
 test('idempotency: of concurrent requests with one key, one is carried out', async (t) => {
   const own = await startService(t);
-  const { notes, tags, comments } = RECORDS;
+  const [notes, tags, comments] = ['/notes', '/tags', '/notes/1/comments'].map(bodyFor);
   const kinds: [path: string, parts: RequestParts][] = [
     ['/notes', keyed(newKey(), { json: notes })],
     ['/notes', keyed(newKey(), asLines(notes, notes))],

@@ -1,18 +1,12 @@
 // Ids: how they are given, and how a path names them.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { COLLECTIONS, inputOf, prepare } from '../../support/collections.ts';
+import { bodyFor, COLLECTIONS, inputOf, prepare } from '../../support/collections.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 async function restart(t: TestContext, service: Service): Promise<Service> {
   await service.close();
   return startService(t, { db: service.file });
-}
-
-/** Returns a valid body for a path of notes, comments or tags. */
-function bodyFor(path: string): object {
-  if (path.startsWith('/tags')) return { name: 'x' };
-  return path.includes('/comments') ? { body: 'x' } : { title: 'x', body: 'x' };
 }
 
 async function createSome(service: Service): Promise<string[]> {
