@@ -34,7 +34,7 @@ export function reportUnknown(
 ): void {
   if (violations.length >= MAX_UNKNOWN) return;
   const isShort = name.length <= MAX_NAME_LENGTH;
-  const shown = isShort ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`.toWellFormed();
+  const shown = (isShort ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`).toWellFormed();
   const pointer = `#${at}${isShort ? `/${escapeToken(name)}` : ''}`;
   violations.push({
     field: at ? `${at.slice(1)}.${shown}` : shown,

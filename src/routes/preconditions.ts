@@ -54,7 +54,7 @@ export function checkRead(headers: RequestHeaders, tag: string): Reply | undefin
 export function preconditionFailed(tag: string, { 'if-match': match }: RequestHeaders): Problem {
   const isSpoilt = ({ text, isWeak }: EntityTag) => isWeak || COMPRESSED.test(text);
   const detail =
-    Array.isArray(match) && match.some(isSpoilt)
+    Array.isArray(match) && !matchesStrongly(match, tag) && match.some(isSpoilt)
       ? SPOILT
       : 'The record or list is not in the state that if-match or if-none-match requires.';
   return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`] });

@@ -33,7 +33,7 @@ const NOTE_LIST = {
   order: { enum: [...ORDERS, 'rank'] },
   tag_id: { maxItems: 10 },
   'tag_id/items': { format: 'int64', minimum: 1, maximum: LARGEST },
-  untagged: { enum: ['true'] },
+  untagged: { enum: ['true', 'false'] },
   q: { minLength: 1, maxLength: 500 },
   ...includes('tag_ids', 'times', 'snippet'),
 };
@@ -115,10 +115,11 @@ function inputOf({ method, template }: (typeof operations)[number]): Record<stri
   }
   const body = resolve(`${path}/requestBody`);
   const schema = body && resolve(`${body}/content/application~1json/schema`);
-  for (const name of Object.keys(
-    (schema && (at(schema) as { properties: object }).properties) ?? {},
-  )) {
-    addRules(found, name, `${schema}/properties/${name}`);
+  const { properties = {} } = (at(schema ?? '/') as { properties?: object }) ?? {};
+  for (const name of Object.keys(properties)) {
+    const member = `${schema}/properties/${name}`;
+    const { readOnly } = at(resolve(member) ?? '') as { readOnly?: boolean };
+    if (!readOnly) addRules(found, name, member);
   }
   return found;
 }
@@ -141,6 +142,14 @@ test('bounds: the input of every operation', () => {
     Object.keys(DEMANDED).filter((id) => !ids.includes(id)),
     [],
   );
+});
+
+test('bounds: a pattern is that of texts that are not blank, or described', () => {
+  for (const operation of operations)
+    for (const [name, { pattern }] of Object.entries(inputOf(operation))) {
+      const { rule = '' } = operation.parameters.find((each) => each.name === name) ?? {};
+      assert.ok(!pattern || pattern === TEXT.pattern || /^an? [\w "]+$/.test(rule), name);
+    }
 });
 
 test('bounds: lines of records and idempotency keys', () => {

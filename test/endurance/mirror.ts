@@ -28,6 +28,7 @@ type Records = Map<string, string>;
 interface Change {
   readonly id: string;
   readonly type: string;
+  readonly at: string;
   readonly record: object | null;
   readonly note_id?: number;
   readonly tag_id?: number;
@@ -155,7 +156,7 @@ export class Mirror {
     }
   }
 
-  #apply({ id, type, record, ...ids }: Change, way: 'stream' | 'page'): void {
+  #apply({ id, type, at, record, ...ids }: Change, way: 'stream' | 'page'): void {
     const [generation, number = ''] = id.split('-');
     const [current, last] = (this.#applied.at(-1)?.split(' ')[0] ?? this.#start).split('-');
     assert.equal(generation, current);
@@ -167,6 +168,7 @@ export class Mirror {
     else if (event === 'untagged') this.#records.delete(link);
     else if (record) this.#records.set(name, JSON.stringify(record));
     else this.#remove(kind, name);
+    assert.ok(Date.parse(at) > 0, `${id} at ${at}`);
     assert.ok(record === null || event !== 'deleted', `${id} has a record`);
     this.#applied.push(`${id} ${type} ${JSON.stringify(ids)}`);
     this.counts[way] += 1;

@@ -128,7 +128,8 @@ test('following changes: the commands of the guide work', async (t) => {
   const record = expected({ id: 1, title: 'Books', body: 'Emma' });
   const [cursor = ''] = /\w{8}-0/.exec(printed) ?? [];
   const id = cursor.replace('-0', '-1');
-  const change = { id, type: 'note.created', note_id: 1 };
+  const [, at = ''] = /"at":"([^"]*)"/.exec(printed) ?? [];
+  const change = { id, type: 'note.created', at, note_id: 1 };
   const event = `id: ${id}\nevent: note.created\ndata: ${JSON.stringify(change)}\n\n`;
   assert.equal(
     printed,

@@ -13,9 +13,10 @@ import {
 import { ChangeFeed, FEED_TIMES } from '../../src/storage/changes/feed.ts';
 import { KEPT_CHANGES, renewGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { change, overhear } from '../support/databases.ts';
+import { change, overhear, rows } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
+import { linkedTablesOf } from '../support/link-games.ts';
 import { expected } from '../support/records.ts';
 import { tablesOf } from '../support/tables.ts';
 import { until } from '../support/until.ts';
@@ -27,13 +28,14 @@ function read(database: Database, after: Cursor, limit = 1_000, withRecords = fa
   return readChanges(database, { after, limit, withRecords });
 }
 
-/** Returns each change without its id and its punctuation, such as "note.created note_id:1". */
+/** Returns each change without id, time and punctuation, such as "note.created note_id:1". */
 function textsOf(items: readonly { readonly text: string }[] = []): string[] {
   return items.map(({ text }) =>
     text
       .slice(1, -1)
       .replaceAll('"', '')
       .replace(/^id:[^,]*,type:/, '')
+      .replace(/,at:[^,]*/, '')
       .replaceAll(',', ' '),
   );
 }
@@ -46,34 +48,51 @@ function startFeed(t: Ends, database: Database): ChangeFeed {
 
 /** Registers the tests on `engine`. */
 export function testChanges(engine: Engine): void {
-  test('changes: each kind names its records', async (t) => {
+  test('changes: each kind names its records, and has the time of its write', async (t) => {
     const database = await engine.open(t);
     const start = await lastCursor(database);
-    const { notes, tags, comments } = tablesOf(database);
-    await notes.create([['a', 'b']]);
-    await tags.create([['t']]);
-    await comments.create([['c']], 1);
-    await change(database, 'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1)');
-    await notes.change(1, ['d', 'e']);
-    await comments.change(1, ['f'], 1);
-    await change(database, 'DELETE FROM note_tags');
-    await tags.remove(1);
-    await notes.remove(1);
-    const changes = await read(database, start);
-    assert.deepEqual(textsOf(changes?.items), [
-      'note.created note_id:1',
-      'tag.created tag_id:1',
-      'comment.created note_id:1 comment_id:1',
-      'note.tagged note_id:1 tag_id:1',
-      'note.updated note_id:1',
-      'comment.updated note_id:1 comment_id:1',
-      'note.untagged note_id:1 tag_id:1',
-      'tag.deleted tag_id:1',
-      'comment.deleted note_id:1 comment_id:1',
-      'note.deleted note_id:1',
-    ]);
-    assert.deepEqual(changes?.next, { ...start, number: 10 });
-    assert.equal(changes?.hasMore, false);
+    const { notes, tags, links } = linkedTablesOf(database);
+    const { comments } = tablesOf(database);
+    let after = start;
+    for (const [write, ...texts] of [
+      [() => notes.create([['a', 'b']]), 'note.created note_id:1'],
+      [() => tags.create([['t']]), 'tag.created tag_id:1'],
+      [() => comments.create([['c']], 1), 'comment.created note_id:1 comment_id:1'],
+      [() => links.add([1, 1]), 'note.tagged note_id:1 tag_id:1'],
+      [() => notes.change(1, ['d', 'e']), 'note.updated note_id:1'],
+      [() => comments.change(1, ['f'], 1), 'comment.updated note_id:1 comment_id:1'],
+      [() => links.remove([1, 1]), 'note.untagged note_id:1 tag_id:1'],
+      [
+        () => notes.createLinked([['g', 'h']], [[0, 1]]),
+        ...['note.created note_id:2', 'note.tagged note_id:2 tag_id:1'],
+      ],
+      [
+        () => notes.changeLinked(2, ['i', null], []),
+        ...['note.untagged note_id:2 tag_id:1', 'note.updated note_id:2'],
+      ],
+      [() => tags.remove(1), 'tag.deleted tag_id:1'],
+      [
+        () => notes.remove(1),
+        ...['comment.deleted note_id:1 comment_id:1', 'note.deleted note_id:1'],
+      ],
+    ] as const) {
+      const begun = new Date().toISOString();
+      await write();
+      const ended = new Date().toISOString();
+      const changes = await read(database, after);
+      assert.deepEqual(textsOf(changes?.items), texts);
+      for (const { text } of changes?.items ?? []) {
+        const { at, type } = JSON.parse(text);
+        assert.ok(begun <= at && at <= ended, `${text} between ${begun} and ${ended}`);
+        const [, table] = /^(\w+)\.(?:created|updated)$/.exec(type) ?? [];
+        if (!table) continue;
+        const [row] = await rows(database, `SELECT max(updated_at) AS last FROM ${table}s`);
+        assert.equal(at, new Date(Number(row?.last)).toISOString());
+      }
+      assert.equal(changes?.hasMore, false);
+      after = changes?.next ?? start;
+    }
+    assert.deepEqual(after, { ...start, number: 14 });
   });
 
   test('changes: a limit, and what follows', async (t) => {

@@ -40,7 +40,7 @@ const UNEXPLAINED = `SELECT name FROM sqlite_schema WHERE type <> 'index' AND sq
 test('migrations: an empty database gets STRICT tables, a version and comments', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    ...['schema', 'generation', 'answers'].map((name) => `notes_server_${name}`),
+    ...['steps', 'generation', 'answers'].map((name) => `notes_server_${name}`),
     ...['changes', 'note_tags', 'note_tag_blocks', 'note_words_position'],
     ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
   ].sort();
@@ -200,11 +200,11 @@ for (const journal of ['DELETE', 'WAL']) {
       sql: 'CREATE TABLE schema_versions (version INTEGER); INSERT INTO schema_versions VALUES (1)',
       reason: /belongs to another program/,
     },
-    {
-      whose: 'of a development version',
-      sql: 'CREATE TABLE notes_server_versions (version INTEGER); CREATE TABLE notes (id)',
+    ...['versions', 'schema'].map((name) => ({
+      whose: `of a development version, with ${name}`,
+      sql: `CREATE TABLE notes_server_${name} (version INTEGER); CREATE TABLE notes (id)`,
       reason: /a development version made it: export it with that version, and import/,
-    },
+    })),
     {
       whose: 'of a newer version',
       sql: `CREATE TABLE notes_server_steps (version INTEGER);

@@ -70,6 +70,12 @@ export function inputOf(
   return { ...samples, ...Object.fromEntries(fields.map((field) => [field, text])) };
 }
 
+/** Returns a valid body for a path of notes, comments or tags. */
+export function bodyFor(path: string): object {
+  if (path.startsWith('/tags')) return { name: 'x' };
+  return path.includes('/comments') ? { body: 'x' } : { title: 'x', body: 'x' };
+}
+
 /** Creates the owner of a nested collection. */
 export async function prepare(
   service: Pick<Service, 'request'>,

@@ -112,7 +112,7 @@ export async function commentWhileDeleting(t: TestContext, rounds: number): Prom
   const json = { title: 'x', body: 'x' };
   for (let id = 1; id <= rounds; id += 1) {
     const note = `/notes/${id}`;
-    const comment = () => service.request('POST', `${note}/comments`, { json });
+    const comment = () => service.request('POST', `${note}/comments`, { json: { body: 'x' } });
     await service.request('POST', '/notes', { json });
     const answers = await together(service, 50, (index) =>
       index % 17 === 16 ? service.request('DELETE', note) : comment(),

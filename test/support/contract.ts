@@ -10,10 +10,10 @@ import type { Answer } from './http.ts';
 
 type Json = Record<string, unknown>;
 
+const text = readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8');
+
 /** The contract, schemas/openapi.json. */
-export const contract = JSON.parse(
-  readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8'),
-) as Json & {
+export const contract = JSON.parse(text) as Json & {
   tags: readonly { name: string; description: string }[];
   paths: Record<string, Json>;
   components: Record<string, Json>;
@@ -26,7 +26,13 @@ formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
 ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
 ajv.addFormat('int64', true);
-ajv.addSchema(contract, 'contract');
+ajv.addSchema(JSON.parse(text, close), 'contract');
+
+/** Closes a schema: clients accept unknown members of answers, but the service sends none. */
+function close(name: string, value: Json): unknown {
+  const isClosed = value?.type === 'object' && value.properties && name !== 'OpenapiDocument';
+  return isClosed ? { additionalProperties: false, ...value } : value;
+}
 
 const validators = new Map<string, ValidateFunction>();
 

@@ -354,12 +354,19 @@ function refusalOf({ method, match, noneMatch }: Sent): Expected | undefined {
   const isMatch = match?.matchesStrongly ?? true;
   const isKnown = noneMatch?.matchesWeakly ?? false;
   if (isMatch && isKnown && method === 'GET') return { status: 304 };
-  return isMatch && !isKnown ? undefined : { status: 412, body: PRECONDITION_FAILED };
+  if (isMatch && !isKnown) return undefined;
+  const detail = !isMatch && match?.header.includes('W/') ? SPOILT : NOT_IN_STATE;
+  return { status: 412, body: { ...PRECONDITION_FAILED, detail } };
 }
+
+const SPOILT =
+  'A proxy that compresses answers has changed the entity tag in if-match. Send the tag without ' +
+  'W/ and without a suffix such as -gzip, or configure the proxy as /docs/guides/safe-writes says.';
+const NOT_IN_STATE =
+  'The record or list is not in the state that if-match or if-none-match requires.';
 
 const PRECONDITION_FAILED = {
   type: 'precondition-failed',
   title: 'Precondition Failed',
   status: 412,
-  detail: 'The record or list is not in the state that if-match or if-none-match requires.',
 };

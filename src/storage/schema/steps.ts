@@ -169,7 +169,8 @@ CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
   -- As note_updated.
   INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
-            iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id, new.updated_at);
+            iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id,
+            new.updated_at);
   UPDATE comments SET number = (SELECT max(number) FROM changes)
     WHERE id = new.id AND new.number = old.number;
 END;

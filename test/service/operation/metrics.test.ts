@@ -66,7 +66,7 @@ test('metrics: requests count once, by method, route and status', async (t) => {
   const tookS = (performance.now() - began) / 1_000;
   await service.request('POST', '/notes', { json: {} });
   for (const id of [1, 1, 2]) await service.request('GET', `/notes/${id}`);
-  await service.request('HEAD', '/notes/1?x=1');
+  await service.request('HEAD', '/notes/1?include=times');
   await service.request('DELETE', '/nowhere');
   await exchangeLast(service, 'PROPFIND /notes');
   await exchange(service, 'NONSENSE\r\n\r\n');

@@ -5,7 +5,6 @@ import { MAX_PARTS } from '../../../src/http/body/json.ts';
 import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { JSON_TEXTS, nested } from '../../support/json-texts.ts';
-import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = '{"title":"a","body":"b"}';
@@ -93,9 +92,9 @@ test('bodies', async (t) => {
     for (const { accepted, refused, decided = [] } of Object.values(JSON_TEXTS)) {
       for (const text of refused.slice(0, 1)) await assertStatus(text, 400);
       for (const text of accepted.slice(0, 1)) {
-        // It is JSON, but not a note; and any JSON is ignored in an unknown member.
+        // It is JSON, but not a note; and any JSON is ignored in a member that only answers have.
         await assertStatus(text, 422);
-        const parts = ['{"title":"a","x":', text, ',"body":"b"}'].map((part) => Buffer.from(part));
+        const parts = ['{"title":"a","id":', text, ',"body":"b"}'].map((part) => Buffer.from(part));
         await assertStatus(Buffer.concat(parts), 201);
         created += 1;
       }
@@ -114,7 +113,7 @@ test('bodies', async (t) => {
   });
 
   await t.test('JSON: nested too deeply, or with too many parts, is 400', async () => {
-    const bodyWith = (value: string) => `{"title":"a","body":"b","x":${value}}`;
+    const bodyWith = (value: string) => `{"title":"a","body":"b","id":${value}}`;
     const { json: deep } = await post(bodyWith(nested(1_000)));
     assert.equal(deep.detail, 'The body is nested too deeply.');
     assert.equal((await post(bodyWith(nested(999)))).status, 201);
@@ -165,19 +164,5 @@ test('bodies', async (t) => {
     const { json } = await post('{"title":1,"body":"a","title":"b","body":"c"}');
     assert.deepEqual([json.title, json.body], ['b', 'c']);
     assert.equal((await post('{"title":"a","body":"b","title":1}')).status, 422);
-  });
-
-  await t.test('JSON: unknown members are ignored, with __proto__ among them', async () => {
-    for (const members of [
-      '"id":77,"extra":{"deep":[1.5]},"note_id":"x","":4.0,"title ":1',
-      '"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}',
-    ]) {
-      const { status, json } = await post(`{${members},"title":"a","body":"b"}`);
-      assert.deepEqual([status, json], [201, expected({ id: json.id, title: 'a', body: 'b' })]);
-      assert.notEqual(json.id, 77);
-    }
-    assert.equal('polluted' in {}, false);
-    const inherited = await post('{"__proto__":{"title":"a","body":"b"}}');
-    assert.equal(inherited.status, 422);
   });
 });

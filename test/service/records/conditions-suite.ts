@@ -35,6 +35,10 @@ const MALFORMED = [
   '5f2c9a01-1',
 ];
 
+/** The status and how the detail begins. */
+const PROXY = '412 A proxy that compr';
+const STATE = '412 The record or list';
+
 /** Registers the tests of conditional requests on a collection. */
 export function testConditions(collection: CollectionUnderTest): void {
   const { label, path, fields } = collection;
@@ -82,6 +86,29 @@ export function testConditions(collection: CollectionUnderTest): void {
       assert.equal((await send('GET', target)).headers.etag, patched);
       const deleted = await send('DELETE', target);
       assert.deepEqual([deleted.status, deleted.headers.etag], [204, undefined]);
+    });
+
+    await t.test(`conditions: ${name}: a tag that a proxy has changed is explained`, async () => {
+      const { target, tag } = await create();
+      const list = String((await send('GET', path)).headers.etag);
+      const outcome = async (method: string, where: string, headers: Headers) => {
+        const { status, json } = await send(method, where, headers);
+        return `${status} ${status === 412 ? json.detail.slice(0, 18) : ''}`;
+      };
+      const requests = ['GET', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, target, tag]);
+      for (const [method = '', where = '', good = ''] of [...requests, ['GET', path, list]]) {
+        const suffixes = ['-gzip', ';gzip', '-br'].map((suffix) =>
+          good.replace(/"$/, `${suffix}"`),
+        );
+        for (const spoilt of [weak(good), ...suffixes])
+          assert.equal(await outcome(method, where, { 'if-match': `"a", ${spoilt}` }), PROXY);
+        assert.equal(await outcome(method, where, { 'if-match': good.replace('"', '"a') }), STATE);
+        const mixed = { 'if-match': `${weak(good)}, ${suffixes}, ${good}` };
+        const known = await outcome(method, where, { ...mixed, 'if-none-match': good });
+        assert.equal(known, method === 'GET' ? '304 ' : STATE);
+      }
+      const mixed = { 'if-match': `${weak(tag)}, ${tag}` };
+      assert.match(await outcome('PUT', target, mixed), /^200/);
     });
 
     await t.test(`conditions: ${name}: the tag of a list changes with every change`, async () => {

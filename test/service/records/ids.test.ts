@@ -1,7 +1,7 @@
 // Ids: how they are given, and how a path names them.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { COLLECTIONS, inputOf, prepare } from '../../support/collections.ts';
+import { bodyFor, COLLECTIONS, inputOf, prepare } from '../../support/collections.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 async function restart(t: TestContext, service: Service): Promise<Service> {
@@ -13,8 +13,9 @@ async function createSome(service: Service): Promise<string[]> {
   const created: string[] = [];
   const [first, second] = ['/notes/1/comments', '/notes/2/comments'];
   for (const path of ['/notes', '/notes', '/tags', second, first, second]) {
-    const json = { title: 'x', body: 'x', name: 'x' };
-    created.push(`${path} ${(await service.request('POST', path, { json })).json.id}`);
+    created.push(
+      `${path} ${(await service.request('POST', path, { json: bodyFor(path) })).json.id}`,
+    );
   }
   return created;
 }
@@ -60,7 +61,6 @@ test('ids: each collection has its own, comments share theirs across notes', asy
 test('ids: in a path', async (t) => {
   const service = await startService(t);
   await createSome(service);
-  const note = { title: 'a', body: 'b' };
 
   await t.test('ids: not an integer is 422, in every position', async () => {
     const cases: readonly [method: string, path: string, field: string][] = [
@@ -75,7 +75,7 @@ test('ids: in a path', async (t) => {
       ['POST', '/notes/1.0/comments', 'note_id'],
     ];
     for (const [method, path, field] of cases) {
-      const answer = await service.request(method, path, { json: note });
+      const answer = await service.request(method, path, { json: bodyFor(path) });
       assert.equal(answer.status, 422, path);
       const error = { field, in: 'path', code: 'type', detail: 'must be an integer' };
       assert.deepEqual(answer.json.errors, [error], path);
@@ -98,7 +98,7 @@ test('ids: in a path', async (t) => {
         [`GET /notes/${id}/comments/1`, 'Note'],
       ] as const) {
         const [method = '', path = ''] = request.split(' ');
-        const answer = await service.request(method, path, { json: note });
+        const answer = await service.request(method, path, { json: bodyFor(path) });
         const detail = `${label} with ID ${id} was not found.`;
         assert.deepEqual([answer.status, answer.json.detail], [404, detail], request);
       }

@@ -25,11 +25,6 @@ const ACCEPTED: readonly (readonly [string, number | undefined, number, number, 
   ['?%6Cimit=5', 1, 5, 5, 0],
 ];
 
-const UNKNOWN = [
-  ...['page=x', 'Limit=0', 'LIMIT=0', 'limit[]=0', 'limits=0', '=0', '&&', 'x=%7a', 'x=1&x=2'],
-  '__proto__=0',
-];
-
 const REFUSED: readonly (readonly [string, string[], code: string, detail: string])[] = [
   ['limit=0', ['limit'], 'minimum', 'must be at least 1'],
   ['limit=-1', ['limit'], 'minimum', 'must be at least 1'],
@@ -43,7 +38,7 @@ const REFUSED: readonly (readonly [string, string[], code: string, detail: strin
   ['limit&offset=', ['limit', 'offset'], 'type', 'must be an integer'],
   ['limit=%25', ['limit'], 'type', 'must be an integer'],
   ['limit=5&limit=5', ['limit'], 'maxItems', 'must be given only once'],
-  ['limit=5&x=1&%6cimit=6', ['limit'], 'maxItems', 'must be given only once'],
+  ['limit=5&%6cimit=6', ['limit'], 'maxItems', 'must be given only once'],
   ['limit=&limit', ['limit'], 'maxItems', 'must be given only once'],
   ['offset=0&offset=1', ['offset'], 'maxItems', 'must be given only once'],
 ];
@@ -67,16 +62,6 @@ for (const collection of COLLECTIONS) {
         assert.deepEqual([json.items[0]?.id, json.items.length], [first, length], query);
         assert.deepEqual([json.limit, json.offset, json.total], [limit, offset, RECORDS], query);
       }
-    });
-
-    await t.test(`pages: ${path}: unknown parameters are ignored`, async () => {
-      for (const query of UNKNOWN) {
-        const { status, json } = await service.request('GET', `${path}?${query}`);
-        assert.deepEqual([status, json?.limit], [200, 20], query);
-      }
-      assert.equal((await service.request('GET', `${path}/1?limit=0`)).status, 200);
-      const json = inputOf(collection, 'x');
-      assert.equal((await service.request('POST', `${path}?limit=0`, { json })).status, 201);
     });
 
     await t.test(`pages: ${path}: beyond the bounds is 422, never clamped`, async () => {

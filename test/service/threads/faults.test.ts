@@ -143,21 +143,6 @@ test('pool: its work function accepts at most 100 items', () => {
   assert.throws(() => work(101), /at most 100 items/);
 });
 
-test('demonstrations: unknown members are ignored', async () => {
-  for (const [path, members] of Object.entries(TAKEN)) {
-    const plain = await post(path, textOf(members));
-    const more = {
-      ['__proto__']: '{"workers":9}',
-      constructor: '1.5',
-      total: '7',
-      failed: '["x"]',
-      ...members,
-    };
-    const answer = await post(path, `{"extra":[4.0,null],${textOf(more).slice(1)}`);
-    assert.deepEqual([answer.status, answer.json], [200, plain.json], path);
-  }
-});
-
 test('demonstrations: defaults of pool and queue', async () => {
   const pooled = await run(service, '/pool/run', { items: ['a'] });
   assert.equal(pooled.max_workers, 4);
