@@ -4,7 +4,7 @@ import type { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
-import { keySourceOf, type Options, unknownVariables } from './cli/options.ts';
+import { type Options, unknownVariables } from './cli/options.ts';
 import type { Screen } from './commands/progress.ts';
 import { LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
@@ -121,15 +121,12 @@ async function serve(options: Options): Promise<void> {
 }
 
 async function createServer(options: Options, log: Log) {
-  const { processes, host, port, socket } = options;
-  if (processes === 1) {
+  if (options.processes === 1) {
     const { App } = await import('./app.ts');
     return new App(options, log);
   }
   const { Supervisor } = await import('./processes/supervisor.ts');
-  const args = process.argv.slice(2);
-  const keySource = keySourceOf(options);
-  return new Supervisor({ processes, host, port, socket, args, keySource }, log);
+  return new Supervisor(options, process.argv.slice(2), log);
 }
 
 async function serveAsMember(options: Options): Promise<void> {

@@ -1,7 +1,8 @@
 // The hints that a terminal shows after the service has started.
 import { resolve } from 'node:path';
+import { requiresKey } from '../guards/keys.ts';
 import { escapeControls } from '../log/pretty-line.ts';
-import { keySourceOf, type Options } from './options.ts';
+import type { Options } from './options.ts';
 
 /** Returns four lines: the documentation, the data, a first request, and how to stop. */
 export function firstSteps(options: Options, address: string): string {
@@ -17,7 +18,7 @@ export function firstSteps(options: Options, address: string): string {
     memory: 'in memory, lost when the service stops',
     cluster: db.name,
   }[db.kind];
-  const key = keySourceOf(options) ? "-H 'authorization: Bearer KEY' " : '';
+  const key = requiresKey(options) ? "-H 'authorization: Bearer KEY' " : '';
   const note = `--json '{"title":"Hello","body":"World"}'`;
   return [
     `docs  ${docs}`,

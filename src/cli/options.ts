@@ -1,6 +1,6 @@
 // The options of the service, as command line and environment set them.
 import { isIP } from 'node:net';
-import { KEY, type KeySource } from '../guards/keys.ts';
+import { KEY, requiresKey } from '../guards/keys.ts';
 import type { Location } from '../storage/location.ts';
 import { suggestion } from '../suggestion.ts';
 import { type FlagValues, parseArguments, UsageError, usageOf } from './arguments.ts';
@@ -85,14 +85,6 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   return unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
 }
 
-/** Returns the source of the keys; undefined if there is none, so that nobody needs a key. */
-export function keySourceOf(
-  options: Pick<Options, 'apiKeys' | 'apiKeysFile'>,
-): KeySource | undefined {
-  const { apiKeys: texts, apiKeysFile: file } = options;
-  return texts.length > 0 || file !== undefined ? { texts, file } : undefined;
-}
-
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */
 export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boolean {
   if (socket !== undefined || host === 'localhost' || host === '::1') return true;
@@ -120,8 +112,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
     throw new UsageError(
       '--processes needs a file or a cluster: processes cannot share a database in memory',
     );
-  const hasKeys = keySourceOf({ apiKeys, apiKeysFile }) !== undefined;
-  if (!isLocal(parsed) && !hasKeys && !allowAnonymous)
+  if (!isLocal(parsed) && !requiresKey({ apiKeys, apiKeysFile }) && !allowAnonymous)
     throw new UsageError(
       `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
         '--api-keys-file, or --allow-anonymous if you mean it',

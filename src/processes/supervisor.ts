@@ -13,13 +13,11 @@ import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
 import type { LimiterCall } from './protocol.ts';
 
-interface SupervisorOptions {
+interface SupervisorOptions extends KeySource {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
   readonly socket: string | undefined;
-  readonly args: readonly string[];
-  readonly keySource: KeySource | undefined;
 }
 
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
@@ -31,6 +29,7 @@ const REPLACEMENT = { minLifeMs: 1_000, firstDelayMs: 100, maxDelayMs: 5_000 };
 /** A service of several processes, with the same interface as an App. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
+  readonly #args: readonly string[];
   readonly #log: Log;
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
@@ -44,20 +43,22 @@ export class Supervisor {
   #endedMetrics: Snapshot = {};
   #own: ReturnType<typeof measureProcess> | undefined;
 
-  constructor(options: SupervisorOptions, log: Log) {
+  /** Each process gets the arguments `args`. */
+  constructor(options: SupervisorOptions, args: readonly string[], log: Log) {
     this.#options = options;
+    this.#args = args;
     this.#log = log;
     this.#port = options.port;
   }
 
   /** Resolves with the URL once all processes accept requests; rejects as `App.listen` does. */
   async listen(): Promise<string> {
-    const { host, socket, processes, args, keySource } = this.#options;
+    const { host, socket, processes } = this.#options;
     try {
-      this.#keys = keySource && (await loadKeys(keySource));
+      this.#keys = await loadKeys(this.#options);
       if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
       // Pass a fixed number: `auto` could yield another one when a replacement starts.
-      cluster.setupPrimary({ args: [...args, `--processes=${processes}`] });
+      cluster.setupPrimary({ args: [...this.#args, `--processes=${processes}`] });
       // Start one process first, so that one alone creates the database and errors appear once.
       const first = await this.#startServing();
       const others = await Promise.all(
