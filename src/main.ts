@@ -18,9 +18,6 @@ const EXIT_USAGE = 2;
 const LAUNCHER_EXPLAINS = ['ERR_MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED', 'EMFILE'];
 const NO_BINDING = 'Could not locate the bindings file';
 
-/** The reader of standard output has closed it: the command fails without a message. */
-class ReaderGone extends Error {}
-
 /** Runs the command of this process and sets the exit status. A service stops on a signal. */
 export async function main(): Promise<void> {
   // A closed output must neither end the process nor print a stack trace.
@@ -32,7 +29,8 @@ export async function main(): Promise<void> {
     if (LAUNCHER_EXPLAINS.includes(code) || message.startsWith(NO_BINDING)) throw error;
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
-    if (error instanceof ReaderGone) return;
+    // The reader of standard output has closed it.
+    if (code === 'EPIPE') return;
     const line = escapeControls(describe(error).replace(/\s*[\r\n]\s*/g, ' '));
     // Clear a progress bar first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
@@ -79,13 +77,10 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** Writes to standard output; resolves when it can take more, rejects with ReaderGone if closed. */
+/** Writes to standard output; resolves when it can take more. */
 function writeOutput(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
-      if (!error) resolve();
-      else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ReaderGone() : error);
-    });
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });
 }
 
