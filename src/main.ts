@@ -141,12 +141,12 @@ async function serveAsMember(options: Options): Promise<void> {
     reloadKeys: async () => app?.reloadKeys() ?? 0,
     close: () => stop(),
   });
-  let stopping = false;
-  const stop = async () => {
-    if (stopping) return;
-    stopping = true;
-    await listening;
-    await endWith(log, app?.close());
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= endWith(
+      log,
+      listening.then(() => app?.close()),
+    );
   };
   process.on('SIGTERM', stop);
   // A terminal sends SIGINT and SIGHUP to all processes, but only the supervisor handles them.
@@ -179,7 +179,7 @@ function endOnFault(log: Log): void {
   });
 }
 
-async function endWith(log: Log, closed: Promise<void> | undefined): Promise<void> {
+async function endWith(log: Log, closed: Promise<unknown>): Promise<void> {
   try {
     await closed;
     end(log, 0);

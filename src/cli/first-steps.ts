@@ -1,5 +1,6 @@
 // The hints that a terminal shows after the service has started.
 import { resolve } from 'node:path';
+import { shellText } from '../docs/samples.ts';
 import { requiresKey } from '../guards/keys.ts';
 import { escapeControls } from '../log/pretty-line.ts';
 import type { Options } from './options.ts';
@@ -8,7 +9,9 @@ import type { Options } from './options.ts';
 export function firstSteps(options: Options, address: string): string {
   const { baseUrl, db, socket } = options;
   const [socketFlag, base] =
-    socket === undefined ? ['', address] : [unixSocket(socket), 'http://localhost'];
+    socket === undefined
+      ? ['', address]
+      : [`--unix-socket ${shellText(socket)} `, 'http://localhost'];
   const docs =
     socket === undefined || baseUrl !== undefined
       ? `${baseUrl ?? address}/docs`
@@ -28,8 +31,4 @@ export function firstSteps(options: Options, address: string): string {
   ]
     .map((line) => `  ${escapeControls(line)}\n`)
     .join('');
-}
-
-function unixSocket(path: string): string {
-  return `--unix-socket '${path.replaceAll("'", "'\\''")}' `;
 }

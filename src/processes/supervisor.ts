@@ -192,10 +192,7 @@ export class Supervisor {
 
 /** Chooses the port for all processes; each of them would get another one for 0. */
 async function freePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host);
+  await using server = createServer().listen(0, host);
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  return (server.address() as AddressInfo).port;
 }
