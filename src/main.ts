@@ -6,7 +6,7 @@ import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
 import { type Options, unknownVariables } from './cli/options.ts';
 import type { Screen } from './commands/progress.ts';
-import { LineLog, type Log } from './log/log.ts';
+import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
@@ -141,12 +141,10 @@ async function serveAsMember(options: Options): Promise<void> {
     reloadKeys: async () => app?.reloadKeys() ?? 0,
     close: () => stop(),
   });
-  let stopped: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
   const stop = () => {
-    stopped ??= endWith(
-      log,
-      listening.then(() => app?.close()),
-    );
+    closed ??= listening.then(() => app?.close());
+    return endWith(log, closed);
   };
   process.on('SIGTERM', stop);
   // A terminal sends SIGINT and SIGHUP to all processes, but only the supervisor handles them.
@@ -158,8 +156,8 @@ function createLog({ logLevel, logFormat, processes }: Options): Log {
   const { stderr, pid } = process;
   const always = processes > 1 ? { process: pid } : {};
   const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && stderr.isTTY);
-  if (!isPretty) return new LineLog(logLevel, { always });
-  return new LineLog(logLevel, { always, toLine: prettyLine(stderr.isTTY && stderr.hasColors()) });
+  const toLine = isPretty ? prettyLine(stderr.isTTY && stderr.hasColors()) : jsonLine;
+  return new LineLog(logLevel, { always, toLine });
 }
 
 async function reloadKeys(app: Pick<App, 'reloadKeys'>, log: Log): Promise<void> {
@@ -179,7 +177,7 @@ function endOnFault(log: Log): void {
   });
 }
 
-async function endWith(log: Log, closed: Promise<unknown>): Promise<void> {
+async function endWith(log: Log, closed: Promise<void>): Promise<void> {
   try {
     await closed;
     end(log, 0);

@@ -130,13 +130,12 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (rest.length > 0) yield rest;
 }
 
-/** Returns the records by relation, parents before children. */
-function pagesIn(batch: readonly RecordLine[]): RecordPage[] {
-  const pages = RELATIONS.map((relation): RecordPage => {
+/** Yields the records by relation, parents before children. */
+function* pagesIn(batch: readonly RecordLine[]): Generator<RecordPage> {
+  for (const relation of RELATIONS) {
     const records = batch.filter((record) => record.relation === relation);
-    return { relation, rows: records.map(({ values }) => values) };
-  });
-  return pages.filter(({ rows }) => rows.length > 0);
+    if (records.length > 0) yield { relation, rows: records.map(({ values }) => values) };
+  }
 }
 
 /** A set of whole numbers. Neighbours share an entry, so that a million of them need about 2 MB. */

@@ -17,11 +17,11 @@ export class Child {
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
   metrics: Snapshot = {};
-  readonly process: ChildProcess;
+  readonly child: ChildProcess;
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
-    this.process = worker.process;
+    this.child = worker.process;
     const closeHandedOver = watchHandover(worker.process);
     let markReady = () => {};
     this.ready = new Promise((resolve) => {

@@ -90,7 +90,7 @@ export class Supervisor {
     this.#stop.abort();
     const served = new Set(this.#serving);
     const endings = [...this.#members].map(async (member) => {
-      const timer = setTimeout(() => member.process.kill('SIGKILL'), CLOSE_MS);
+      const timer = setTimeout(() => member.child.kill('SIGKILL'), CLOSE_MS);
       await member.ready;
       member.channel.notify('close');
       const status = await member.ended;
@@ -128,7 +128,7 @@ export class Supervisor {
       if (this.#reloads > reloadsBefore) await this.#reload(member);
       return { member, url };
     } catch (error) {
-      if (!this.#stop.signal.aborted) member.process.kill('SIGKILL');
+      if (!this.#stop.signal.aborted) member.child.kill('SIGKILL');
       await member.ended;
       throw error;
     }
@@ -144,7 +144,7 @@ export class Supervisor {
       if (current) {
         const status = await current.ended;
         if (signal.aborted) return;
-        this.#log.write('error', 'process ended', { ended: current.process.pid, status });
+        this.#log.write('error', 'process ended', { ended: current.child.pid, status });
       }
       const isShort = performance.now() - since < REPLACEMENT.minLifeMs;
       const longer = Math.max(2 * delayMs, REPLACEMENT.firstDelayMs);
@@ -153,7 +153,7 @@ export class Supervisor {
       if (signal.aborted) return;
       try {
         current = (await this.#startServing()).member;
-        this.#log.write('info', 'process replaced', { started: current.process.pid });
+        this.#log.write('info', 'process replaced', { started: current.child.pid });
       } catch (error) {
         current = undefined;
         if (!signal.aborted) this.#log.write('error', 'no process could be started', { error });
@@ -186,7 +186,7 @@ export class Supervisor {
 
   /** Reloads the keys of a process. If that fails, replaces it, lest it accept outdated keys. */
   async #reload(member: Child): Promise<void> {
-    await member.channel.call('reloadKeys').catch(() => member.process.kill('SIGKILL'));
+    await member.channel.call('reloadKeys').catch(() => member.child.kill('SIGKILL'));
   }
 }
 

@@ -425,8 +425,10 @@ for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
     assert.throws(() => parseCommand([kind, 'a', '--version'], {}), UsageError);
     const help = helpText(kind);
     assert.ok(help.startsWith(`Usage: notes-server ${usage}`), help);
-    for (const { flag, help: meaning } of findCommand(kind).flags)
-      assert.ok(help.split('\n').some((line) => isRow(line, flag, meaning)));
+    for (const { flag, help: meaning, default: byDefault } of findCommand(kind).flags) {
+      const right = byDefault ? `${meaning} (default: ${byDefault})` : meaning;
+      assert.ok(help.split('\n').some((line) => isRow(line, flag, right)));
+    }
     assert.ok(helpText().includes(`\n  ${kind} `));
     const [, example = ''] = /\nExample:\n {2}notes-server (.*)\n$/.exec(help) ?? [];
     assert.equal(example.split(' ')[0], kind);
