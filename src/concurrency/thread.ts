@@ -1,9 +1,22 @@
-// The program of a thread of the pool, which warms up, does one job, and waits to be dismissed.
+// The program of a thread of the pool, which warms up, does one job, and waits to be dismissed; and
+// the type of the demonstrations, of which it runs `work`.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Semaphore } from './sync.ts';
 
-/** The tasks by name. Each does the work of thread `index`, counted from 0, synchronously. */
-type Tasks = Readonly<Record<string, { work(input: never, index: number): unknown }>>;
+/** A demonstration: work for several threads, with its preparation and its answer. */
+export interface Demonstration<Request, Input, Result> {
+  /** Prepares a run, and allocates the memory that its threads share, for a valid request. */
+  prepare(request: Request): {
+    /** The input of each thread. It is cloned, but shared memory stays shared. */
+    readonly inputs: readonly Input[];
+    /** Returns the answer as JSON text. `results` has the result of each thread, by index. */
+    answer(results: readonly Result[]): string;
+  };
+  /** Does the work of thread `index`, counted from 0, synchronously. */
+  work(input: Input, index: number): Result;
+}
+
+type Tasks = Readonly<Record<string, Pick<Demonstration<never, never, unknown>, 'work'>>>;
 
 /** The task of one thread with its input. Input and result must be structured-cloneable. */
 export interface Job {
