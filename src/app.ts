@@ -1,5 +1,5 @@
 // The composition root: assembles the service for the command line, the library and the tests.
-import { isLocal, keySourceOf, type Options } from './cli/options.ts';
+import { isLocal, type Options } from './cli/options.ts';
 import { TASKS } from './concurrency/tasks.ts';
 import { NoThreads, ThreadPool } from './concurrency/thread-pool.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
@@ -91,8 +91,7 @@ export class App {
     const { host, port, socket } = options;
     // First, so that a broken installation creates no database.
     const documentation = await loadDocumentation();
-    const keySource = keySourceOf(options);
-    this.#keys = keySource && (await loadKeys(keySource));
+    this.#keys = await loadKeys(options);
     const open = () =>
       openStorage('serve', options, (kept) =>
         this.#log.write('warn', 'the log of another file was set aside', { kept }),

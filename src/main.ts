@@ -4,9 +4,9 @@ import type { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
-import { keySourceOf, type Options, unknownVariables } from './cli/options.ts';
+import { type Options, unknownVariables } from './cli/options.ts';
 import type { Screen } from './commands/progress.ts';
-import { LineLog, type Log } from './log/log.ts';
+import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
@@ -17,9 +17,6 @@ const EXIT_USAGE = 2;
 /** Incomplete installations and too many open files, which may keep a module from loading. */
 const LAUNCHER_EXPLAINS = ['ERR_MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED', 'EMFILE'];
 const NO_BINDING = 'Could not locate the bindings file';
-
-/** The reader of standard output has closed it: the command fails without a message. */
-class ReaderGone extends Error {}
 
 /** Runs the command of this process and sets the exit status. A service stops on a signal. */
 export async function main(): Promise<void> {
@@ -32,7 +29,8 @@ export async function main(): Promise<void> {
     if (LAUNCHER_EXPLAINS.includes(code) || message.startsWith(NO_BINDING)) throw error;
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
-    if (error instanceof ReaderGone) return;
+    // The reader of standard output has closed it.
+    if (code === 'EPIPE') return;
     const line = escapeControls(describe(error).replace(/\s*[\r\n]\s*/g, ' '));
     // Clear a progress bar first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
@@ -79,13 +77,10 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** Writes to standard output; resolves when it can take more, rejects with ReaderGone if closed. */
+/** Writes to standard output; resolves when it can take more. */
 function writeOutput(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
-      if (!error) resolve();
-      else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ReaderGone() : error);
-    });
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });
 }
 
@@ -121,15 +116,12 @@ async function serve(options: Options): Promise<void> {
 }
 
 async function createServer(options: Options, log: Log) {
-  const { processes, host, port, socket } = options;
-  if (processes === 1) {
+  if (options.processes === 1) {
     const { App } = await import('./app.ts');
     return new App(options, log);
   }
   const { Supervisor } = await import('./processes/supervisor.ts');
-  const args = process.argv.slice(2);
-  const keySource = keySourceOf(options);
-  return new Supervisor({ processes, host, port, socket, args, keySource }, log);
+  return new Supervisor(options, process.argv.slice(2), log);
 }
 
 async function serveAsMember(options: Options): Promise<void> {
@@ -149,12 +141,10 @@ async function serveAsMember(options: Options): Promise<void> {
     reloadKeys: async () => app?.reloadKeys() ?? 0,
     close: () => stop(),
   });
-  let stopping = false;
-  const stop = async () => {
-    if (stopping) return;
-    stopping = true;
-    await listening;
-    await endWith(log, app?.close());
+  let closed: Promise<void> | undefined;
+  const stop = () => {
+    closed ??= listening.then(() => app?.close());
+    return endWith(log, closed);
   };
   process.on('SIGTERM', stop);
   // A terminal sends SIGINT and SIGHUP to all processes, but only the supervisor handles them.
@@ -166,8 +156,8 @@ function createLog({ logLevel, logFormat, processes }: Options): Log {
   const { stderr, pid } = process;
   const always = processes > 1 ? { process: pid } : {};
   const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && stderr.isTTY);
-  if (!isPretty) return new LineLog(logLevel, { always });
-  return new LineLog(logLevel, { always, toLine: prettyLine(stderr.isTTY && stderr.hasColors()) });
+  const toLine = isPretty ? prettyLine(stderr.isTTY && stderr.hasColors()) : jsonLine;
+  return new LineLog(logLevel, { always, toLine });
 }
 
 async function reloadKeys(app: Pick<App, 'reloadKeys'>, log: Log): Promise<void> {
@@ -187,7 +177,7 @@ function endOnFault(log: Log): void {
   });
 }
 
-async function endWith(log: Log, closed: Promise<void> | undefined): Promise<void> {
+async function endWith(log: Log, closed: Promise<void>): Promise<void> {
   try {
     await closed;
     end(log, 0);

@@ -14,6 +14,7 @@ export interface Flag {
   readonly value?: string;
   /** May be given several times; in the environment, commas separate the values. */
   readonly repeatable?: boolean;
+  readonly default?: string;
   readonly help: string;
 }
 

@@ -3,8 +3,9 @@ import type { StorageOptions } from '../storage/open.ts';
 import { suggestion } from '../suggestion.ts';
 import { type FlagValues, parseArguments, quote, UsageError } from './arguments.ts';
 import { type Input, SUB_COMMANDS, type SubCommand } from './commands.ts';
+import { OPTIONS } from './option-table.ts';
 import { parseDatabase } from './option-values.ts';
-import { databaseNamed, type Options, parseOptions, passwordSource } from './options.ts';
+import { type Options, parseOptions, passwordIn, readOptions } from './options.ts';
 
 /** A parsed command line. */
 export type Command =
@@ -60,10 +61,10 @@ function storageFor(
   flags: FlagValues,
   environment: NodeJS.ProcessEnv,
 ): StorageOptions {
-  const { db: flag, 'db-password-file': file } = flags as Record<string, string | undefined>;
-  const db = databaseNamed(flag, environment);
+  const declared = { db: OPTIONS.db, dbPasswordFile: OPTIONS.dbPasswordFile };
+  const { db, dbPasswordFile } = readOptions(declared, flags, environment);
   if (isForFiles && [db, parseDatabase(operand)].some(({ kind }) => kind !== 'file'))
     throw new UsageError(`${name} works with files only; for a cluster use export or import`);
   if (db.kind === 'memory') throw new UsageError(`${name} does not work with a database in memory`);
-  return { db, ...passwordSource(file, environment) };
+  return { db, dbPasswordFile, dbPassword: passwordIn(environment, dbPasswordFile) };
 }

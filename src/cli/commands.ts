@@ -44,14 +44,10 @@ export interface SubCommand {
 
 const DB: Flag = {
   ...OPTIONS.db,
-  help: 'the database, a SQLite file (default: NOTES_DB, else notes.db)',
+  default: 'NOTES_DB, else notes.db',
+  help: 'the database, a SQLite file',
 };
-const ANY_DB: Flag = {
-  ...DB,
-  value: 'DB',
-  help: 'a SQLite file or a cluster (default: NOTES_DB, else notes.db)',
-};
-
+const ANY_DB: Flag = { ...DB, value: 'DB', help: 'a SQLite file or a cluster' };
 const REPAIR: Flag = {
   flag: 'repair',
   help: 'first rebuild counts and search index, while no service is running',

@@ -1,13 +1,17 @@
 // The hints that a terminal shows after the service has started.
 import { resolve } from 'node:path';
+import { shellText } from '../docs/samples.ts';
+import { requiresKey } from '../guards/keys.ts';
 import { escapeControls } from '../log/pretty-line.ts';
-import { keySourceOf, type Options } from './options.ts';
+import type { Options } from './options.ts';
 
 /** Returns four lines: the documentation, the data, a first request, and how to stop. */
 export function firstSteps(options: Options, address: string): string {
   const { baseUrl, db, socket } = options;
   const [socketFlag, base] =
-    socket === undefined ? ['', address] : [unixSocket(socket), 'http://localhost'];
+    socket === undefined
+      ? ['', address]
+      : [`--unix-socket ${shellText(socket)} `, 'http://localhost'];
   const docs =
     socket === undefined || baseUrl !== undefined
       ? `${baseUrl ?? address}/docs`
@@ -17,7 +21,7 @@ export function firstSteps(options: Options, address: string): string {
     memory: 'in memory, lost when the service stops',
     cluster: db.name,
   }[db.kind];
-  const key = keySourceOf(options) ? "-H 'authorization: Bearer KEY' " : '';
+  const key = requiresKey(options) ? "-H 'authorization: Bearer KEY' " : '';
   const note = `--json '{"title":"Hello","body":"World"}'`;
   return [
     `docs  ${docs}`,
@@ -27,8 +31,4 @@ export function firstSteps(options: Options, address: string): string {
   ]
     .map((line) => `  ${escapeControls(line)}\n`)
     .join('');
-}
-
-function unixSocket(path: string): string {
-  return `--unix-socket '${path.replaceAll("'", "'\\''")}' `;
 }

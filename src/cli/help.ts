@@ -3,18 +3,16 @@ import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { type Flag, HELP_FLAG, usageOf } from './arguments.ts';
 import { findCommand } from './command-line.ts';
 import { SUB_COMMANDS, type SubCommand } from './commands.ts';
-import { optionsHelp, VERSION_FLAG } from './options.ts';
+import { OPTIONS } from './option-table.ts';
+import { VERSION_FLAG } from './options.ts';
 
 type Row = readonly [left: string, right: string];
 
 /** Returns the text of --help for `command`, or for the service. Throws UsageError. */
 export function helpText(command?: string): string {
-  return command === undefined ? serviceHelp() : commandHelp(findCommand(command));
-}
-
-function serviceHelp(): string {
+  if (command !== undefined) return commandHelp(findCommand(command));
   const commands = SUB_COMMANDS.map(({ name, help }): Row => [name, help]);
-  const options = [...optionsHelp(), ...[HELP_FLAG, VERSION_FLAG].map(rowOf)];
+  const options = [...Object.values(OPTIONS), HELP_FLAG, VERSION_FLAG].map(rowOf);
   return `Usage: notes-server [OPTIONS]
        notes-server COMMAND [ARGUMENTS]
 
@@ -60,7 +58,9 @@ Example:
 }
 
 function rowOf(flag: Flag): Row {
-  return [flag.short ? `-${flag.short}, ${usageOf(flag)}` : usageOf(flag), flag.help];
+  const { short, value, help, default: byDefault } = flag;
+  const left = short ? `-${short}, ${usageOf(flag)}` : usageOf(flag);
+  return [left, value && byDefault ? `${help} (default: ${byDefault})` : help];
 }
 
 function formatRows(rows: readonly Row[]): string {

@@ -6,7 +6,6 @@ import * as values from './option-values.ts';
 
 /** The declaration of an option; its variable is NOTES_FLAG, its name in the library camel case. */
 export interface Declaration extends Flag {
-  readonly default?: string;
   /** A variable in common use that applies if NOTES_FLAG is not set. */
   readonly variable?: string;
   readonly commandOnly?: boolean;

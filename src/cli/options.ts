@@ -1,11 +1,10 @@
 // The options of the service, as command line and environment set them.
 import { isIP } from 'node:net';
-import { KEY, type KeySource } from '../guards/keys.ts';
-import type { Location } from '../storage/location.ts';
+import { KEY, requiresKey } from '../guards/keys.ts';
 import { suggestion } from '../suggestion.ts';
-import { type FlagValues, parseArguments, UsageError, usageOf } from './arguments.ts';
+import { type FlagValues, parseArguments, UsageError } from './arguments.ts';
 import { type Declaration, MIN_THREADS, OPTIONS, PUBLIC_RATE_LIMIT } from './option-table.ts';
-import { parseDatabase, parseList } from './option-values.ts';
+import { parseList } from './option-values.ts';
 
 const DECLARATIONS: readonly Declaration[] = Object.values(OPTIONS);
 
@@ -17,8 +16,12 @@ const PREFIX = 'NOTES_';
 /** The variables that have no flag, because all users of a machine can read command lines. */
 const SECRETS = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
 
+type Declarations = Readonly<Record<string, Declaration>>;
+
 /** The options as parsed from their texts; one without a default is undefined if it is not set. */
-type Parsed = { readonly [Name in keyof typeof OPTIONS]: ValueOf<(typeof OPTIONS)[Name]> };
+type Parsed<Declared extends Declarations = typeof OPTIONS> = {
+  readonly [Name in keyof Declared]: ValueOf<Declared[Name]>;
+};
 type ValueOf<Declared extends Declaration> =
   | ReturnType<Declared['parse']>
   | (Declared extends { readonly default: string } ? never : undefined);
@@ -44,28 +47,27 @@ export function parseOptions(
   const { flags } = parseArguments(args, [...DECLARATIONS, VERSION_FLAG], false);
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  const entries = Object.entries<Declaration>(OPTIONS).map(([key, declaration]) => {
-    const { text, name } = lookUp(declaration, flags[declaration.flag], environment);
-    return [key, text === undefined ? undefined : declaration.parse(text, name)];
-  });
-  const parsed = Object.fromEntries(entries) as Parsed;
+  const parsed = readOptions(OPTIONS, flags, environment);
   if (parsed.socket !== undefined && (flags.host ?? flags.port) !== undefined)
     throw new UsageError('--socket replaces --host and --port: give one or the other');
   return complete(parsed, environment);
 }
 
-/** Returns the database of the flag `--db`, the environment or the default. Throws UsageError. */
-export function databaseNamed(flag: string | undefined, environment: NodeJS.ProcessEnv): Location {
-  const { text, name } = lookUp(OPTIONS.db, flag, environment);
-  return parseDatabase(text ?? '', name);
-}
-
-/** Returns the lines of --help: each flag with the name of its value, and its meaning. */
-export function optionsHelp(): [left: string, right: string][] {
-  return DECLARATIONS.map((declaration) => {
-    const { value, help, default: byDefault } = declaration;
-    return [usageOf(declaration), value && byDefault ? `${help} (default: ${byDefault})` : help];
+/** Returns the values of the options in `declared`. Throws {@link UsageError}. */
+export function readOptions<Declared extends Declarations>(
+  declared: Declared,
+  flags: FlagValues,
+  environment: NodeJS.ProcessEnv,
+): Parsed<Declared> {
+  const entries = Object.entries(declared).map(([key, declaration]) => {
+    const { flag, variable = '', default: byDefault, parse } = declaration;
+    const variables = flags[flag] === undefined ? [variableOf(flag), variable] : [];
+    // An empty variable counts as not set.
+    const source = variables.find((each) => environment[each]);
+    const text = source ? environment[source] : (flags[flag] ?? byDefault);
+    return [key, text === undefined ? undefined : parse(String(text), source ?? `--${flag}`)];
   });
+  return Object.fromEntries(entries) as Parsed<Declared>;
 }
 
 /** Returns the flags of the options of the library, by their names there. */
@@ -85,32 +87,23 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   return unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
 }
 
-/** Returns the source of the keys; undefined if there is none, so that nobody needs a key. */
-export function keySourceOf(
-  options: Pick<Options, 'apiKeys' | 'apiKeysFile'>,
-): KeySource | undefined {
-  const { apiKeys: texts, apiKeysFile: file } = options;
-  return texts.length > 0 || file !== undefined ? { texts, file } : undefined;
-}
-
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */
 export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boolean {
   if (socket !== undefined || host === 'localhost' || host === '::1') return true;
   return isIP(host) === 4 && host.startsWith('127.');
 }
 
-/** Returns the source of the password for a cluster; `flag` is the file. Throws UsageError. */
-export function passwordSource(
-  flag: string | undefined,
+/** Returns the password for a cluster, unless it is in `file`. Throws {@link UsageError}. */
+export function passwordIn(
   environment: NodeJS.ProcessEnv,
-): Pick<Options, 'dbPassword' | 'dbPasswordFile'> {
-  const { text: file } = lookUp(OPTIONS.dbPasswordFile, flag, environment);
+  file: string | undefined,
+): string | undefined {
   const { NOTES_DB_PASSWORD: password } = environment;
   if (file !== undefined && (file === '' || password))
     throw new UsageError(
       '--db-password-file must not be empty, nor be given together with NOTES_DB_PASSWORD',
     );
-  return { dbPassword: password || undefined, dbPasswordFile: file };
+  return password || undefined;
 }
 
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
@@ -120,8 +113,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
     throw new UsageError(
       '--processes needs a file or a cluster: processes cannot share a database in memory',
     );
-  const hasKeys = keySourceOf({ apiKeys, apiKeysFile }) !== undefined;
-  if (!isLocal(parsed) && !hasKeys && !allowAnonymous)
+  if (!isLocal(parsed) && !requiresKey({ apiKeys, apiKeysFile }) && !allowAnonymous)
     throw new UsageError(
       `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
         '--api-keys-file, or --allow-anonymous if you mean it',
@@ -129,7 +121,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const limit = rateLimit ?? (isLocal(parsed) ? 'off' : PUBLIC_RATE_LIMIT);
   return {
     ...parsed,
-    ...passwordSource(parsed.dbPasswordFile, environment),
+    dbPassword: passwordIn(environment, parsed.dbPasswordFile),
     apiKeys,
     rateLimit: limit === 'off' ? undefined : limit,
     maxThreads: Math.max(MIN_THREADS, Math.floor(maxThreads / processes)),
@@ -141,19 +133,6 @@ function keysIn(text: string): readonly string[] {
   if (text && (keys.length === 0 || !keys.every((key) => KEY.test(key))))
     throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, separated by commas');
   return keys;
-}
-
-/** Returns the text of an option, or else its default, and the name of its source. */
-function lookUp(
-  { flag, variable = '', default: byDefault }: Declaration,
-  value: FlagValues[string],
-  environment: NodeJS.ProcessEnv,
-): { readonly text: string | undefined; readonly name: string } {
-  const name = `--${flag}`;
-  if (value !== undefined) return { text: String(value), name };
-  // An empty variable counts as not set.
-  const source = [variableOf(flag), variable].find((each) => environment[each]);
-  return source ? { text: environment[source], name: source } : { text: byDefault, name };
 }
 
 function variableOf(flag: string): string {

@@ -30,9 +30,8 @@ interface RecordPage {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** Reads one export. Errors in a line start with its number. */
+/** Reads one export. Errors in a line start with its number. Closes the input when disposed of. */
 export class ExportReader {
-  readonly head: Head;
   readonly #lines: AsyncGenerator<Buffer>;
   readonly #lastKeys = new Map<Relation, readonly number[]>();
   /** The ids of each table, and the numbers of all records. */
@@ -41,34 +40,24 @@ export class ExportReader {
   #recordCount = 0;
   #hasEnded = false;
 
-  private constructor(lines: AsyncGenerator<Buffer>, head: Head) {
-    this.#lines = lines;
-    this.head = head;
+  constructor(input: AsyncIterable<Buffer>) {
+    this.#lines = linesOf(input);
   }
 
-  /** Reads the first line. Rejects, and closes `input`, if the line is missing or malformed. */
-  static async open(input: AsyncIterable<Buffer>): Promise<ExportReader> {
-    const lines = linesOf(input);
-    try {
-      const { value: first, done } = await lines.next();
-      if (done) throw new Error('it is empty');
-      return new ExportReader(
-        lines,
-        withLineNumber(1, first, (line) => readHead(readLine(line))),
-      );
-    } catch (error) {
-      await lines.return(undefined);
-      throw error;
-    }
+  /** Reads the first line; call it first. Rejects if the line is missing or malformed. */
+  async readHead(): Promise<Head> {
+    const { value: first, done } = await this.#lines.next();
+    if (done) throw new Error('it is empty');
+    return withLineNumber(1, first, (line) => readHead(readLine(line)));
   }
 
   /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
-  async *pages(): AsyncGenerator<RecordPage> {
+  async *pages(head: Head): AsyncGenerator<RecordPage> {
     let batch: RecordLine[] = [];
     let bytes = 0;
     for await (const line of this.#lines) {
       this.#lineNumber += 1;
-      const record = withLineNumber(this.#lineNumber, line, (each) => this.#parse(each));
+      const record = withLineNumber(this.#lineNumber, line, (each) => this.#parse(each, head));
       if (record) batch.push(record);
       bytes += line.length;
       if (bytes < BATCH_BYTES) continue;
@@ -80,23 +69,22 @@ export class ExportReader {
       throw new Error(`the last line is missing: the export ends after line ${this.#lineNumber}`);
   }
 
-  /** Closes the input. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lines.return(undefined);
   }
 
-  #parse(line: Buffer): RecordLine | undefined {
+  #parse(line: Buffer, head: Head): RecordLine | undefined {
     if (skipSpace(line, 0) === line.length) return undefined;
     if (this.#hasEnded) throw new Error('nothing may follow the last line of an export');
     const value = readLine(line);
-    this.#hasEnded = isEnd(value, this.#recordCount, this.head);
+    this.#hasEnded = isEnd(value, this.#recordCount, head);
     if (this.#hasEnded) return undefined;
     const record = readRecord(value);
     this.#checkIds(record);
     this.#recordCount += 1;
     const { relation, values } = record;
     if ('ends' in relation) return record;
-    const change = readChange(value, this.head);
+    const change = readChange(value, head);
     if (!this.#foundIn(CHANGES).add(change[0]))
       throw new Error(`the number ${change[0]} occurs twice`);
     return { ...record, values: [...values, ...change] };
@@ -142,13 +130,12 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (rest.length > 0) yield rest;
 }
 
-/** Returns the records by relation, parents before children. */
-function pagesIn(batch: readonly RecordLine[]): RecordPage[] {
-  const pages = RELATIONS.map((relation): RecordPage => {
+/** Yields the records by relation, parents before children. */
+function* pagesIn(batch: readonly RecordLine[]): Generator<RecordPage> {
+  for (const relation of RELATIONS) {
     const records = batch.filter((record) => record.relation === relation);
-    return { relation, rows: records.map(({ values }) => values) };
-  });
-  return pages.filter(({ rows }) => rows.length > 0);
+    if (records.length > 0) yield { relation, rows: records.map(({ values }) => values) };
+  }
 }
 
 /** A set of whole numbers. Neighbours share an entry, so that a million of them need about 2 MB. */

@@ -6,6 +6,7 @@ import { CHANGES, renewGeneration } from '../storage/changes/numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { openStorage, type StorageOptions } from '../storage/open.ts';
 import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/migrations.ts';
+import type { Head } from './export-format.ts';
 import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
@@ -31,10 +32,11 @@ export async function importLines(
   const source = file ?? 'the input';
   try {
     const stream = file && createReadStream(file, { highWaterMark: CHUNK_BYTES });
-    await using reader = await ExportReader.open(stream || input);
+    await using reader = new ExportReader(stream || input);
+    const head = await reader.readHead();
     await using target = await openStorage('import', to);
-    await load(reader, target, createProgress(screen, 'imported'));
-    const records = totalOf(reader.head.counts);
+    await load(reader, head, target, createProgress(screen, 'imported'));
+    const records = totalOf(head.counts);
     const counted = `${formatNumber(records)} record${records === 1 ? '' : 's'}`;
     return `imported ${counted} from ${source} into ${to.db.name}`;
   } catch (error) {
@@ -47,20 +49,20 @@ export async function importLines(
 /** Fills an empty database, or one with an unfinished import. Rejects if it holds anything else. */
 export async function load(
   reader: ExportReader,
+  head: Head,
   target: Database,
   onProgress: OnProgress,
 ): Promise<void> {
   await begin(target);
-  const { counts, lastIds } = reader.head;
-  const total = totalOf(counts);
+  const total = totalOf(head.counts);
   let done = 0;
   onProgress(done, total);
-  for await (const { relation, rows } of reader.pages()) {
+  for await (const { relation, rows } of reader.pages(head)) {
     await transact(target, [insertion(relation, rows)]);
     done += rows.length;
     onProgress(done, total);
   }
-  await transact(target, [...raiseLastIds(lastIds), REMOVE_MARK, ...renewGeneration()]);
+  await transact(target, [...raiseLastIds(head.lastIds), REMOVE_MARK, ...renewGeneration()]);
 }
 
 async function begin(target: Database): Promise<void> {

@@ -1,6 +1,6 @@
 // POST /counter/increment: several threads increment one shared number under a mutex.
-import type { Demonstration } from './demonstration.ts';
 import { Mutex, sharedCells } from './sync.ts';
+import type { Demonstration } from './thread.ts';
 
 interface Input {
   readonly lock: Int32Array;

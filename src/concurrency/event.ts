@@ -1,7 +1,7 @@
 // POST /event/sync: a producer passes a text to a consumer through shared memory. One event signals
 // that the text is ready, another that it has been read.
-import type { Demonstration } from './demonstration.ts';
 import { Event } from './sync.ts';
+import type { Demonstration } from './thread.ts';
 
 interface Input {
   readonly ready: Int32Array;

@@ -1,13 +1,12 @@
 // The main thread's handle of one thread of the pool.
 import { Worker } from 'node:worker_threads';
-import { Event } from './sync.ts';
-import { CONTROL, type Control, type Job } from './thread.ts';
+import { Semaphore } from './sync.ts';
+import { CALLS, type Job } from './thread.ts';
 
 /** A thread that does at most one job. The constructor throws if the system refuses a thread. */
 export class PoolThread {
   readonly #worker: Worker;
-  readonly #called = new Event(Event.cells());
-  readonly #dismissed = new Event(Event.cells());
+  readonly #calls = new Semaphore(Semaphore.cells(0));
   #fault = new Error('a thread ended before its job did');
   #reject: (fault: Error) => void = () => {};
 
@@ -17,8 +16,7 @@ export class PoolThread {
     onIdle: (thread: PoolThread) => void,
     onEnd: (thread: PoolThread, fault: Error) => void,
   ) {
-    const control: Control = { called: this.#called.cells, dismissed: this.#dismissed.cells };
-    this.#worker = new Worker(tasks, { workerData: { [CONTROL]: control } });
+    this.#worker = new Worker(tasks, { workerData: { [CALLS]: this.#calls.cells } });
     this.#worker.once('message', () => onIdle(this));
     this.#worker.on('error', (error) => {
       this.#fault = error;
@@ -36,14 +34,13 @@ export class PoolThread {
       this.#reject = reject;
       this.#worker.once('message', resolve);
       this.#worker.postMessage(job);
-      this.#called.set();
+      this.#calls.release();
     });
   }
 
   /** Ends a thread that is idle or has done its job. */
   dismiss(): void {
-    this.#dismissed.set();
-    this.#called.set();
+    this.#calls.release();
   }
 
   /** Ends the thread at once and rejects its job with `fault`. */

@@ -1,8 +1,8 @@
 // POST /pool/run: the threads of a pool take items one by one and hash them. A failing item does
 // not stop the others.
 import { createHash } from 'node:crypto';
-import type { Demonstration } from './demonstration.ts';
 import { sharedCells } from './sync.ts';
+import type { Demonstration } from './thread.ts';
 
 interface Input {
   readonly items: readonly string[];

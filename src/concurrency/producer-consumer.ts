@@ -1,7 +1,7 @@
 // POST /producer-consumer/run: one thread adds the indexes of the items to a bounded queue, and
 // others take them.
-import type { Demonstration } from './demonstration.ts';
 import { BoundedQueue, END } from './sync.ts';
+import type { Demonstration } from './thread.ts';
 
 interface Input {
   readonly queue: Int32Array;

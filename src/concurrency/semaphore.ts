@@ -1,7 +1,7 @@
 // POST /semaphore/run: threads run tasks, and a semaphore with fewer permits than threads limits
 // how many of them run at once.
-import type { Demonstration } from './demonstration.ts';
 import { Barrier, Semaphore, sharedCells } from './sync.ts';
+import type { Demonstration } from './thread.ts';
 
 interface Input {
   readonly permits: Int32Array;

@@ -1,11 +1,10 @@
 // The module that each thread of the pool loads: the demonstrations and their work.
 import { counter } from './counter.ts';
-import type { Demonstration } from './demonstration.ts';
 import { event } from './event.ts';
 import { pool } from './pool.ts';
 import { producerConsumer } from './producer-consumer.ts';
 import { semaphore } from './semaphore.ts';
-import { runThread } from './thread.ts';
+import { type Demonstration, runThread } from './thread.ts';
 import { threadLocal } from './thread-local.ts';
 
 /** The demonstrations by path. */

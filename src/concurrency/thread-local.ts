@@ -1,7 +1,7 @@
 // POST /thread-local/run: each thread stores its own values under the same key, without a lock. In
 // the first rounds, a barrier makes all threads write before any of them reads.
-import type { Demonstration } from './demonstration.ts';
 import { Barrier } from './sync.ts';
+import type { Demonstration } from './thread.ts';
 
 interface Input {
   readonly key: string;

@@ -108,31 +108,26 @@ export class ThreadPool {
   }
 
   /** Resolves in the order of the calls. */
-  #acquire(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      if (this.#isShutDown) throw shuttingDown();
-      this.#keepIdle();
-      if (this.#queue.size >= POOL_LIMITS.queue)
-        throw new NoThreads('Too many demonstrations wait for threads.');
-      const waiter: Waiter = {
-        size,
-        grant: (threads) => {
-          stopClock();
-          resolve(threads);
-        },
-        refuse: (error) => {
-          stopClock();
-          reject(error);
-          // The next request may need fewer threads than this one.
-          if (this.#queue.delete(waiter)) this.#distribute();
-        },
+  async #acquire(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
+    signal?.throwIfAborted();
+    if (this.#isShutDown) throw shuttingDown();
+    this.#keepIdle();
+    if (this.#queue.size >= POOL_LIMITS.queue)
+      throw new NoThreads('Too many demonstrations wait for threads.');
+    const late = () => new NoThreads('No threads became free in time.');
+    let stopClock = () => {};
+    const granted = new Promise<readonly PoolThread[]>((grant, reject) => {
+      const refuse = (error: unknown) => {
+        reject(error);
+        // The next request may need fewer threads than this one.
+        if (this.#queue.delete(waiter)) this.#distribute();
       };
-      const late = () => new NoThreads('No threads became free in time.');
-      const stopClock = limit(POOL_LIMITS.queueMs, late, signal, waiter.refuse);
+      const waiter: Waiter = { size, grant, refuse };
+      stopClock = limit(POOL_LIMITS.queueMs, late, signal, refuse);
       this.#queue.add(waiter);
       this.#distribute();
     });
+    return granted.finally(stopClock);
   }
 
   /** Gives idle threads to the waiting requests in order, and starts missing threads. */

@@ -1,9 +1,22 @@
-// The program of a thread of the pool, which warms up, does one job, and waits to be dismissed.
-import { MessageChannel, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { Event } from './sync.ts';
+// The program of a thread of the pool, which warms up, does one job, and waits to be dismissed; and
+// the type of the demonstrations, of which it runs `work`.
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { Semaphore } from './sync.ts';
 
-/** The tasks by name. Each does the work of thread `index`, counted from 0, synchronously. */
-type Tasks = Readonly<Record<string, { work(input: never, index: number): unknown }>>;
+/** A demonstration: work for several threads, with its preparation and its answer. */
+export interface Demonstration<Request, Input, Result> {
+  /** Prepares a run, and allocates the memory that its threads share, for a valid request. */
+  prepare(request: Request): {
+    /** The input of each thread. It is cloned, but shared memory stays shared. */
+    readonly inputs: readonly Input[];
+    /** Returns the answer as JSON text. `results` has the result of each thread, by index. */
+    answer(results: readonly Result[]): string;
+  };
+  /** Does the work of thread `index`, counted from 0, synchronously. */
+  work(input: Input, index: number): Result;
+}
+
+type Tasks = Readonly<Record<string, Pick<Demonstration<never, never, unknown>, 'work'>>>;
 
 /** The task of one thread with its input. Input and result must be structured-cloneable. */
 export interface Job {
@@ -12,37 +25,28 @@ export interface Job {
   readonly input: unknown;
 }
 
-/** The member of a thread's data that has its {@link Control}, and tells what the thread is. */
-export const CONTROL = 'control of notes-server';
-
-/** The cells of two events: the thread is called to its job or dismissed before; is dismissed. */
-export type Control = Readonly<Record<'called' | 'dismissed', Int32Array>>;
+/** The member of a thread's data with the semaphore by which it is called, then dismissed. */
+export const CALLS = 'calls of notes-server';
 
 /** Enough for V8 to optimize the code. */
 const WARM_UP_ROUNDS = 12;
 
 /** Serves one job if this is a thread of a pool. One thread alone can repeat the job `warmUp`. */
 export function runThread(tasks: Tasks, warmUp: () => Job): void {
-  const control: Control | undefined = workerData?.[CONTROL];
-  if (!parentPort || !control) return;
-  repeat(tasks, warmUp());
+  const cells: Int32Array | undefined = workerData?.[CALLS];
+  if (!parentPort || !cells) return;
+  const job = warmUp();
+  // Cloned each time, like the real job.
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) perform(tasks, structuredClone(job));
   parentPort.postMessage('idle');
-  new Event(control.called).wait();
+  const calls = new Semaphore(cells);
+  calls.acquire();
   const sent = receiveMessageOnPort(parentPort);
+  // Without a job, the thread is dismissed.
   if (!sent) return;
   parentPort.postMessage(perform(tasks, sent.message));
   // A thread that ends slows down the others, so it waits until it is dismissed.
-  new Event(control.dismissed).wait();
-}
-
-/** Each time `job` arrives as a message, like the real job. */
-function repeat(tasks: Tasks, job: Job): void {
-  const { port1, port2 } = new MessageChannel();
-  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
-    port1.postMessage(job);
-    perform(tasks, receiveMessageOnPort(port2)?.message);
-  }
-  port1.close();
+  calls.acquire();
 }
 
 function perform(tasks: Tasks, { task, index, input }: Job): unknown {

@@ -28,7 +28,8 @@ function writeCurl({ method, url, headers, body }: SampleRequest): string {
   return `curl ${[...options, `'${url}'`].join(' \\\n  ')}`;
 }
 
-function shellText(text: string): string {
+/** Returns a text as one quoted word of a shell. */
+export function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 

@@ -23,8 +23,13 @@ export interface Holder {
 
 /** Where keys come from: texts, and a file with a key on each line that is no comment (`#`). */
 export interface KeySource {
-  readonly texts: readonly string[];
-  readonly file: string | undefined;
+  readonly apiKeys: readonly string[];
+  readonly apiKeysFile: string | undefined;
+}
+
+/** Whether there is a source of keys; without one, nobody needs a key. */
+export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
+  return apiKeys.length > 0 || apiKeysFile !== undefined;
 }
 
 /** The keys of a source; none before the first {@link Keys.reload}. */
@@ -63,9 +68,9 @@ export class Keys {
   }
 
   async #load(): Promise<number> {
-    const { texts, file } = this.#source;
-    const listed = file === undefined ? [] : await readKeys(file);
-    const keys = [...new Set([...texts, ...listed])];
+    const { apiKeys, apiKeysFile } = this.#source;
+    const listed = apiKeysFile === undefined ? [] : await readKeys(apiKeysFile);
+    const keys = [...new Set([...apiKeys, ...listed])];
     if (keys.length > MAX_KEYS)
       throw new Error(`there are ${keys.length} keys; at most ${MAX_KEYS} are allowed`);
     this.#digests = keys.map(digest);
@@ -73,8 +78,9 @@ export class Keys {
   }
 }
 
-/** Resolves with the keys of `source`, loaded. Rejects as {@link Keys.reload} does. */
-export async function loadKeys(source: KeySource): Promise<Keys> {
+/** Resolves with the keys of `source`, if it has any. Rejects as {@link Keys.reload} does. */
+export async function loadKeys(source: KeySource): Promise<Keys | undefined> {
+  if (!requiresKey(source)) return undefined;
   const keys = new Keys(source);
   await keys.reload();
   return keys;

@@ -17,13 +17,11 @@ export class Child {
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
   metrics: Snapshot = {};
-  readonly pid: number | undefined;
-  readonly #child: ChildProcess;
+  readonly child: ChildProcess;
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();
-    this.#child = worker.process;
-    this.pid = worker.process.pid;
+    this.child = worker.process;
     const closeHandedOver = watchHandover(worker.process);
     let markReady = () => {};
     this.ready = new Promise((resolve) => {
@@ -39,7 +37,7 @@ export class Child {
       };
       worker.once('exit', (status, signal) => end(signal ?? status));
       // Without a pid, the start failed. Other errors are those of messages to an ended process.
-      worker.on('error', (error) => this.pid === undefined && end(String(error)));
+      worker.on('error', (error) => worker.process.pid === undefined && end(String(error)));
     });
   }
 
@@ -48,10 +46,6 @@ export class Child {
     const report = this.channel.call('metrics').catch(() => undefined);
     const snapshot = await Promise.race([report, delay(REPORT_MS, undefined, { ref: false })]);
     if (snapshot) this.metrics = snapshot;
-  }
-
-  kill(): void {
-    this.#child.kill('SIGKILL');
   }
 }
 

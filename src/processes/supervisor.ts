@@ -13,13 +13,11 @@ import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
 import type { LimiterCall } from './protocol.ts';
 
-interface SupervisorOptions {
+interface SupervisorOptions extends KeySource {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
   readonly socket: string | undefined;
-  readonly args: readonly string[];
-  readonly keySource: KeySource | undefined;
 }
 
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
@@ -31,6 +29,7 @@ const REPLACEMENT = { minLifeMs: 1_000, firstDelayMs: 100, maxDelayMs: 5_000 };
 /** A service of several processes, with the same interface as an App. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
+  readonly #args: readonly string[];
   readonly #log: Log;
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
@@ -44,20 +43,22 @@ export class Supervisor {
   #endedMetrics: Snapshot = {};
   #own: ReturnType<typeof measureProcess> | undefined;
 
-  constructor(options: SupervisorOptions, log: Log) {
+  /** Each process gets the arguments `args`. */
+  constructor(options: SupervisorOptions, args: readonly string[], log: Log) {
     this.#options = options;
+    this.#args = args;
     this.#log = log;
     this.#port = options.port;
   }
 
   /** Resolves with the URL once all processes accept requests; rejects as `App.listen` does. */
   async listen(): Promise<string> {
-    const { host, socket, processes, args, keySource } = this.#options;
+    const { host, socket, processes } = this.#options;
     try {
-      this.#keys = keySource && (await loadKeys(keySource));
+      this.#keys = await loadKeys(this.#options);
       if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
       // Pass a fixed number: `auto` could yield another one when a replacement starts.
-      cluster.setupPrimary({ args: [...args, `--processes=${processes}`] });
+      cluster.setupPrimary({ args: [...this.#args, `--processes=${processes}`] });
       // Start one process first, so that one alone creates the database and errors appear once.
       const first = await this.#startServing();
       const others = await Promise.all(
@@ -89,7 +90,7 @@ export class Supervisor {
     this.#stop.abort();
     const served = new Set(this.#serving);
     const endings = [...this.#members].map(async (member) => {
-      const timer = setTimeout(() => member.kill(), CLOSE_MS);
+      const timer = setTimeout(() => member.child.kill('SIGKILL'), CLOSE_MS);
       await member.ready;
       member.channel.notify('close');
       const status = await member.ended;
@@ -127,7 +128,7 @@ export class Supervisor {
       if (this.#reloads > reloadsBefore) await this.#reload(member);
       return { member, url };
     } catch (error) {
-      if (!this.#stop.signal.aborted) member.kill();
+      if (!this.#stop.signal.aborted) member.child.kill('SIGKILL');
       await member.ended;
       throw error;
     }
@@ -143,7 +144,7 @@ export class Supervisor {
       if (current) {
         const status = await current.ended;
         if (signal.aborted) return;
-        this.#log.write('error', 'process ended', { ended: current.pid, status });
+        this.#log.write('error', 'process ended', { ended: current.child.pid, status });
       }
       const isShort = performance.now() - since < REPLACEMENT.minLifeMs;
       const longer = Math.max(2 * delayMs, REPLACEMENT.firstDelayMs);
@@ -152,7 +153,7 @@ export class Supervisor {
       if (signal.aborted) return;
       try {
         current = (await this.#startServing()).member;
-        this.#log.write('info', 'process replaced', { started: current.pid });
+        this.#log.write('info', 'process replaced', { started: current.child.pid });
       } catch (error) {
         current = undefined;
         if (!signal.aborted) this.#log.write('error', 'no process could be started', { error });
@@ -185,16 +186,13 @@ export class Supervisor {
 
   /** Reloads the keys of a process. If that fails, replaces it, lest it accept outdated keys. */
   async #reload(member: Child): Promise<void> {
-    await member.channel.call('reloadKeys').catch(() => member.kill());
+    await member.channel.call('reloadKeys').catch(() => member.child.kill('SIGKILL'));
   }
 }
 
 /** Chooses the port for all processes; each of them would get another one for 0. */
 async function freePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host);
+  await using server = createServer().listen(0, host);
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  return (server.address() as AddressInfo).port;
 }

@@ -38,8 +38,8 @@ async function loadLines(database: Database, lines: readonly string[]): Promise<
   async function* input() {
     for (const line of all) yield Buffer.from(line);
   }
-  await using reader = await ExportReader.open(input());
-  await load(reader, database, () => {});
+  await using reader = new ExportReader(input());
+  await load(reader, await reader.readHead(), database, () => {});
 }
 
 /** Asserts that a sound database holds exactly these lines, and that an import has finished. */

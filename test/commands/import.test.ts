@@ -19,7 +19,8 @@ test('import: a line is read up to the limit at most', async () => {
     yield Buffer.from(headLine({ counts: {}, lastIds: {} }));
     for (; ; read += 1) yield Buffer.alloc(200_000, 'x');
   }
-  const reader = await ExportReader.open(endless());
-  await assert.rejects(reader.pages().next(), /^Error: line 2: it has more than 2097152 bytes$/);
+  const reader = new ExportReader(endless());
+  const pages = reader.pages(await reader.readHead());
+  await assert.rejects(pages.next(), /^Error: line 2: it has more than 2097152 bytes$/);
   assert.equal(read, 10);
 });

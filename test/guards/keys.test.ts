@@ -14,11 +14,15 @@ function fileWith(t: TestContext, text: string | Buffer): string {
   return file;
 }
 
+async function load(apiKeys: readonly string[], apiKeysFile?: string): Promise<Keys> {
+  return (await loadKeys({ apiKeys, apiKeysFile })) ?? assert.fail('there are no keys');
+}
+
 const knows = (keys: Keys, key: string) =>
   typeof keys.holderOf({ authorization: `Bearer ${key}` }) === 'object';
 
 test('keys: sent as a bearer token or as x-api-key', async () => {
-  const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
+  const keys = await load(['one', 'two']);
   for (const headers of [
     { authorization: 'Bearer one' },
     { authorization: 'bearer one' },
@@ -31,7 +35,7 @@ test('keys: sent as a bearer token or as x-api-key', async () => {
 });
 
 test('keys: each is one holder, whose name does not reveal it', async () => {
-  const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
+  const keys = await load(['one', 'two']);
   const one = keys.holderOf({ authorization: 'Bearer one' });
   assert.deepEqual(keys.holderOf({ 'x-api-key': 'one' }), one);
   assert.notDeepEqual(keys.holderOf({ 'x-api-key': 'two' }), one);
@@ -41,7 +45,7 @@ test('keys: each is one holder, whose name does not reveal it', async () => {
 });
 
 test('keys: unknown ones are wrong, and other headers carry none', async () => {
-  const keys = await loadKeys({ texts: ['one', 'two'], file: undefined });
+  const keys = await load(['one', 'two']);
   const long = 'x'.repeat(10_000);
   for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', long, '\u00e9', 'two one'])
     assert.equal(keys.holderOf({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
@@ -55,7 +59,7 @@ test('keys: unknown ones are wrong, and other headers carry none', async () => {
 
 test('keys: a file has one per line, with comments and blank lines', async (t) => {
   const file = fileWith(t, '\ufeff# ours\r\nfirst\r\n\n  second\t\n#third\nlast');
-  const keys = await loadKeys({ texts: ['text'], file });
+  const keys = await load(['text'], file);
   for (const key of ['first', 'second', 'last', 'text']) assert.ok(knows(keys, key), key);
   for (const key of ['#third', 'third', '#', 'ours']) assert.ok(!knows(keys, key), key);
 });
@@ -71,7 +75,7 @@ const WRONG: readonly (readonly [name: string, text: string | Buffer, message: R
 
 for (const [name, text, message] of WRONG) {
   test(`keys: a file with ${name} is refused and not quoted`, async (t) => {
-    await assert.rejects(loadKeys({ texts: ['text'], file: fileWith(t, text) }), (error: Error) => {
+    await assert.rejects(load(['text'], fileWith(t, text)), (error: Error) => {
       assert.match(error.message, message);
       assert.doesNotMatch(error.message, /sec|secr|good/);
       return true;
@@ -82,16 +86,16 @@ for (const [name, text, message] of WRONG) {
 test('keys: an unreadable file is refused', async (t) => {
   const folder = temporaryFolder(t);
   await assert.rejects(
-    loadKeys({ texts: [], file: join(folder, 'missing') }),
+    load([], join(folder, 'missing')),
     /^Error: cannot read .*missing: there is no such file$/,
   );
   mkdirSync(join(folder, 'folder'));
-  await assert.rejects(loadKeys({ texts: [], file: join(folder, 'folder') }), /it is a folder$/);
+  await assert.rejects(load([], join(folder, 'folder')), /it is a folder$/);
 });
 
 test('keys: a reload replaces those of the file, a wrong file none', async (t) => {
   const file = fileWith(t, 'old\nboth');
-  const keys = await loadKeys({ texts: ['text'], file });
+  const keys = await load(['text'], file);
   writeFileSync(file, 'both\nnew\n');
   assert.equal(await keys.reload(), 3);
   const state = () => ['old', 'both', 'new', 'text'].map((key) => knows(keys, key));
@@ -112,7 +116,7 @@ test('keys: a reload replaces those of the file, a wrong file none', async (t) =
 test('keys: concurrent reloads run in order, the last one counts', async (t) => {
   const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, 'first');
-  const keys = await loadKeys({ texts: [], file });
+  const keys = await load([], file);
   rmSync(file);
   // The first reload blocks on the pipe; meanwhile a file replaces it and the second one begins.
   execFileSync('mkfifo', [file]);
@@ -129,9 +133,6 @@ test('keys: concurrent reloads run in order, the last one counts', async (t) => 
 
 test('keys: at most 512', async () => {
   const texts = Array.from({ length: 513 }, (_, index) => `key-${index}`);
-  assert.equal(await (await loadKeys({ texts: texts.slice(1), file: undefined })).reload(), 512);
-  await assert.rejects(
-    loadKeys({ texts, file: undefined }),
-    /there are 513 keys; at most 512 are allowed/,
-  );
+  assert.equal(await (await load(texts.slice(1))).reload(), 512);
+  await assert.rejects(load(texts), /there are 513 keys; at most 512 are allowed/);
 });

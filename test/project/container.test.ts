@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { optionsHelp } from '../../src/cli/options.ts';
+import { OPTIONS } from '../../src/cli/option-table.ts';
 import { operations } from '../../src/contract/generated.js';
 import { optionsFor } from '../support/service.ts';
 import { root } from '../support/sources.ts';
@@ -49,8 +49,8 @@ test('container: both stages use one tested version of Node', () => {
 });
 
 test('container: the variables are options, the port is right', () => {
-  const names = optionsHelp().map(
-    ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
+  const names = Object.values(OPTIONS).map(
+    ({ flag }) => `NOTES_${flag.replaceAll('-', '_').toUpperCase()}`,
   );
   const documented = [...guide('deployment').matchAll(/--env (\w+)=/g)].map(
     ([, name = '']) => name,
@@ -59,8 +59,7 @@ test('container: the variables are options, the port is right', () => {
   for (const name of [...documented, ...Object.keys(variables)]) {
     assert.ok(name === 'NODE_ENV' || names.includes(name), name);
   }
-  const [byDefault] = optionsHelp().filter(([left]) => left === '--port PORT');
-  assert.ok(byDefault?.[1].endsWith(`(default: ${last('EXPOSE')})`));
+  assert.equal(OPTIONS.port.default, last('EXPOSE'));
   assert.equal(variables.NOTES_PORT, last('EXPOSE'));
   const { db } = optionsFor('--db', variables.NOTES_DB ?? '');
   assert.deepEqual(db, { kind: 'file', name: `${last('VOLUME')}/notes.db` });

@@ -5,8 +5,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { usageOf } from '../../src/cli/arguments.ts';
 import { helpText } from '../../src/cli/help.ts';
-import { optionsHelp } from '../../src/cli/options.ts';
+import { OPTIONS } from '../../src/cli/option-table.ts';
 import { problems } from '../../src/contract/generated.js';
 import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
@@ -157,7 +158,7 @@ for (const [language, script] of [
 
 test('readme: its options exist', () => {
   const [listed = []] = tablesIn(sectionOf(readme, 'Options'));
-  const known = optionsHelp().map(([left]) => left);
+  const known = Object.values(OPTIONS).map(usageOf);
   assert.equal(listed.length, 8);
   for (const [option] of listed) assert.ok(known.includes(codeIn(option)[0] ?? ''), option);
 });

@@ -5,7 +5,8 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { optionsHelp, unknownVariables } from '../../src/cli/options.ts';
+import { OPTIONS } from '../../src/cli/option-table.ts';
+import { unknownVariables } from '../../src/cli/options.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
@@ -38,8 +39,8 @@ function analyze(t: TestContext, ...args: string[]) {
 }
 
 test('systemd: the variables are options, and keys are passed on', () => {
-  const names = optionsHelp().map(
-    ([left]) => `NOTES_${left.slice(2).split(' ')[0]?.replaceAll('-', '_').toUpperCase()}`,
+  const names = Object.values(OPTIONS).map(
+    ({ flag }) => `NOTES_${flag.replaceAll('-', '_').toUpperCase()}`,
   );
   const variables = valuesOf('Environment').flatMap((value) =>
     value.split(' ').map((each) => each.split('=')),

@@ -8,7 +8,8 @@ import { UsageError } from '../../../src/cli/arguments.ts';
 import { findCommand, parseCommand } from '../../../src/cli/command-line.ts';
 import type { Input } from '../../../src/cli/commands.ts';
 import { helpText } from '../../../src/cli/help.ts';
-import { type Options, optionsHelp, unknownVariables } from '../../../src/cli/options.ts';
+import { OPTIONS } from '../../../src/cli/option-table.ts';
+import { type Options, unknownVariables } from '../../../src/cli/options.ts';
 import { parseLocation } from '../../../src/storage/location.ts';
 
 type Value = Options[keyof Options];
@@ -69,10 +70,8 @@ test('options: help of everything', () => {
 
 test('options: --help lists each with its default', () => {
   const file = 'test/service/commands/options.test.ts';
-  for (const [left] of optionsHelp()) {
-    const flag = /^--([a-z-]+)/.exec(left)?.[1] ?? '';
+  for (const { flag } of Object.values(OPTIONS))
     assert.ok(FLAGS.includes(flag), `add --${flag} to SAMPLES in ${file}, in the order of --help`);
-  }
   const lines = helpText().matchAll(/^ {2}(?:-\w, )?--([a-z-]+)(?: [A-Z]+)? .*$/gm);
   const listed = new Map([...lines].map(([line, flag = '']) => [flag, line]));
   assert.deepEqual([...listed.keys()], [...FLAGS, 'help', 'version']);
@@ -426,8 +425,10 @@ for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {
     assert.throws(() => parseCommand([kind, 'a', '--version'], {}), UsageError);
     const help = helpText(kind);
     assert.ok(help.startsWith(`Usage: notes-server ${usage}`), help);
-    for (const { flag, help: meaning } of findCommand(kind).flags)
-      assert.ok(help.split('\n').some((line) => isRow(line, flag, meaning)));
+    for (const { flag, help: meaning, default: byDefault } of findCommand(kind).flags) {
+      const right = byDefault ? `${meaning} (default: ${byDefault})` : meaning;
+      assert.ok(help.split('\n').some((line) => isRow(line, flag, right)));
+    }
     assert.ok(helpText().includes(`\n  ${kind} `));
     const [, example = ''] = /\nExample:\n {2}notes-server (.*)\n$/.exec(help) ?? [];
     assert.equal(example.split(' ')[0], kind);
