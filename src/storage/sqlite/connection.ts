@@ -45,18 +45,14 @@ const RETRYABLE =
 /** A commit that overwrites a failed one, which would reappear in the log after a crash. */
 const OVERWRITE = 'PRAGMA user_version = 0';
 
-/** Opens `path`; rejects with the error of the package. `verify` throws if rows are unusable. */
-export async function openConnection(
-  path: string,
-  mode: number,
-  verify?: () => void,
-): Promise<Connection> {
+/** Opens `path`; rejects with the error of the package. */
+export async function openConnection(path: string, mode: number): Promise<Connection> {
   const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
     const opened: sqlite3.Database = new sqlite3.Database(path, mode, (error) =>
       error ? reject(error) : resolve(opened),
     );
   });
-  return new Connection(handle, verify);
+  return new Connection(handle);
 }
 
 const ignore = () => {};
@@ -64,10 +60,8 @@ const ignore = () => {};
 /** An open connection. */
 export class Connection {
   readonly #handle: sqlite3.Database;
-  readonly #verify: (() => void) | undefined;
-  /** The prepared statements by their SQL, the most recently used last. */
+  /** The prepared statements by their SQL, the oldest first. */
   readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
-  #latest: string | undefined;
   #maxBytes = MAX_VALUE_BYTES;
   #mayBeOpen = false;
   #isClosing = false;
@@ -76,9 +70,8 @@ export class Connection {
   /** How many pieces of work have not ended. */
   pending = 0;
 
-  constructor(handle: sqlite3.Database, verify?: () => void) {
+  constructor(handle: sqlite3.Database) {
     this.#handle = handle;
-    this.#verify = verify;
   }
 
   /** Runs `work` alone, after all earlier work, and settles as it does. Rejects after `close`. */
@@ -117,7 +110,7 @@ export class Connection {
     }
     const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
     const parameters = parameter === undefined ? [] : [parameter];
-    const rows = await new Promise<readonly Row[]>((resolve, reject) => {
+    return new Promise<readonly Row[]>((resolve, reject) => {
       const settle = (error: Error | null, rows: readonly Row[]) => {
         clearTimeout(timer);
         // Until it is reset, a write that failed with SQLITE_BUSY prevents all other commits.
@@ -127,8 +120,6 @@ export class Connection {
       if (hasLargeRows) takeOneByOne(statement, parameters, settle);
       else statement.all<Row>(parameters, settle);
     });
-    this.#verify?.();
-    return rows;
   }
 
   interrupt(): void {
@@ -199,11 +190,6 @@ export class Connection {
 
   #prepare(sql: string): Promise<sqlite3.Statement> {
     const known = this.#statements.get(sql);
-    if (known && sql !== this.#latest) {
-      this.#statements.delete(sql);
-      this.#statements.set(sql, known);
-    }
-    this.#latest = sql;
     if (known) return known;
     this.#finalizeOldest();
     const prepared = new Promise<sqlite3.Statement>((resolve, reject) => {

@@ -27,14 +27,10 @@ export function isAtRest(path: string): boolean {
 }
 
 /** Opens a file of this program read-only; at rest without locks or companions. */
-export function openToInspect(
-  path: string,
-  atRest = isAtRest(path),
-  verify?: () => void,
-): Promise<OpenFile> {
-  const address = `${pathToFileURL(resolve(path))}${atRest ? '?immutable=1' : ''}`;
+export function openToInspect(path: string): Promise<OpenFile> {
+  const address = `${pathToFileURL(resolve(path))}${isAtRest(path) ? '?immutable=1' : ''}`;
   const flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
-  return openExisting(path, () => openConnection(address, flags, verify), READER_PRAGMAS);
+  return openExisting(path, () => openConnection(address, flags), READER_PRAGMAS);
 }
 
 /** Opens a file that others may use. Without a right to write, it must not change meanwhile. */
@@ -43,8 +39,7 @@ export function openShared(path: string): Promise<OpenFile> {
   const isReadOnly = [path, dirname(companionsOf(path)[0])].some((each) =>
     isProtected(each, constants.W_OK),
   );
-  if (isReadOnly && existsSync(path) && isAtRest(path))
-    return openToInspect(path, true, createChangeCheck(path));
+  if (isReadOnly && existsSync(path) && isAtRest(path)) return openUnchanging(path);
   // With write access, so that it can remove log and index if it is the last to use the file.
   return openExisting(path, () => openConnection(path, READ_WRITE), READER_PRAGMAS);
 }
@@ -79,16 +74,19 @@ async function openExisting(
   }
 }
 
-function createChangeCheck(path: string): () => void {
+async function openUnchanging(path: string): Promise<OpenFile> {
   const stateOf = () => {
     const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
     return [isAtRest(path), ino, size, mtimeNs, ctimeNs].join();
   };
   const before = stateOf();
-  return () => {
-    if (stateOf() !== before)
-      throw new DatabaseUnusable(`${path} has changed: run the command again`);
+  const file = await openToInspect(path);
+  const read: Source['read'] = async (statement) => {
+    const rows = await file.read(statement);
+    if (stateOf() === before) return rows;
+    throw new DatabaseUnusable(`${path} has changed: run the command again`);
   };
+  return { ...file, read };
 }
 
 /** Locks a file, unless it is damaged, until the returned function is called. */
