@@ -109,9 +109,9 @@ function parseParameter(parameter: Parameter, sent: readonly string[]): unknown 
   const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
   const parse = isInteger ? parseInteger : String;
   if (!isList) return parse(sent[0] ?? '');
-  const texts = sent.flatMap((text) => text.split(','));
   // `include=` asks for nothing.
-  return texts.filter((text) => isInteger || text !== '').map((text) => parse(text));
+  const texts = sent.flatMap((text) => (text === '' && !isInteger ? [] : text.split(',')));
+  return texts.map((text) => parse(text));
 }
 
 /** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */

@@ -142,8 +142,8 @@ test('proxies: nginx passes on each change at once over HTTP/1.0 too', {
 });
 
 for (const isMended of [false, true]) {
-  const lines = isMended ? 'with' : 'without';
-  test(`proxies: entity tags behind an nginx that compresses, ${lines} the lines of the guide`, async (t) => {
+  const lines = `${isMended ? 'with' : 'without'} the lines of the guide`;
+  test(`proxies: entity tags behind an nginx that compresses, ${lines}`, async (t) => {
     const [, map = '', header = ''] =
       /```nginx\n(map .*)\n(proxy_set_header .*)\n```/.exec(guide('safe-writes')) ?? [];
     assert.ok(header);

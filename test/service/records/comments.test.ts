@@ -10,6 +10,8 @@ async function startWithComment(t: Parameters<typeof startService>[0]): Promise<
   for (const title of ['one', 'two'])
     await service.request('POST', '/notes', { json: { title, body: title } });
   await service.request('POST', '/notes/1/comments', { json: { body: 'of one' } });
+  // From now on, it is in memory.
+  await service.request('GET', '/notes/1/comments/1');
   return service;
 }
 
