@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { BLOCK_BITS } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { KEPT_CHANGES } from '../../src/storage/changes/numbers.ts';
-import { DatabaseUnusable } from '../../src/storage/database.ts';
+import { DatabaseUnusable, type Statement } from '../../src/storage/database.ts';
 import { migrate, SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { STEPS } from '../../src/storage/schema/steps.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -166,6 +166,22 @@ test('migrations: several processes migrate a new file once', async (t) => {
   );
   await Promise.all([migrate(database), ...processes]);
   assert.deepEqual(await rows(database, VERSIONS), CURRENT);
+});
+
+test('migrations: who comes second to a step goes on', async (t) => {
+  const database = await openEmpty(t, newFile(t));
+  const steps = [...STEPS, 'CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT'];
+  const late = {
+    ...database,
+    // Another one takes all steps between the look and the first step of this one.
+    async read(statement: Statement) {
+      const found = await database.read(statement);
+      await migrate(database, steps);
+      return found;
+    },
+  };
+  await migrate(late, steps);
+  assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }, { version: 2 }]);
 });
 
 test('migrations: a start waits for the write of another program', async (t) => {
