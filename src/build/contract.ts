@@ -177,15 +177,13 @@ class Contract {
       validateFully: this.#validator('all', of),
     });
     const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
-    const isIgnored = ([, each]: (typeof properties)[number]) =>
-      this.#merge(each).readOnly === true;
-    const members = properties.filter((each) => !isIgnored(each));
-    const namesOf = (entries: typeof members) => entries.map(([name]) => name);
+    const ignored = properties.filter(([, each]) => this.#merge(each).readOnly === true);
+    const members = properties.filter((each) => !ignored.includes(each));
     return {
       ...validators(schema),
       types: Object.keys(content),
-      members: namesOf(members),
-      ignored: namesOf(properties.filter(isIgnored)),
+      members: members.map(([name]) => name),
+      ignored: ignored.map(([name]) => name),
       // JSON has no undefined, so only optional members remain.
       defaults: Object.fromEntries(
         members.map(([name, each]) => [name, this.#merge(each).default]),

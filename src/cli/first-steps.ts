@@ -8,10 +8,8 @@ import type { Options } from './options.ts';
 /** Returns four lines: the documentation, the data, a first request, and how to stop. */
 export function firstSteps(options: Options, address: string): string {
   const { baseUrl, db, socket } = options;
-  const [socketFlag, base] =
-    socket === undefined
-      ? ['', address]
-      : [`--unix-socket ${shellText(socket)} `, 'http://localhost'];
+  const socketFlag = socket === undefined ? '' : `--unix-socket ${shellText(socket)} `;
+  const base = socket === undefined ? address : 'http://localhost';
   const docs =
     socket === undefined || baseUrl !== undefined
       ? `${baseUrl ?? address}/docs`

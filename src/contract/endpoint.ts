@@ -66,11 +66,8 @@ function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   return values;
 }
 
-function readParameters(
-  { parameters, queryNames }: Operation,
-  call: Call,
-  violations: Violation[],
-): unknown {
+function readParameters(operation: Operation, call: Call, violations: Violation[]): unknown {
+  const { parameters, queryNames } = operation;
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
   if (query && queryNames)
@@ -95,12 +92,10 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
   }
   const value = parseParameter(parameter, sent);
   if (!parameter.validate(value))
-    for (const error of parameter.validate.errors ?? [])
-      violations.push({
-        ...location,
-        code: error.keyword,
-        detail: describeRule(error, parameter.rule),
-      });
+    for (const error of parameter.validate.errors ?? []) {
+      const detail = describeRule(error, parameter.rule);
+      violations.push({ ...location, code: error.keyword, detail });
+    }
   return value;
 }
 
@@ -138,12 +133,8 @@ function readContent(body: Body, call: Call, violations: Violation[]): unknown {
 }
 
 /** Returns the members of the object at the JSON Pointer `at`, with defaults. */
-function readMembers(
-  { members, ignored, defaults }: Body,
-  value: unknown,
-  at: string,
-  violations: Violation[],
-): unknown {
+function readMembers(body: Body, value: unknown, at: string, violations: Violation[]): unknown {
+  const { members, ignored, defaults } = body;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const known: Record<string, unknown> = { ...defaults };
   for (const name of Object.keys(value)) {

@@ -60,7 +60,7 @@ export class Cluster {
     const bodyMs = Math.ceil(Buffer.byteLength(body) / bytesPerMs);
     const deadline = performance.now() + clusterMs + bodyMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      let failure: unknown;
+      let cause: unknown;
       try {
         if (this.#leader === undefined) this.#attempts += 1;
         const node = this.#leader ?? this.#nodes[this.#attempts % this.#nodes.length] ?? '';
@@ -70,13 +70,11 @@ export class Cluster {
         if (results) return results;
       } catch (error) {
         if (error instanceof DatabaseUnavailable) throw error;
-        failure = error;
+        cause = error;
         this.#leader = undefined;
       }
       if (performance.now() + pauseMs > deadline)
-        throw new DatabaseUnavailable('no node of the cluster has answered in time', {
-          cause: failure,
-        });
+        throw new DatabaseUnavailable('no node of the cluster has answered in time', { cause });
       // Randomized, so that all clients of a lost leader do not ask the next one at once.
       await delay(pauseMs * (0.5 + Math.random()));
     }

@@ -134,10 +134,8 @@ async function execute(
   path: string,
   steps: readonly Step[],
 ): Promise<readonly Result[]> {
-  const results = await cluster.send(path, steps).catch((error) => {
-    throw new DatabaseUncertain('the cluster has not reported the outcome of a batch', {
-      cause: error,
-    });
+  const results = await cluster.send(path, steps).catch((cause) => {
+    throw new DatabaseUncertain('the cluster has not reported the outcome of a batch', { cause });
   });
   return checked(results);
 }

@@ -16,11 +16,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: LOOP,
 };
 
-/** Returns the error for a database at `path` that could not be opened because of `error`. */
-export function unusable(path: string, error: unknown): DatabaseUnusable {
-  return new DatabaseUnusable(`cannot open the database ${path}: ${reasonOf(path, error)}`, {
-    cause: error,
-  });
+/** Returns the error for a database at `path` that could not be opened because of `cause`. */
+export function unusable(path: string, cause: unknown): DatabaseUnusable {
+  const reason = reasonOf(path, cause);
+  return new DatabaseUnusable(`cannot open the database ${path}: ${reason}`, { cause });
 }
 
 /** Returns the code of an error's cause or else of the error; an empty text if it has none. */
