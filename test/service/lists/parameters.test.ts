@@ -90,7 +90,7 @@ test('list parameters: values that are not among the known ones are 422', async 
   const unknown = (path: string) => [
     ...['order=', 'order', 'order=ID', 'order=+id', 'order=--id', 'order=number', 'order=%00'],
     ...['order=id,updated', 'include=Times', 'include=times&include=x', 'include=x'],
-    ...['include=times%20', `include=${'times,'.repeat(5)}times`],
+    ...['include=times%20', 'include=times,', `include=${'times,'.repeat(5)}times`],
     ...(NOTE_LISTS.includes(path)
       ? ['untagged=False', 'untagged=', 'untagged=1', 'include=notes_count']
       : ['order=rank', 'include=snippet', 'include=tag_ids']),
@@ -131,7 +131,7 @@ test('list parameters: repeated and with commas, lists mean the same', async () 
   await service.request('PUT', '/notes/2/tags/2');
   for (const [path, ...queries] of [
     ['/notes', 'tag_id=1,2', 'tag_id=1&tag_id=2', 'tag_id=1,2&tag_id=1'],
-    ['/notes', 'include=times,tag_ids', 'include=times&include=tag_ids', 'include=,times,tag_ids,'],
+    ['/notes', 'include=times,tag_ids', 'include=times&include=tag_ids'],
     ['/notes', '', 'untagged=false', 'include=', 'include=&include='],
     ['/notes/1', 'include=times,tag_ids', 'include=tag_ids&include=times'],
     ['/tags', 'include=times,notes_count', 'include=times&include=notes_count'],
