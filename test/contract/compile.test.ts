@@ -88,6 +88,7 @@ interface Schema {
   readonly enum?: readonly string[];
   readonly properties?: object;
   readonly additionalProperties?: boolean;
+  readonly readOnly?: boolean;
 }
 
 /** Returns values that fit a schema, miss it by one, or are of another type. */
@@ -114,14 +115,19 @@ function valuesFor(pointer: string): unknown[] {
       const items = valuesFor(`${place}/items`);
       const lengths = [1, maxItems, maxItems + 1];
       const counted = lengths.map((length) => Array.from({ length }, (_, index) => index + 1));
-      const same = items.flatMap((item) => lengths.map((length) => Array(length).fill(item)));
-      return [...others, ...counted, ...same];
+      const valid = items.find((each) => validatorAt(`${place}/items`)(each));
+      const same = lengths.map((length) => Array(length).fill(valid));
+      return [...others, ...counted, ...same, ...items.map((item) => [item, valid])];
     }
     case 'object': {
-      const members = Object.keys(schema.properties ?? {}).map((name) => {
-        const values = valuesFor(`${place}/properties/${name}`);
-        return [name, values] as const;
+      // Any value fits the members that only answers have.
+      const names = Object.keys(schema.properties ?? {}).filter((name) => {
+        const member = resolve(`${place}/properties/${name}`) ?? '';
+        return !(at(member) as Schema).readOnly;
       });
+      const members = names.map(
+        (name) => [name, valuesFor(`${place}/properties/${name}`)] as const,
+      );
       const usual = Object.fromEntries(
         members.map(([name, values]) => [
           name,
