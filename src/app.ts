@@ -184,9 +184,8 @@ export class App {
       memory,
       onWritten: () => feed.noticeWrites(),
     });
-    // All tables share it, so that writes of all kinds form batches in their order.
+    // All tables share both: writes of all kinds form batches, and slow reads have one limit.
     const { write } = this.#indexes;
-    // All tables share it, because it limits the slow reads of the whole service.
     const lane = new SlowReads(meters?.page);
     const tables = new Map<Resource, Table>();
     for (const resource of RESOURCES) {

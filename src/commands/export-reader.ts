@@ -106,7 +106,6 @@ export class ExportReader {
     if (!('ends' in relation)) this.#foundIn(relation.table).add(Number(key[0]));
   }
 
-  /** Returns the set of a table, which is empty at first. */
   #foundIn(table: string): NumberSet {
     const found = this.#found.get(table) ?? new NumberSet();
     this.#found.set(table, found);

@@ -46,9 +46,11 @@ export function unknownLinks(
   { missing }: MissingEnds,
   isBulk: boolean,
 ): Problem {
+  // Searching for each would take seconds: there may be 50,000.
+  const firsts = new Map(links.map(([row], position) => [row, position] as const).reverse());
   const violations = missing.map((position): Violation => {
     const [row] = links[position] ?? [0];
-    const index = position - links.findIndex(([each]) => each === row);
+    const index = position - (firsts.get(row) ?? 0);
     const path = [...(isBulk ? [row] : []), member, index];
     return {
       field: path.join('.'),
