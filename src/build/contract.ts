@@ -57,7 +57,6 @@ function limitLengthCode(cxt: KeywordCxt): void {
   );
 }
 
-/** A contract, and the validators that its operations need. */
 class Contract {
   readonly #document: JsonObject;
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;

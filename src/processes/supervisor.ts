@@ -134,7 +134,6 @@ export class Supervisor {
     }
   }
 
-  /** Replaces a process, and its replacements, whenever one ends. */
   async #keepServing(first: Child): Promise<void> {
     const { signal } = this.#stop;
     let current: Child | undefined = first;

@@ -88,7 +88,6 @@ function pageReply(title: string, root: string, main: string): Reply {
   return { status: 200, headers: [...PAGE_HEADERS, ...VARY], body };
 }
 
-/** Returns what JSON says of a problem type; a remedy is plain text there. */
 function explain({ slug, status, title, meaning, remedy }: ProblemType) {
   return { slug, status, title, description: `${meaning} ${remedy.replaceAll('`', '')}` };
 }

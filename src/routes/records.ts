@@ -49,7 +49,6 @@ export function recordRoutes(served: Served): Route[] {
   ];
 }
 
-/** The handlers of the records of one resource. */
 class Records {
   readonly #resource: Resource;
   readonly #table: Table;

@@ -10,18 +10,20 @@ import { type Change, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
 
-/** The rows of a write and, if a run has only one, what else its statements get, such as links. */
+/** The rows of a write, and their links. */
 export interface RowSet {
   readonly rows: readonly Values[];
-  readonly extra?: readonly unknown[];
+  readonly links?: readonly NewLink[];
 }
 
 /** A link of a row: the position of the row, and the id of the record at the other end. */
 export type NewLink = readonly [row: number, end: number];
 
-/** Its statements share [ms since 1970, rows, extra] in JSON. No write can make them fail. */
+/** Its statements share [ms since 1970, rows, ...extra] in JSON. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
-  readonly statements: readonly Pick<Statement, 'sql' | 'rows'>[];
+  /** With `ignoresRows`, a statement gets no rows, because unpacking them takes time. */
+  readonly statements: readonly (Pick<Statement, 'sql' | 'rows'> & { ignoresRows?: boolean })[];
+  readonly extra?: (writes: readonly Content[]) => readonly unknown[];
   /** The rows of all statements come in any order. */
   readonly outcomes: (writes: readonly Content[], rows: readonly Row[]) => Outcome[];
   /** All changes of a write; undefined if they are unknown. */
@@ -71,8 +73,8 @@ export function createWriter(database: Database, options: WriterOptions = {}): W
     batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
 
-function sizeOf({ write: { rows, extra = [] } }: Item): number {
-  let size = (rows.length + extra.length) * ROW_SIZE;
+function sizeOf({ write: { rows, links = [] } }: Item): number {
+  let size = (rows.length + links.length) * ROW_SIZE;
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
   return size;
@@ -131,6 +133,11 @@ function inRuns(items: readonly Item[]): Run[] {
 }
 
 function statementsOf({ kind, writes }: Run, now: number): Statement[] {
-  const parameter = JSON.stringify([now, writes.flatMap(({ rows }) => rows), writes[0]?.extra]);
-  return kind.statements.map((statement) => ({ ...statement, parameter }));
+  const [{ links } = { links: undefined }] = writes;
+  const extra = kind.extra?.(writes) ?? (links ? [links] : []);
+  const withRows = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
+  return kind.statements.map(({ ignoresRows, ...statement }) => ({
+    ...statement,
+    parameter: ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows,
+  }));
 }

@@ -106,7 +106,6 @@ function parseLine(line: string, generation: string, withRecords: boolean): Logg
   return { id, type, text: `${text}}` };
 }
 
-/** Returns the SQL of a value of the record that a change is about; NULL if it is gone. */
 function ofRecordSql(valueSql: (resource: Resource) => string): string {
   const cases = RESOURCES.map(
     (resource) => `WHEN '${typeOf(resource)}' THEN

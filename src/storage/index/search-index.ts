@@ -13,7 +13,6 @@ import {
   type PreparedStep,
   stateOf,
   stateSql,
-  stepOf,
 } from './steps.ts';
 
 /** The search index is so far behind that a search would wait too long. */
@@ -219,7 +218,7 @@ export class SearchIndex {
       return 'done';
     }
     if (!step) {
-      const restart = stepOf(state, { number: state.last, id: 0 });
+      const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
     const writing = this.#write(this.#kinds.step, 0, step);

@@ -44,8 +44,9 @@ export interface IndexState extends IndexPosition {
   readonly reaches: boolean;
 }
 
-/** The rows of a step with the positions before and after it, and the position after it. */
+/** The rows of a step, and the positions before and after it. */
 interface IndexStep extends RowSet {
+  readonly from: IndexPosition;
   readonly to: IndexPosition;
 }
 
@@ -154,19 +155,10 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     const isFull = Number(row.taken) < Number(row.due) || row.due === STEP_LIMITS.records;
     // The log may name a record several times.
     const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
-    const step = stepOf(state, positionAfter(row, state, isFull), await analyse(records));
+    const to = positionAfter(row, state, isFull);
+    const step = { rows: await analyse(records), from: state, to };
     return { state, step, size: Number(row.size), isFull };
   };
-}
-
-/** Returns a step; without rows, it begins to index all records again. */
-export function stepOf(
-  from: IndexPosition,
-  to: IndexPosition,
-  rows: readonly Values[] = [],
-): IndexStep {
-  const ids = rows.map(([id]) => id);
-  return { rows, extra: [from.number, from.id, to.number, to.id, ids], to };
 }
 
 function positionAfter(row: Row, state: IndexState, isFull: boolean): IndexPosition {
@@ -199,7 +191,7 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
   return rows;
 }
 
-/** The SQL of the member of the positions at this index. */
+/** The SQL of the member of `from` and `to` at this index. */
 const positionMember = (index: number) => `(?1 ->> '$[2][${index}]')`;
 
 /** Returns `step`, whose rows are [id, ...words], and `restart`, which empties the index. */
@@ -211,22 +203,31 @@ export function createIndexKinds(resource: Searchable) {
   const sent = `json_each(?1, '$[1]') AS sent`;
   const words = columns.map((_, index) => `sent.value ->> ${index + 1}`);
   const move = {
+    ignoresRows: true,
     sql: `
       UPDATE ${position} SET number = ${positionMember(2)}, id = ${positionMember(3)}
       WHERE ${isAt} RETURNING number`,
     rows: `(SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`,
   };
-  const kindOf = (...statements: { sql: string }[]): WriteKind<IndexStep, boolean> => ({
+  const kindOf = (
+    ...statements: { sql: string; ignoresRows?: boolean }[]
+  ): WriteKind<IndexStep, boolean> => ({
     statements: [...statements, move],
+    // All writes have the same key, so there is one in each statement.
+    extra: ([write]) => [
+      write && [write.from, write.to].flatMap(({ number, id }) => [number, id]),
+      write?.rows.map(([id]) => id),
+    ],
     // Only `move` returns rows.
     outcomes: (writes, rows) => writes.map(() => rows.length === 1),
     changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
   });
   const step = kindOf(
     {
+      ignoresRows: true,
       sql: `
         DELETE FROM ${table}
-        WHERE rowid IN (SELECT value FROM json_each(?1, '$[2][4]')) AND ${ifAt}`,
+        WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`,
     },
     {
       sql: `

@@ -234,7 +234,6 @@ function listRecord(resource: Resource, include: readonly string[]): string {
   return `json_object(${members.join(', ')})`;
 }
 
-/** Returns the ids or the count of linked records, if `include` asks for them. */
 function linkMembers(
   { link, own, other, isFirst }: ResourceLink,
   id: string,

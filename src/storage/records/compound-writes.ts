@@ -174,7 +174,6 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
   };
 }
 
-/** Returns the outcome of a change from what its statements have read and returned. */
 function changedBy(row: Row): Stored | MissingEnds | undefined {
   const { missing, tag, text } = row;
   if (missing === undefined) return undefined;

@@ -72,7 +72,7 @@ export class Table {
   ): Promise<Created | MissingEnds | undefined> {
     if (links) {
       const rows = rowsOf(records, owner, once ?? NO_KEY);
-      return this.#write(this.#kinds.linkedCreation, ALONE, { rows, extra: links });
+      return this.#write(this.#kinds.linkedCreation, ALONE, { rows, links });
     }
     const { creation, keyedCreation } = this.#kinds;
     const rows = rowsOf(records, owner, once);
@@ -123,7 +123,7 @@ export class Table {
   ): Promise<Stored | MissingEnds | undefined> {
     const rows = [[owner, id, condition, ...values]];
     const { linkedChange, patch, replacement } = this.#kinds;
-    if (links && linkedChange) return this.#write(linkedChange, ALONE, { rows, extra: links });
+    if (links && linkedChange) return this.#write(linkedChange, ALONE, { rows, links });
     const kind = values.includes(null) ? patch : replacement;
     return this.#write(kind, id, { rows });
   }
