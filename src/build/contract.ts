@@ -15,6 +15,7 @@ type JsonObject = { [member: string]: Json };
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
+const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
 const PROBLEM_JSON = 'application/problem+json';
 
 /** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
@@ -60,7 +61,6 @@ function limitLengthCode(cxt: KeywordCxt): void {
 class Contract {
   readonly #document: JsonObject;
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
-  /** The schemas that have a validator, and their names in the module. */
   readonly #names = { first: new Map<Json, string>(), all: new Map<Json, string>() };
 
   constructor(document: JsonObject) {
@@ -176,7 +176,7 @@ class Contract {
       validateFully: this.#validator('all', of),
     });
     const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
-    const ignored = properties.filter(([, each]) => this.#merge(each).readOnly === true);
+    const ignored = properties.filter(([, each]) => each.$ref === IGNORED);
     const members = properties.filter((each) => !ignored.includes(each));
     return {
       ...validators(schema),

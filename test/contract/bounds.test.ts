@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { operations } from '../../src/contract/generated.js';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import { MAX_KEY } from '../../src/storage/lists/request.ts';
-import { at, resolve } from '../support/contract.ts';
+import { at, IGNORED, resolve } from '../support/contract.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -118,8 +118,7 @@ function inputOf({ method, template }: (typeof operations)[number]): Record<stri
   const { properties = {} } = (at(schema ?? '/') as { properties?: object }) ?? {};
   for (const name of Object.keys(properties)) {
     const member = `${schema}/properties/${name}`;
-    const { readOnly } = at(resolve(member) ?? '') as { readOnly?: boolean };
-    if (!readOnly) addRules(found, name, member);
+    if (resolve(member) !== IGNORED) addRules(found, name, member);
   }
   return found;
 }

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import type { ErrorObject } from 'ajv';
 import { compileContract } from '../../src/build/contract.ts';
 import { operations, type SchemaError, type Validate } from '../../src/contract/generated.js';
-import { at, resolve, validatorAt } from '../support/contract.ts';
+import { at, IGNORED, resolve, validatorAt } from '../support/contract.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { closureOf, root, sourceAt, sources } from '../support/sources.ts';
 
@@ -88,7 +88,6 @@ interface Schema {
   readonly enum?: readonly string[];
   readonly properties?: object;
   readonly additionalProperties?: boolean;
-  readonly readOnly?: boolean;
 }
 
 /** Returns values that fit a schema, miss it by one, or are of another type. */
@@ -121,10 +120,9 @@ function valuesFor(pointer: string): unknown[] {
     }
     case 'object': {
       // Any value fits the members that only answers have.
-      const names = Object.keys(schema.properties ?? {}).filter((name) => {
-        const member = resolve(`${place}/properties/${name}`) ?? '';
-        return !(at(member) as Schema).readOnly;
-      });
+      const names = Object.keys(schema.properties ?? {}).filter(
+        (name) => resolve(`${place}/properties/${name}`) !== IGNORED,
+      );
       const members = names.map(
         (name) => [name, valuesFor(`${place}/properties/${name}`)] as const,
       );

@@ -12,6 +12,9 @@ type Json = Record<string, unknown>;
 
 const text = readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8');
 
+/** The pointer to the schema of members that only answers have; any value fits it. */
+export const IGNORED = '/components/schemas/Ignored';
+
 /** The contract, schemas/openapi.json. */
 export const contract = JSON.parse(text) as Json & {
   tags: readonly { name: string; description: string }[];
