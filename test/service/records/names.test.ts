@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { operations } from '../../../src/contract/generated.js';
 import { COLLECTIONS, inputOf, prepare } from '../../support/collections.ts';
+import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const LINES = { 'content-type': 'application/x-ndjson' };
@@ -133,7 +134,7 @@ test('names: a close one is suggested', async () => {
   const { json } = await service.request('GET', '/notes?limt=5&ofset=5&x');
   const detail = 'limt is not known; did you mean limit? ofset is not known; did you mean offset?';
   assert.equal(json.detail, `${detail} x is not known.`);
-  assert.deepEqual((await service.request('GET', '/notes/1')).json, { id: 1, ...NOTE });
+  assert.deepEqual((await service.request('GET', '/notes/1')).json, expected({ id: 1, ...NOTE }));
 });
 
 test('names: ten at most, of the query and of all lines together', async () => {
