@@ -127,8 +127,8 @@ export class App {
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
   async close(): Promise<void> {
-    // Streams would not end by themselves, and threads would keep their requests waiting.
     this.#isStopping = true;
+    // First, because the server waits for all answers, and streams do not end by themselves.
     this.#feed?.close();
     const serverClosed = this.#server.close();
     this.#threads.shutDown();

@@ -107,7 +107,7 @@ async function openStream(
   return { status: 200, headers: STREAM_HEADERS, stream };
 }
 
-/** Yields the events until the client leaves, its key may have become invalid, or a stop. */
+/** Yields the events until the client leaves, the keys are reloaded, or the service stops. */
 async function* follow(
   feed: ChangeFeed,
   request: ChangesRequest,

@@ -30,7 +30,6 @@ const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 /** The contract as a text, the files of the pages and the guides. */
 export type Documentation = readonly [string, AssetServers, AssetServers];
 
-/** Shared by all services of a process: the texts take megabytes. */
 let documentation: Promise<Documentation> | undefined;
 
 /** Reads the documentation once for all services of the process. Rejects without a build. */

@@ -18,7 +18,7 @@ export const FEED_TIMES = {
   roundMs: 10,
 };
 
-/** After so many, others get a turn: thousands may be waiting. */
+/** How many waiting clients are woken before other requests are answered. */
 const WOKEN_AT_ONCE = 32;
 
 type Reads = Map<string, Promise<Changes | undefined>>;

@@ -1,4 +1,5 @@
 // The keys of requests that must not be carried out twice: how long the database keeps them.
+import { CHANGES } from '../changes/numbers.ts';
 import type { Statement } from '../database.ts';
 
 /** The table of the keys and their answers. */
@@ -7,9 +8,9 @@ export const ANSWERS = 'notes_server_answers';
 /** The SQL of the time of a write: its 13 digits. JSON functions would parse all rows. */
 export const NOW = 'CAST(substr(?1, 2, 13) AS INTEGER)';
 
-/** The statement that ends a transaction in which triggers did not know the time of a change. */
+/** The statement that gives the changes of a transaction their time where triggers have none. */
 export const SET_TIMES = {
-  sql: `UPDATE changes INDEXED BY changes_without_time SET at = ${NOW} WHERE at IS NULL`,
+  sql: `UPDATE ${CHANGES} INDEXED BY changes_without_time SET at = ${NOW} WHERE at IS NULL`,
 };
 
 /** A key is kept for this time, unless this many others follow. */

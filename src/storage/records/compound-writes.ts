@@ -34,7 +34,7 @@ export interface MissingEnds {
   readonly missing: readonly number[];
 }
 
-/** Its outcome is read before the rows are written: only then is the key still unknown. */
+/** It reads its outcome before it writes: afterwards, a new key looks like a known one. */
 type Creation = WriteKind<RowSet, Created | MissingEnds | undefined>;
 
 /** The SQL of the key and, in the first row of a write, of the fingerprint; else NULL. */
