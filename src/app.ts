@@ -156,7 +156,7 @@ export class App {
       onOutcome: (outcome) => {
         this.#metrics?.endRequest(outcome);
         const { message, admission } = outcome.exchange;
-        logOutcome(this.#log, outcome, this.#clientOf(message, admission.key));
+        logOutcome(this.#log, outcome, () => this.#clientOf(message, admission.key));
       },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,

@@ -16,7 +16,7 @@ export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A log. Its methods never throw. */
-export type Log = Pick<LineLog, 'write' | 'flush'>;
+export type Log = Pick<LineLog, 'writes' | 'write' | 'flush'>;
 
 /** Above this, lines are dropped and counted. */
 const MAX_BUFFERED_CHARACTERS = 8_388_608;
@@ -54,9 +54,14 @@ export class LineLog {
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }
 
+  /** Whether the log writes lines of this level. */
+  writes(level: LogLevel): boolean {
+    return LOG_LEVELS.indexOf(level) <= this.#threshold;
+  }
+
   /** Writes a line without blocking. Ignores lines less severe than the level of the log. */
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields: LogFields = {}): void {
-    if (LOG_LEVELS.indexOf(level) > this.#threshold) return;
+    if (!this.writes(level)) return;
     if (this.#lines.length > MAX_BUFFERED_CHARACTERS) {
       this.#dropped += 1;
       return;
@@ -131,16 +136,17 @@ function describeErrors(_: string, value: unknown): unknown {
   return { message, code, stack, cause };
 }
 
-/** Logs the outcome of a request. `client` is the name of its client in the log. */
-export function logOutcome(log: Log, outcome: Outcome, client: string): void {
+/** Logs the outcome of a request; `clientOf` returns the name of its client in the log. */
+export function logOutcome(log: Log, outcome: Outcome, clientOf: () => string): void {
   const { exchange, status = 0, milliseconds, stream } = outcome;
   const { requestId, message, headers, template, error, reason } = exchange;
   const failed = status === 500 || error !== undefined;
   const level = failed ? 'error' : status >= 400 ? 'warn' : 'info';
+  if (!log.writes(level)) return;
   log.write(level, stream ? `stream ${stream}` : 'request', {
     request_id: requestId,
     trace_id: traceIdOf(headers),
-    client,
+    client: clientOf(),
     method: message.method,
     route: template,
     status: outcome.status,

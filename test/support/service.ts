@@ -48,6 +48,7 @@ export async function startService(test: Ends, overrides: Overrides = {}): Promi
   if (!overrides.db && !needsFile) await writeMigrated(file);
   const lines: LogLine[] = [];
   const log: Log = {
+    writes: () => true,
     write: (level, message, fields = {}) => lines.push({ level, message, fields }),
     flush: () => {},
   };

@@ -96,7 +96,7 @@ export class Batcher<Item, Outcome> {
     let busySinceMs = performance.now();
     while (this.#queue.length > 0) {
       if (ready) await ready();
-      const batch = this.#nextBatch().filter((each) => this.#passesCheck(each));
+      const batch = this.#nextBatch();
       if (batch.length === 0) continue;
       try {
         const started = performance.now();
@@ -143,11 +143,10 @@ export class Batcher<Item, Outcome> {
       count += 1;
       size += itemSize;
     }
-    const batch = this.#queue.slice(0, count);
-    this.#queue = this.#queue.slice(count);
+    const batch = this.#queue.splice(0, count);
     this.#queuedSize -= size;
     if (this.#retries > 0) this.#retries -= 1;
-    return batch;
+    return this.#options.check ? batch.filter((each) => this.#passesCheck(each)) : batch;
   }
 
   #passesCheck({ item, reject }: Waiting<Item, Outcome>): boolean {

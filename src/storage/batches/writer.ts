@@ -48,6 +48,8 @@ export interface Run {
   readonly kind: WriteKind<RowSet, unknown>;
   readonly keys: Set<number | string>;
   readonly writes: RowSet[];
+  /** Those of all writes. */
+  readonly rows: Values[];
 }
 
 const ROW_SIZE = 256;
@@ -63,8 +65,13 @@ export interface WriterOptions {
 /** Returns the writer of `database`, which rejects as the batcher does. */
 export function createWriter(database: Database, options: WriterOptions = {}): Write {
   const clock = new KeyClock();
+  const writer = randomUUID();
+  let batches = 0;
   const batcher = new Batcher<Item, unknown>({
-    run: (items) => commit(database, items, clock, options),
+    run(items) {
+      batches += 1;
+      return commit(database, `${writer}-${batches}`, items, clock, options);
+    },
     ready: database.writable,
     meter: options.meter,
     size: sizeOf,
@@ -82,23 +89,28 @@ function sizeOf({ write: { rows, links = [] } }: Item): number {
 
 async function commit(
   database: Database,
+  batchId: string,
   items: readonly Item[],
   clock: KeyClock,
   { memory = NO_MEMORY, onWritten }: WriterOptions,
 ): Promise<unknown[]> {
   const now = Date.now();
   const runs = inRuns(items);
-  const corrections = clock.corrections();
-  const statements = [...corrections, ...runs.flatMap((run) => statementsOf(run, now))];
+  const statements = clock.corrections();
+  let next = statements.length;
+  for (const run of runs) addStatements(statements, run, now);
   const transact = async () => {
-    const all = await database.transact(randomUUID(), statements);
+    const all = await database.transact(batchId, statements);
     clock.accept();
-    let next = corrections.length;
-    return runs.flatMap(({ kind, writes }) => {
+    const outcomes: unknown[] = [];
+    for (const { kind, writes } of runs) {
       const first = next;
       next += kind.statements.length;
-      return kind.outcomes(writes, all.slice(first, next).flat());
-    });
+      // Most kinds have one statement, whose rows need not be copied.
+      const rows = (next === first + 1 ? all[first] : all.slice(first, next).flat()) ?? [];
+      outcomes.push(...kind.outcomes(writes, rows));
+    }
+    return outcomes;
   };
   try {
     return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
@@ -123,21 +135,22 @@ function inRuns(items: readonly Item[]): Run[] {
   let current: Run | undefined;
   for (const { kind, key, write } of items) {
     if (current?.kind !== kind || (key !== undefined && current.keys.has(key))) {
-      current = { kind, keys: new Set(), writes: [] };
+      current = { kind, keys: new Set(), writes: [], rows: [] };
       runs.push(current);
     }
     if (key !== undefined) current.keys.add(key);
     current.writes.push(write);
+    for (const row of write.rows) current.rows.push(row);
   }
   return runs;
 }
 
-function statementsOf({ kind, writes }: Run, now: number): Statement[] {
-  const [{ links } = { links: undefined }] = writes;
+function addStatements(statements: Statement[], { kind, writes, rows }: Run, now: number): void {
+  const links = writes[0]?.links;
   const extra = kind.extra?.(writes) ?? (links ? [links] : []);
-  const withRows = JSON.stringify([now, writes.flatMap(({ rows }) => rows), ...extra]);
-  return kind.statements.map(({ ignoresRows, ...statement }) => ({
-    ...statement,
-    parameter: ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows,
-  }));
+  const withRows = JSON.stringify([now, rows, ...extra]);
+  for (const { sql, rows, ignoresRows } of kind.statements) {
+    const parameter = ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows;
+    statements.push(rows === undefined ? { sql, parameter } : { sql, parameter, rows });
+  }
 }

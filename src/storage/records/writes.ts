@@ -173,12 +173,13 @@ function firstCreated(
   writes: readonly RowSet[],
   rows: readonly Row[],
 ): (Created | undefined)[] {
-  const created = rows.map(writtenIn).sort((one, other) => one.id - other.id);
-  const owners = new Set(created.map(({ rest }) => rest));
+  const created = rows.map(writtenIn);
+  if (created.length > 1) created.sort((one, other) => one.id - other.id);
+  const owners = resource.owner && new Set(created.map(({ rest }) => rest));
   let next = 0;
   return writes.map((write) => {
     const first = created[next];
-    if (!first || !owners.has(String(write.rows[0]?.[0]))) return undefined;
+    if (!first || owners?.has(String(write.rows[0]?.[0])) === false) return undefined;
     next += write.rows.length;
     return { id: first.id, tag: first.tag, texts: createdTexts(resource, first.id, write) };
   });

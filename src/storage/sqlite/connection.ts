@@ -61,12 +61,12 @@ const ignore = () => {};
 export class Connection {
   readonly #handle: sqlite3.Database;
   /** The prepared statements by their SQL, the oldest first. */
-  readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
+  readonly #statements = new Map<string, sqlite3.Statement>();
   #maxBytes = MAX_VALUE_BYTES;
   #mayBeOpen = false;
   #isClosing = false;
   /** Resolves when the latest work has ended. */
-  #last: Promise<void> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
   /** How many pieces of work have not ended. */
   pending = 0;
 
@@ -75,15 +75,16 @@ export class Connection {
   }
 
   /** Runs `work` alone, after all earlier work, and settles as it does. Rejects after `close`. */
-  async exclusively<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isClosing) throw new DatabaseUnavailable('the database is closing');
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
     this.pending += 1;
-    const earlier = this.#last;
-    let end = ignore;
-    this.#last = new Promise((resolve) => {
-      end = resolve;
-    });
-    await earlier;
+    const isFirst = this.pending === 1;
+    const result = isFirst ? this.#perform(work) : this.#last.then(() => this.#perform(work));
+    this.#last = result.then(ignore, ignore);
+    return result;
+  }
+
+  async #perform<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -93,17 +94,25 @@ export class Connection {
       throw error;
     } finally {
       this.pending -= 1;
-      end();
     }
   }
 
   /** Call it inside `exclusively`. Rejects with {@link ReadTooSlow} after `maxMs`. */
-  async run(
-    { sql, parameter, maxBytes = MAX_VALUE_BYTES, hasLargeRows }: Statement,
+  run(statement: Statement, maxMs?: number): Promise<readonly Row[]> {
+    const { sql } = statement;
+    const known = this.#statements.get(sql);
+    return known
+      ? this.#runPrepared(known, statement, maxMs)
+      : this.#prepare(sql).then((prepared) => this.#runPrepared(prepared, statement, maxMs));
+  }
+
+  #runPrepared(
+    prepared: sqlite3.Statement,
+    { parameter, maxBytes = MAX_VALUE_BYTES, hasLargeRows }: Statement,
     maxMs?: number,
   ): Promise<readonly Row[]> {
-    const statement = await this.#prepare(sql);
-    if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
+    if (this.#isClosing && maxMs)
+      return Promise.reject(new DatabaseUnavailable('the database is closing'));
     if (maxBytes !== this.#maxBytes) {
       this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
       this.#maxBytes = maxBytes;
@@ -114,11 +123,11 @@ export class Connection {
       const settle = (error: Error | null, rows: readonly Row[]) => {
         clearTimeout(timer);
         // Until it is reset, a write that failed with SQLITE_BUSY prevents all other commits.
-        if (error) statement.reset(() => reject(this.#translate(error)));
+        if (error) prepared.reset(() => reject(this.#translate(error)));
         else resolve(rows);
       };
-      if (hasLargeRows) takeOneByOne(statement, parameters, settle);
-      else statement.all<Row>(parameters, settle);
+      if (hasLargeRows) takeOneByOne(prepared, parameters, settle);
+      else prepared.all<Row>(parameters, settle);
     });
   }
 
@@ -182,33 +191,26 @@ export class Connection {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#last;
-    for (const statement of this.#statements.values()) (await statement).finalize();
+    for (const statement of this.#statements.values()) statement.finalize();
     await new Promise<void>((resolve, reject) => {
       this.#handle.close((error) => (error ? reject(error) : resolve()));
     });
   }
 
   #prepare(sql: string): Promise<sqlite3.Statement> {
-    const known = this.#statements.get(sql);
-    if (known) return known;
-    this.#finalizeOldest();
-    const prepared = new Promise<sqlite3.Statement>((resolve, reject) => {
-      const statement: sqlite3.Statement = this.#handle.prepare(sql, (error: Error | null) =>
-        error ? reject(this.#translate(error)) : resolve(statement),
-      );
-    });
-    this.#statements.set(sql, prepared);
-    prepared.catch(() => this.#statements.delete(sql));
-    return prepared;
-  }
-
-  /** Makes room for a statement. No other is running, because work never overlaps. */
-  #finalizeOldest(): void {
     const [oldest] = this.#statements;
-    if (!oldest || this.#statements.size < MAX_STATEMENTS) return;
-    const [sql, prepared] = oldest;
-    this.#statements.delete(sql);
-    prepared.then((statement) => statement.finalize(), ignore);
+    if (oldest && this.#statements.size === MAX_STATEMENTS) {
+      this.#statements.delete(oldest[0]);
+      // It is not running, because work never overlaps.
+      oldest[1].finalize();
+    }
+    return new Promise((resolve, reject) => {
+      const prepared: sqlite3.Statement = this.#handle.prepare(sql, (error: Error | null) => {
+        if (error) return reject(this.#translate(error));
+        this.#statements.set(sql, prepared);
+        resolve(prepared);
+      });
+    });
   }
 }
 

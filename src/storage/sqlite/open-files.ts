@@ -1,6 +1,7 @@
 // Watches the files of an open database. SQLite would go on writing into a file that has lost its
 // name or whose content another program has replaced, and nobody would find these writes again.
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { DatabaseUnavailable, DatabaseUnusable } from '../database.ts';
 import { companionsOf } from './files.ts';
 import {
@@ -15,6 +16,9 @@ import type { WalIndex } from './wal-index.ts';
 
 const LOOK_MS = 1_000;
 
+/** A folder may change twice within this time and show it once: FAT counts in two seconds. */
+const SETTLED_MS = 3_000;
+
 interface Content extends FileStart {
   readonly size: number;
   readonly writtenMs: number;
@@ -28,6 +32,10 @@ export class OpenFiles {
   readonly #log: OpenedFile;
   readonly #index: OpenedFile;
   readonly #walIndex: WalIndex | undefined;
+  /** Whether the path has no symbolic links, so that the folder shows whatever moves the files. */
+  readonly #isDirect: boolean;
+  /** The folder when the files were last found in it; undefined if a change might not show. */
+  #folder: Stats | undefined;
   /** Stays open as long as SQLite uses the file: closing it would release the locks of SQLite. */
   readonly #descriptor: number;
   #content: Content | undefined;
@@ -42,31 +50,40 @@ export class OpenFiles {
     const opened = (file: string) => ({ file, stats: statsOf(file) });
     this.#main = opened(path);
     this.#log = opened(log);
+    this.#isDirect = log === `${resolve(path)}-wal`;
     this.#index = opened(index);
     this.#walIndex = walIndex;
     this.#descriptor = openSync(path, 'r');
     recordOrigin(path, readStart(this.#descriptor).hash);
-    this.compareContent();
+    this.#compareContent();
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
   get isOverwritten(): boolean {
-    if (this.#hasChanged(fstatSync(this.#descriptor))) this.compareContent();
+    if (this.#hasChanged(fstatSync(this.#descriptor))) this.#compareContent();
     return this.#isOverwritten;
   }
 
   /** Throws {@link DatabaseUnavailable} if a write could get lost. */
   check(): void {
-    const main = refuseLost(this.#main);
-    refuseLost(this.#log);
-    refuseLost(this.#index);
-    if (main && this.#hasChanged(main)) this.compareContent();
+    const folder = statsOf(dirname(this.#log.file));
+    // Not before each write: a look at the log makes its next fsync slower (since Linux 6.13),
+    // because the file system then gives the write a time of its own.
+    if (!this.#folder || !isUntouched(this.#folder, folder)) {
+      for (const each of [this.#main, this.#log, this.#index]) refuseLost(each);
+      this.#folder = this.#isDirect && isSettled(folder) ? folder : undefined;
+    }
+    if (this.#hasChanged(fstatSync(this.#descriptor))) this.#compareContent();
     if (this.#isOverwritten)
       throw new DatabaseUnavailable(`${this.#main.file} has been overwritten by another program`);
   }
 
   /** Must be called after each transaction of this process: it may have ended with a checkpoint. */
-  compareContent(): void {
+  noticeCheckpoint(): void {
+    if (this.#walIndex?.checkpoint() !== this.#checkpoint) this.#compareContent();
+  }
+
+  #compareContent(): void {
     const checkpoint = this.#walIndex?.checkpoint();
     if (checkpoint === undefined) return;
     const stats = fstatSync(this.#descriptor);
@@ -95,7 +112,7 @@ export class OpenFiles {
   }
 
   #look(): void {
-    this.compareContent();
+    this.#compareContent();
     if (this.#isKnownAsOverwritten) this.#isOverwritten = true;
   }
 
@@ -136,10 +153,17 @@ function fits({ usesLog, pages, pageBytes, size }: Content, expected: number | u
   return usesLog && isWhole;
 }
 
-function refuseLost({ file, stats }: OpenedFile): Stats | undefined {
-  const now = statsOf(file);
-  if (isSameFile(stats, now)) return now;
-  throw new DatabaseUnavailable(`${file} has been moved, deleted or replaced`);
+function refuseLost({ file, stats }: OpenedFile): void {
+  if (!isSameFile(stats, statsOf(file)))
+    throw new DatabaseUnavailable(`${file} has been moved, deleted or replaced`);
+}
+
+function isUntouched(before: Stats, now: Stats | undefined): boolean {
+  return isSameFile(before, now) && before.mtimeMs === now?.mtimeMs;
+}
+
+function isSettled(folder: Stats | undefined): boolean {
+  return folder !== undefined && folder.mtimeMs < Date.now() - SETTLED_MS;
 }
 
 function statsOf(file: string): Stats | undefined {

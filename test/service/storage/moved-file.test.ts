@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,11 +26,20 @@ const PLACES: Record<string, (path: string) => string> = {
   'its folder': (path) => dirname(path),
 };
 
-for (const [what, placeOf] of Object.entries(PLACES)) {
-  test(`moved file: ${what} away, writes are 503 until it is back`, async (t) => {
+/** The folder of the file has just changed, or not for so long that its time tells of changes. */
+const FOLDERS = ['fresh', 'settled'];
+const LONG_AGO_S = 1_000_000_000;
+
+const CASES = Object.entries(PLACES).flatMap(([what, placeOf]) =>
+  FOLDERS.map((folder) => [what, placeOf, folder] as const),
+);
+
+for (const [what, placeOf, state] of CASES) {
+  test(`moved file: ${what} away, writes are 503 until it is back (${state} folder)`, async (t) => {
     const folder = join(temporaryFolder(t), 'data');
     mkdirSync(folder);
     const service = await startService(t, { db: join(folder, 'notes.db') });
+    if (state === 'settled') utimesSync(folder, LONG_AGO_S, LONG_AGO_S);
     await service.request('POST', '/notes', { json: NOTE });
     const place = placeOf(service.file);
     const elsewhere = `${place}.elsewhere`;
