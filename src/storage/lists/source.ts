@@ -77,6 +77,9 @@ export class ListSource {
   total(): string {
     const blocks = this.blocks();
     if (!blocks) {
+      const [filter, second] = this.#filters;
+      if (filter?.countOthers && !second && !this.resource.owner)
+        return `SELECT (SELECT total FROM everything) - (${filter.countOthers})`;
       const { ids, where } = this.first();
       return `SELECT count(*) FROM ${ids} WHERE ${where}`;
     }

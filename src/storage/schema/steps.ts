@@ -208,15 +208,20 @@ CREATE TRIGGER note_tagged AFTER INSERT ON note_tags BEGIN
   INSERT INTO changes (type, id, other_id) VALUES ('note.tagged', new.note_id, new.tag_id);
 END;
 
-CREATE TRIGGER note_untagged AFTER DELETE ON note_tags BEGIN
-  -- Uncounts a tag on a note. Logs it unless the note or the tag was deleted.
+CREATE TRIGGER note_untagged AFTER DELETE ON note_tags
+    WHEN EXISTS (SELECT 1 FROM tags WHERE id = old.tag_id) BEGIN
+  -- Uncounts a tag on a note, unless the tag was deleted. Logs it unless the note was deleted.
   UPDATE note_tag_blocks SET count = count - 1
     WHERE tag_id = old.tag_id AND block = old.note_id >> 10;
   DELETE FROM note_tag_blocks
     WHERE tag_id = old.tag_id AND block = old.note_id >> 10 AND count = 0;
   INSERT INTO changes (type, id, other_id)
-    SELECT 'note.untagged', id, old.tag_id FROM notes
-    WHERE id = old.note_id AND EXISTS (SELECT 1 FROM tags WHERE id = old.tag_id);
+    SELECT 'note.untagged', id, old.tag_id FROM notes WHERE id = old.note_id;
+END;
+
+CREATE TRIGGER note_tags_deleted AFTER DELETE ON tags BEGIN
+  -- Uncounts all notes of a deleted tag at once: one by one takes twice as long as the deletion.
+  DELETE FROM note_tag_blocks WHERE tag_id = old.id;
 END;
 
 -- The search index. The service splits the texts into words.
