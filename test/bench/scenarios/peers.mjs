@@ -1,5 +1,6 @@
 // Compares the speed and the memory of the service with those of other servers that do the same,
 // and writes bench.json and bench.svg. It takes about 15 minutes.
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { chart } from '../chart.mjs';
 import { ratioTable } from '../figures.mjs';
 import { drive, warmUp } from '../load.mjs';
 import { measure, print, progress } from '../rounds.mjs';
-import { here, installPeers, SERVERS, withServers } from '../servers.mjs';
+import { here, installPeers, SERVERS, TREE, withServers } from '../servers.mjs';
 
 export const about = 'other servers that do the same; writes bench.json and bench.svg';
 
@@ -44,11 +45,14 @@ export async function run({ servers: names, works, connections, out, ...settings
   const memory = await measureMemory(commands, works, notes);
   console.log('\nresident MB:', memory);
   const machine = { cpu: cpus()[0].model, cores: cpus().length, node: process.version };
-  Object.assign(machine, { date: new Date().toISOString() });
+  const git = ['-C', TREE, 'rev-parse', '--short', 'HEAD'];
+  const commit = execFileSync('git', git, { encoding: 'utf8' }).trim();
+  Object.assign(machine, { date: new Date().toISOString(), commit });
   const all = { machine, settings, results, memory };
   writeFileSync(join(out, 'bench.json'), `${JSON.stringify(all, null, 1)}\n`);
   writeFileSync(join(out, 'bench.svg'), chart(results));
   if (names.includes('ours')) console.log(`\n${ratioTable(results)}`);
+  console.log(`\n${machine.cpu}, Node.js ${machine.node}, commit ${commit}, ${machine.date}`);
 }
 
 /**
