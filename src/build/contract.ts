@@ -102,6 +102,7 @@ class Contract {
       const methods = METHODS.filter((method) => method in item);
       return methods.map((method) => this.#operationOf(template, method, item));
     });
+    const tags = this.#find('/components/parameters/TagIdFilter/schema');
     const search = this.#find('/components/parameters/SearchText');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     return [
@@ -110,6 +111,7 @@ class Contract {
       this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
+      `export const MAX_TAG_FILTERS = ${tags.maxItems};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
       `export const problems = ${JSON.stringify(this.#problemsOf())};`,
     ].join('\n');
@@ -143,7 +145,7 @@ class Contract {
   }
 
   #parameterOf(template: string, parameter: JsonObject): object {
-    const { name, in: place, required } = parameter;
+    const { name, in: place, required, explode } = parameter;
     const declared = parameter.schema as JsonObject;
     const schema = this.#merge(declared);
     const isList = schema.type === 'array';
@@ -159,6 +161,7 @@ class Contract {
       in: place,
       isInteger: type === 'integer',
       isList,
+      hasCommas: isList && (type === 'integer' || explode === false),
       default: schema.default,
       rule: declared.description,
       validate: this.#validator('all', declared),

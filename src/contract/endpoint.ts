@@ -100,10 +100,11 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
 }
 
 function parseParameter(parameter: Parameter, sent: readonly string[]): unknown {
-  const { in: place, isInteger, isList } = parameter;
+  const { in: place, isInteger, isList, hasCommas } = parameter;
   const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
   const parse = isInteger ? parseInteger : String;
   if (!isList) return parse(sent[0] ?? '');
+  if (!hasCommas) return sent;
   // `include=` asks for nothing.
   const texts = sent.flatMap((text) => (text === '' && !isInteger ? [] : text.split(',')));
   return texts.map((text) => parse(text));

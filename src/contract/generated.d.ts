@@ -20,8 +20,9 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
   readonly isInteger: boolean;
-  /** Whether it may have several values: repeated, or separated by commas. */
+  /** Whether it may be repeated, and whether commas separate values, too. */
   readonly isList: boolean;
+  readonly hasCommas: boolean;
   readonly default?: number | string;
   /** Describes a valid value, if the schema has a pattern. */
   readonly rule?: string;
@@ -78,6 +79,9 @@ export const problems: readonly ProblemType[];
 
 /** The greatest length of a snippet, in code points. */
 export const MAX_SNIPPET_LENGTH: number;
+
+/** How many tags a list of notes may be filtered by, whether by id or by name. */
+export const MAX_TAG_FILTERS: number;
 
 /** What the text of a search may contain. */
 export const QUERY_BOUNDS: Readonly<Record<'words' | 'terms' | 'prefixes', number>>;

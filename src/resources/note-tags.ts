@@ -8,6 +8,7 @@ export const noteTags: Link = {
   label: 'Note tag',
   path: '/notes/{note_id}/tags/{tag_id}',
   member: 'tag_ids',
+  byName: { field: 'name', member: 'tags', filter: 'tag' },
   table: 'note_tags',
   blocks: 'note_tag_blocks',
   fields: {},

@@ -54,6 +54,7 @@ export interface Link {
   readonly path: string;
   /** The optional member of a body for the first record that lists the ids of the second ones. */
   readonly member: string;
+  readonly byName: LinkNames;
   readonly table: string;
   /** The table that counts the links of each second record in each block of ids of the first. */
   readonly blocks: string;
@@ -64,6 +65,16 @@ export interface Link {
   /** The member of a second record that counts its first records. */
   readonly countMember: string;
   readonly ends: readonly [Reference, Reference];
+}
+
+/** How requests and answers name the second records of a link instead of giving their ids. */
+export interface LinkNames {
+  /** The field with the name. All other fields have defaults, so that a name makes a record. */
+  readonly field: string;
+  /** The optional member of a body, and of the first record in answers, that lists the names. */
+  readonly member: string;
+  /** The parameter of lists of first records that selects those with all these second ones. */
+  readonly filter: string;
 }
 
 /** What the rows of a table stand for. */

@@ -2,12 +2,14 @@
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
-import type { Route } from '../http/route.ts';
-import type { Link } from '../resources/resource.ts';
+import type { Call, Route } from '../http/route.ts';
+import type { Link, Members } from '../resources/resource.ts';
 import type { NewLink } from '../storage/batches/writer.ts';
 import type { MissingEnds } from '../storage/records/compound-writes.ts';
 import type { Links } from '../storage/records/links.ts';
 import { type Ids, notFound } from './paths.ts';
+
+type Format = Call['format'];
 
 /** Returns the routes of `link`. */
 export function linkRoutes(link: Link, links: Links): Route[] {
@@ -39,26 +41,56 @@ export function linkRoutes(link: Link, links: Links): Route[] {
   }
 }
 
-/** Returns the 422 for links that name no record; `isBulk` tells whether pointers name lines. */
+/** Returns the links that bodies list, by id or name; undefined if none has them. Throws 422. */
+export function linksIn(
+  link: Link | undefined,
+  bodies: readonly Members[],
+  format: Format,
+): readonly NewLink[] | undefined {
+  if (!link) return undefined;
+  const { member, byName } = link;
+  const violations: Violation[] = [];
+  let links: NewLink[] | undefined;
+  for (const [row, { [member]: ids, [byName.member]: names }] of bodies.entries()) {
+    if (ids && names) {
+      const detail = `must not be combined with ${member}; leave out one of the two`;
+      violations.push(violationAt(row, [byName.member], format, 'oneOf', detail));
+    }
+    const ends = (ids ?? names) as readonly (number | string)[] | undefined;
+    if (!ends) continue;
+    links ??= [];
+    for (const end of ends) links.push([row, end]);
+  }
+  if (violations.length > 0) throw validationFailed(violations);
+  return links;
+}
+
+/** Returns the 422 for links whose ids no record has. */
 export function unknownLinks(
   { member, ends }: Link,
   links: readonly NewLink[],
   { missing }: MissingEnds,
-  isBulk: boolean,
+  format: Format,
 ): Problem {
   // Searching for each would take seconds: there may be 50,000.
   const firsts = new Map(links.map(([row], position) => [row, position] as const).reverse());
-  const violations = missing.map((position): Violation => {
+  const detail = `must be the id of a ${ends[1].resource.label.toLowerCase()}`;
+  const violations = missing.map((position) => {
     const [row] = links[position] ?? [0];
     const index = position - (firsts.get(row) ?? 0);
-    const path = [...(isBulk ? [row] : []), member, index];
-    return {
-      field: path.join('.'),
-      in: 'body',
-      pointer: ['#', ...path].join('/'),
-      code: 'exists',
-      detail: `must be the id of a ${ends[1].resource.label.toLowerCase()}`,
-    };
+    return violationAt(row, [member, index], format, 'exists', detail);
   });
   return validationFailed(violations);
+}
+
+/** Returns a violation in a body; that of a line names its row. */
+function violationAt(
+  row: number,
+  steps: readonly (string | number)[],
+  format: Format,
+  code: string,
+  detail: string,
+): Violation {
+  const path = [...(format === 'lines' ? [row] : []), ...steps];
+  return { field: path.join('.'), in: 'body', pointer: ['#', ...path].join('/'), code, detail };
 }

@@ -1,12 +1,12 @@
 // The query of a list: rules across its parameters, and the links to other pages (RFC 8288).
 import { validationFailed } from '../contract/endpoint.ts';
-import { QUERY_BOUNDS } from '../contract/generated.js';
+import { MAX_TAG_FILTERS, QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import { parseQuery, type Query } from '../search/query.ts';
 import type { Page } from '../storage/lists/pages.ts';
 import type { Order } from '../storage/lists/request.ts';
 
-/** The parameters of a list, without its filters. Each list has some of the optional ones. */
+/** The parameters of a list for which there are rules. Each list has some of the optional ones. */
 export interface ListQuery {
   readonly limit: number;
   readonly offset: number;
@@ -14,6 +14,8 @@ export interface ListQuery {
   readonly after?: number;
   readonly before?: number;
   readonly q?: string;
+  readonly tag?: readonly string[];
+  readonly tag_id?: readonly number[];
   readonly include?: readonly string[];
 }
 
@@ -37,9 +39,9 @@ export function queryOf({ q }: ListQuery): Query | undefined {
 
 /** Throws 422 for parameters that exclude or need each other; `sent` are those of the request. */
 export function checkListQuery(query: ListQuery, sent: URLSearchParams): void {
-  const { q, include = [] } = query;
+  const { q, include = [], tag = [], tag_id: tagIds = [] } = query;
   const violations: Violation[] = [];
-  const refuse = (field: string, code: 'oneOf' | 'dependentRequired', detail: string) =>
+  const refuse = (field: string, code: string, detail: string) =>
     violations.push({ field, in: 'query', code, detail });
   const [position = '', second] = POSITIONS.filter((name) => sent.has(name));
   if (second) refuse(second, 'oneOf', `must not be combined with ${position}`);
@@ -48,6 +50,8 @@ export function checkListQuery(query: ListQuery, sent: URLSearchParams): void {
     else if (position === 'after' || position === 'before')
       refuse(position, 'oneOf', 'must not be combined with the order rank, which q implies');
   }
+  if (tag.length + tagIds.length > MAX_TAG_FILTERS)
+    refuse('tag', 'maxItems', `must have at most ${MAX_TAG_FILTERS} items together with tag_id`);
   if (q === undefined && include.includes('snippet'))
     refuse('include', 'dependentRequired', 'must not contain snippet without q');
   if (violations.length > 0) throw validationFailed(violations);

@@ -18,7 +18,7 @@ import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
-import { unknownLinks } from './links.ts';
+import { linksIn, unknownLinks } from './links.ts';
 import { listRoutes, type Served } from './lists.ts';
 import { basePath, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
@@ -68,11 +68,12 @@ class Records {
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
     const bodies = (isBulk ? body : [body]) as readonly Members[];
+    const links = linksIn(this.#link, bodies, call.format);
     // Before anything is stored: a request must not be refused in the middle.
     const charge = Math.floor(bodies.length / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
     const path = fillTemplate(this.#resource.path, parameters);
-    const created = await this.#store(input, bodies, path);
+    const created = await this.#store(input, bodies, path, links);
     if (!created) throw this.#ownerNotFound(call);
     if (created.isReuse) {
       const detail = 'This idempotency key was used before, with a different body.';
@@ -94,13 +95,13 @@ class Records {
     { parameters, headers, call }: RecordInput,
     bodies: readonly Members[],
     path: string,
+    links: readonly NewLink[] | undefined,
   ): Promise<Created | undefined> {
     const owner = this.#ownerId(parameters);
     const records = bodies.map((body) => valuesOf(this.#resource, body));
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
     const once = key === undefined ? undefined : onceOf(key, path, call);
-    const links = linksIn(this.#link, bodies);
     return this.#checkLinks(await this.#table.create(records, owner, once, links), links, call);
   }
 
@@ -112,7 +113,7 @@ class Records {
   ): Outcome | undefined {
     if (!this.#link || !links || !outcome || !('missing' in outcome))
       return outcome as Outcome | undefined;
-    throw unknownLinks(this.#link, links, outcome, format === 'lines');
+    throw unknownLinks(this.#link, links, outcome, format);
   }
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
@@ -132,10 +133,10 @@ class Records {
   }
 
   async patch(input: ChangeInput): Promise<Reply> {
-    const { parameters, headers, body } = input;
+    const { parameters, headers, body, call } = input;
     const values = patchOf(this.#resource, body);
-    if (linksIn(this.#link, [body]) || values.some((value) => value !== null))
-      return this.change(input, values);
+    const links = linksIn(this.#link, [body], call.format);
+    if (links || values.some((value) => value !== null)) return this.change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
@@ -148,7 +149,7 @@ class Records {
     const { parameters, headers, body, call } = input;
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
-    const links = linksIn(this.#link, [body]);
+    const links = linksIn(this.#link, [body], call.format);
     const changed = await this.#table.change(id, values, owner, condition, links);
     const record = this.#checkLinks(changed, links, call);
     return record ? recordReply(record) : this.#refuse(input, condition);
@@ -210,20 +211,4 @@ function onceOf(key: string, path: string, { admission, format, bytes }: Call): 
     key: hash('sha256', JSON.stringify([admission.client ?? '', path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
-}
-
-/** Returns the links that the bodies list; undefined if none has the member. */
-function linksIn(
-  link: Link | undefined,
-  bodies: readonly Members[],
-): readonly NewLink[] | undefined {
-  if (!link) return undefined;
-  let links: NewLink[] | undefined;
-  for (const [row, body] of bodies.entries()) {
-    const ids = body[link.member] as readonly number[] | undefined;
-    if (!ids) continue;
-    links ??= [];
-    for (const id of ids) links.push([row, id]);
-  }
-  return links;
 }

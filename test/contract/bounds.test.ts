@@ -14,18 +14,22 @@ const TEXT = { minLength: 1, pattern: '^\\s*\\S', format: 'well-formed' };
 const LIMIT = { minimum: 1, maximum: 100, default: 20 };
 const OFFSET = { format: 'int64', minimum: 0, maximum: LARGEST, default: 0 };
 
+const TAG_NAME = { ...TEXT, maxLength: 200 };
+
 const NOTE = {
   title: { ...TEXT, maxLength: 500 },
   body: { ...TEXT, maxLength: 100_000 },
   tag_ids: { maxItems: 100, uniqueItems: true },
   'tag_ids/items': { format: 'int64', minimum: 1, maximum: LARGEST },
+  tags: { maxItems: 100, uniqueItems: true },
+  'tags/items': TAG_NAME,
 };
 const KEY = { format: 'int64', minimum: 0, maximum: MAX_KEY };
 const ORDERS = ['id', '-id', 'updated', '-updated'];
 const LIST = { limit: LIMIT, offset: OFFSET, after: KEY, before: KEY };
 const ORDERED_LIST = { ...LIST, order: { enum: ORDERS, default: 'id' } };
 
-const TAG = { name: { ...TEXT, maxLength: 200 } };
+const TAG = { name: TAG_NAME };
 const COMMENT = { body: { ...TEXT, maxLength: 10_000 } };
 
 const NOTE_LIST = {
@@ -33,9 +37,11 @@ const NOTE_LIST = {
   order: { enum: [...ORDERS, 'rank'] },
   tag_id: { maxItems: 10 },
   'tag_id/items': { format: 'int64', minimum: 1, maximum: LARGEST },
+  tag: { maxItems: 10 },
+  'tag/items': TAG_NAME,
   untagged: { enum: ['true', 'false'] },
   q: { minLength: 1, maxLength: 500 },
-  ...includes('tag_ids', 'times', 'snippet'),
+  ...includes('tag_ids', 'tags', 'times', 'snippet'),
 };
 const TAG_LIST = { ...ORDERED_LIST, ...TAG, ...includes('notes_count', 'times') };
 
@@ -64,7 +70,7 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
     ...includes('record'),
   },
   listComments: { ...ORDERED_LIST, ...includes('times') },
-  getNote: includes('tag_ids', 'times'),
+  getNote: includes('tag_ids', 'tags', 'times'),
   getTag: includes('notes_count', 'times'),
   getComment: includes('times'),
   getLivez: { verbose: { enum: ['', '1', 'true'] } },

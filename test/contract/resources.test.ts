@@ -22,7 +22,10 @@ for (const resource of RESOURCES) {
   test(`resources: the filters of ${label} are those of GET ${path}`, () => {
     const list = operations.find((each) => each.method === 'GET' && each.template === path);
     const inQuery = list?.parameters.filter((each) => each.in === 'query') ?? [];
-    const ofLink = link && isFirst ? [link.ends[1].resource.idParameter, link.unlinkedFilter] : [];
+    const ofLink =
+      link && isFirst
+        ? [link.ends[1].resource.idParameter, link.byName.filter, link.unlinkedFilter]
+        : [];
     assert.deepEqual(
       inQuery.map(({ name }) => name).filter((name) => !COMMON.includes(name)),
       [...filters, ...ofLink],
@@ -43,7 +46,7 @@ for (const resource of RESOURCES) {
       const body = resolve(`${pointer}/requestBody`);
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [] } = at(place ?? '') as Schema;
-      const linked = link && isFirst ? [link.member] : [];
+      const linked = link && isFirst ? [link.member, link.byName.member] : [];
       assert.deepEqual(operation.body?.members, Object.keys(fields).concat(linked));
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
         const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;

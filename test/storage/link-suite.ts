@@ -64,7 +64,9 @@ export function testLinks(engine: Engine, games = 2): void {
     await links.add([1, 1]);
     await links.remove([1, 1]);
     await notes.createLinked([['a', 'b']], [[0, 1]], 0, { key: 'k', fingerprint: 'f' });
+    await notes.createLinked([['a', 'b']], [[0, 'name']], 0, { key: 'l', fingerprint: 'f' });
     await notes.changeLinked(2, ['c', null], []);
+    await notes.changeLinked(2, [null, null], [[0, 'name']]);
     for (const { statements } of heard.transactions.slice(before)) {
       for (const { sql, rows: foretold } of statements) {
         for (const each of [sql, ...(foretold ? [`SELECT ${foretold}`] : [])]) {

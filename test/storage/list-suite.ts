@@ -192,7 +192,8 @@ export function testLists(engine: Engine): void {
   test('lists: tags of a note and counts of notes are looked up', async () => {
     const { heard, notes: noteTable, tags: tagTable } = await sharedLists();
     for (const call of [
-      () => noteTable.page({ limit: 5, include: ['tag_ids'] }),
+      () => noteTable.page({ limit: 5, include: ['tag_ids', 'tags'] }),
+      () => noteTable.page({ limit: 5, filters: { linked: ['tag 1'] } }),
       () => tagTable.page({ limit: 5, include: ['notes_count'] }),
       () => tagTable.page({ limit: 5, owner: 40, isOfLinked: true, filters: { linked: [40] } }),
       () => noteTable.page({ limit: 1, id: 40, include: ['tag_ids', 'times'] }),
@@ -204,6 +205,19 @@ export function testLists(engine: Engine): void {
       );
       assert.ok(!details.some((step) => /^SCAN note_tag/.test(step)), `${details}`);
     }
+  });
+
+  test('lists: names of tags are looked up once, not for each note', async () => {
+    const { heard, notes: table } = await sharedLists();
+    const plan = await planOf(heard, () =>
+      table.page({ limit: 5, filters: { linkedToAll: ['tag 1', 'tag 2', 3] } }),
+    );
+    const details = plan.map(({ detail }) => detail);
+    const lookUps = details.filter((step) => /^(?:SCAN|SEARCH) tags\b/.test(step));
+    const lookUp = 'SEARCH tags USING COVERING INDEX tags_by_name (name=?)';
+    assert.deepEqual(new Set(lookUps), new Set([lookUp]));
+    const times = details.filter((step) => step === 'MATERIALIZE wanted').length;
+    assert.equal(times, lookUps.length);
   });
 
   test('lists: a short page at a key tells how long its records are', async (t) => {

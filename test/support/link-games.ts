@@ -32,7 +32,11 @@ export async function storedLinks(database: Database): Promise<unknown[]> {
 }
 
 const id = (max: number) => fc.integer({ min: 1, max });
-const tagIds = fc.uniqueArray(id(5), { maxLength: 4 });
+const name = fc.constantFrom('t', 'u', 'u\u0000', '\u{1d4b3}', '1', '[0,1]');
+const ends = fc.oneof(
+  fc.uniqueArray(id(5), { maxLength: 4 }),
+  fc.uniqueArray(name, { maxLength: 4 }),
+);
 const kindOf = <Kind extends string>(kind: Kind) => ({ kind: fc.constant(kind) });
 const pair = { note: id(6), tag: id(5) };
 
@@ -43,7 +47,7 @@ const anyWrite = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       ...kindOf('create'),
-      tagIds: fc.array(tagIds, { minLength: 1, maxLength: 3 }),
+      sets: fc.array(ends, { minLength: 1, maxLength: 3 }),
       key: fc.option(id(3)),
     }),
   },
@@ -52,7 +56,7 @@ const anyWrite = fc.oneof(
     arbitrary: fc.record({
       ...kindOf('change'),
       note: id(6),
-      tagIds,
+      ends,
       title: fc.option(fc.constantFrom('x', 'y')),
       condition: fc.constantFrom('none' as const, 'current' as const, 'never' as const),
     }),
@@ -60,7 +64,7 @@ const anyWrite = fc.oneof(
   { weight: 1, arbitrary: fc.record(kindOf('createNote')) },
   { weight: 1, arbitrary: fc.record({ ...kindOf('replaceNote'), note: id(6) }) },
   { weight: 1, arbitrary: fc.record({ ...kindOf('removeNote'), note: id(6) }) },
-  { weight: 2, arbitrary: fc.record(kindOf('createTag')) },
+  { weight: 2, arbitrary: fc.record({ ...kindOf('createTag'), name }) },
   { weight: 1, arbitrary: fc.record({ ...kindOf('removeTag'), tag: id(5) }) },
 );
 type AnyWrite = typeof anyWrite extends fc.Arbitrary<infer T> ? T : never;
@@ -73,7 +77,8 @@ export const linkGames = fc.array(fc.array(anyWrite, { minLength: 1, maxLength: 
 
 class Model {
   readonly notes = new Map<number, Set<number>>();
-  readonly tags = new Set<number>();
+  /** The names by id; ids increase. */
+  readonly tags = new Map<number, string>();
   /** The notes that have changed since the tags of the batch were read. */
   readonly changed = new Set<number>();
   readonly #answers = new Map<number, { id: number; content: string }>();
@@ -82,11 +87,29 @@ class Model {
 
   links(): string[] {
     const ordered = [...this.notes].sort(([one], [other]) => one - other);
-    return ordered.flatMap(([note, set]) => [...set].sort().map((tag) => `${note}-${tag}`));
+    const inOrder = (set: Set<number>) => [...set].sort((one, other) => one - other);
+    return ordered.flatMap(([note, set]) => inOrder(set).map((tag) => `${note}-${tag}`));
   }
 
   #missing(links: readonly NewLink[]): number[] {
-    return links.flatMap(([, tag], position) => (this.tags.has(tag) ? [] : [position]));
+    return links.flatMap(([, end], position) =>
+      typeof end === 'string' || this.tags.has(end) ? [] : [position],
+    );
+  }
+
+  /** Returns the ids of tags; creates those with a new name. */
+  #idsOf(set: Ends): number[] {
+    return set.map((end) => {
+      if (typeof end === 'number') return end;
+      const known = [...this.tags].find(([, name]) => name === end);
+      return known?.[0] ?? this.#createTag(end);
+    });
+  }
+
+  #createTag(name: string): number {
+    this.#lastTag += 1;
+    this.tags.set(this.#lastTag, name);
+    return this.#lastTag;
   }
 
   runInProcess(write: AnyWrite): unknown {
@@ -107,9 +130,9 @@ class Model {
         const { condition } = write;
         const isRefused = condition === 'current' && this.changed.has(write.note);
         if (!set || condition === 'never' || isRefused) return undefined;
-        const missing = this.#missing(write.tagIds.map((tag) => [0, tag]));
+        const missing = this.#missing(linksOf([write.ends]));
         if (missing.length > 0) return { missing };
-        this.notes.set(write.note, new Set(write.tagIds));
+        this.notes.set(write.note, new Set(this.#idsOf(write.ends)));
         if (write.title !== null) this.changed.add(write.note);
         return write.note;
       }
@@ -124,16 +147,14 @@ class Model {
       case 'removeNote':
         return this.notes.delete(write.note);
       case 'createTag':
-        this.#lastTag += 1;
-        this.tags.add(this.#lastTag);
-        return this.#lastTag;
+        return this.#createTag(write.name);
       case 'removeTag':
         for (const set of this.notes.values()) set.delete(write.tag);
         return this.tags.delete(write.tag);
     }
   }
 
-  #create({ tagIds: sets, key }: Extract<AnyWrite, { kind: 'create' }>): unknown {
+  #create({ sets, key }: Extract<AnyWrite, { kind: 'create' }>): unknown {
     const content = JSON.stringify(sets);
     const known = key === null ? undefined : this.#answers.get(key);
     if (known) return { id: known.id, isReplay: true, isReuse: known.content !== content };
@@ -142,7 +163,7 @@ class Model {
     const first = this.#lastNote + 1;
     for (const set of sets) {
       this.#lastNote += 1;
-      this.notes.set(this.#lastNote, new Set(set));
+      this.notes.set(this.#lastNote, new Set(this.#idsOf(set)));
       this.changed.add(this.#lastNote);
     }
     if (key !== null) this.#answers.set(key, { id: first, content });
@@ -150,8 +171,10 @@ class Model {
   }
 }
 
-function linksOf(sets: readonly (readonly number[])[]): NewLink[] {
-  return sets.flatMap((set, row) => set.map((tag): NewLink => [row, tag]));
+type Ends = readonly (number | string)[];
+
+function linksOf(sets: readonly Ends[]): NewLink[] {
+  return sets.flatMap((set, row) => set.map((end): NewLink => [row, end]));
 }
 
 /** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
@@ -167,7 +190,7 @@ async function runInProcess(
     case 'unlink':
       return links.remove([write.note, write.tag]);
     case 'create': {
-      const sets = write.tagIds;
+      const { sets } = write;
       const fingerprint = JSON.stringify(sets);
       const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
       const records = sets.map((_, index) => [`${index}`, 'b']);
@@ -182,7 +205,7 @@ async function runInProcess(
       const { note, title, condition } = write;
       const values = [title, null];
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
-      const changed = await notes.changeLinked(note, values, linksOf([write.tagIds]), 0, admitted);
+      const changed = await notes.changeLinked(note, values, linksOf([write.ends]), 0, admitted);
       if (!changed || 'missing' in changed) return changed;
       const record = JSON.parse(changed.text);
       if (title !== null) assert.equal(record.title, title);
@@ -195,7 +218,7 @@ async function runInProcess(
     case 'removeNote':
       return notes.remove(write.note);
     case 'createTag':
-      return (await tags.create([['t']]))?.id;
+      return (await tags.create([[write.name]]))?.id;
     case 'removeTag':
       return tags.remove(write.tag);
   }
@@ -219,6 +242,11 @@ export async function playLinkGame(
       batch.map((each) => model.runInProcess(each)),
     );
     assert.deepEqual(await storedLinks(database), model.links());
+    const named = await rows(database, 'SELECT id, name FROM tags ORDER BY id');
+    assert.deepEqual(
+      named.map(({ id, name }) => [id, name]),
+      [...model.tags],
+    );
     await assertLogged(database, model.links());
     for (const sql of soundnessQueries()) assert.deepEqual(await rows(database, sql), []);
   }
@@ -231,8 +259,14 @@ async function assertLogged(database: Database, links: readonly string[]): Promi
     'SELECT number, type, id, other_id FROM changes ORDER BY number',
   );
   const current = new Set<string>();
+  const records = new Set<string>();
   for (const { type, id: first, other_id: second } of logged) {
     const link = `${first}-${second}`;
+    if (String(type).endsWith('.created')) records.add(`${type} ${first}`);
+    // Both ends come before the link.
+    if (type === 'note.tagged')
+      for (const end of [`note.created ${first}`, `tag.created ${second}`])
+        assert.ok(records.has(end), end);
     if (type === 'note.tagged') assert.ok(!current.has(link) && current.add(link), link);
     if (type === 'note.untagged') assert.ok(current.delete(link), link);
     if (type === 'note.deleted') forget(current, (each) => each.startsWith(`${first}-`));

@@ -16,8 +16,8 @@ export interface RowSet {
   readonly links?: readonly NewLink[];
 }
 
-/** A link of a row: the position of the row, and the id of the record at the other end. */
-export type NewLink = readonly [row: number, end: number];
+/** A link of a row: the position of the row, and the id or name of the record at the other end. */
+export type NewLink = readonly [row: number, end: number | string];
 
 /** Its statements share [ms since 1970, rows, ...extra] in JSON. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
@@ -146,8 +146,7 @@ function inRuns(items: readonly Item[]): Run[] {
 }
 
 function addStatements(statements: Statement[], { kind, writes, rows }: Run, now: number): void {
-  const links = writes[0]?.links;
-  const extra = kind.extra?.(writes) ?? (links ? [links] : []);
+  const extra = kind.extra?.(writes) ?? [];
   const withRows = JSON.stringify([now, rows, ...extra]);
   for (const { sql, rows, ignoresRows } of kind.statements) {
     const parameter = ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows;

@@ -1,6 +1,7 @@
 // The filters of lists: which value each takes from a request, which records pass, what it costs.
 import type { Resource } from '../../resources/resource.ts';
 import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import { endIdSql } from '../records/named-ends.ts';
 import type { Order } from './request.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -66,49 +67,49 @@ function equal({ table }: Resource, name: string): Filter {
   };
 }
 
-/** The records that are linked to one other, to each of several, or to none. */
+/** The records that are linked to one other, to each of several, by id or name, or to none. */
 function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string, Filter> {
-  const { idParameter } = other.resource;
-  const idsIn = (parameters: Parameters, isAccepted: (count: number) => boolean) => {
-    const ids = (parameters[idParameter] ?? []) as readonly number[];
-    return isAccepted(ids.length) ? ids : undefined;
+  const parameterNames = [other.resource.idParameter, ...(isFirst ? [link.byName.filter] : [])];
+  const endsIn = (parameters: Parameters, isAccepted: (count: number) => boolean) => {
+    const ends = parameterNames.flatMap((name) => parameters[name] ?? []);
+    return isAccepted(ends.length) ? ends : undefined;
   };
+  const idSql = (end: string) => (isFirst ? endIdSql(link, end) : end);
+  const idOf = (value: FilterValue) => idSql(value('[0]'));
+  // Materialized, so that JSON is not parsed and names are not looked up again for each record.
+  const withIds = (value: FilterValue) => `
+    WITH wanted (id) AS MATERIALIZED
+      (SELECT ${idSql('sent.value')} FROM json_each(${value()}) AS sent)`;
   const source = { table: link.table, id: `${link.table}.${own.column}` };
   const found = `${link.table}.${other.column}`;
   const linksOf = (record: string) =>
     `SELECT 1 FROM ${link.table} AS each WHERE each.${own.column} = ${record}`;
   const isLinked = (record: string, value: string) =>
     `EXISTS (${linksOf(record)} AND each.${other.column} = ${value})`;
-  // Materialized, because JSON functions would parse the ids again for each record.
   const toAll = (record: string, value: FilterValue, known = '0') =>
-    `NOT EXISTS (
-       WITH wanted (id) AS MATERIALIZED (SELECT value FROM json_each(${value()}))
-       SELECT 1 FROM wanted WHERE id <> ${known} AND NOT ${isLinked(record, 'wanted.id')})`;
-  const counts = isFirst && {
-    counts: {
-      table: link.blocks,
-      where: (value: FilterValue) => `${other.column} = ${value('[0]')}`,
-    },
-  };
+    `NOT EXISTS (${withIds(value)}
+       SELECT 1 FROM wanted WHERE id IS NOT ${known} AND NOT ${isLinked(record, 'wanted.id')})`;
+  const isOther = (value: FilterValue) => `${other.column} = ${idOf(value)}`;
+  const counts = isFirst && { counts: { table: link.blocks, where: isOther } };
   // The id to which the fewest records are linked.
   const rarest = (value: FilterValue) => `
-    (SELECT wanted.value FROM json_each(${value()}) AS wanted
-     LEFT JOIN ${link.blocks} ON ${other.column} = wanted.value
-     GROUP BY wanted.value ORDER BY coalesce(sum(count), 0) LIMIT 1)`;
+    (${withIds(value)} SELECT wanted.id FROM wanted
+     LEFT JOIN ${link.blocks} ON ${other.column} = wanted.id
+     GROUP BY wanted.id ORDER BY coalesce(sum(count), 0) LIMIT 1)`;
   return {
     linked: {
-      value: (parameters) => idsIn(parameters, (count) => count === 1),
-      condition: (record, value) => isLinked(record, value('[0]')),
+      value: (parameters) => endsIn(parameters, (count) => count === 1),
+      condition: (record, value) => isLinked(record, idOf(value)),
       isSlow: (order) => order.endsWith('updated'),
       source: {
         ...source,
-        where: (value) => `${found} = ${value('[0]')}`,
+        where: (value) => `${found} = ${idOf(value)}`,
         ...counts,
         isCounted: isFirst,
       },
     },
     linkedToAll: {
-      value: (parameters) => idsIn(parameters, (count) => count > 1),
+      value: (parameters) => endsIn(parameters, (count) => count > 1),
       condition: toAll,
       isSlow: () => true,
       source: {

@@ -240,12 +240,22 @@ function linkMembers(
   include: readonly string[],
 ): string[] {
   const isOwn = `${own.column} = ${id}`;
-  const [name, sql] = isFirst
-    ? [
-        link.member,
-        `json((SELECT json_group_array(linked) FROM (
-           SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked)))`,
-      ]
-    : [link.countMember, `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`];
-  return include.includes(name) ? [`'${name}', ${sql}`] : [];
+  const { table } = other.resource;
+  const arrayOf = (linked: string) => `json((SELECT json_group_array(linked) FROM (${linked})))`;
+  const members = isFirst
+    ? {
+        [link.member]: arrayOf(`
+          SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked`),
+        // A name that several have is listed once, so that it can be sent back.
+        [link.byName.member]: arrayOf(`
+          SELECT ${table}.${link.byName.field} AS linked
+          FROM ${link.table} CROSS JOIN ${table} ON ${table}.id = ${other.column}
+          WHERE ${isOwn} GROUP BY linked ORDER BY min(${other.column})`),
+      }
+    : {
+        [link.countMember]: `
+          (SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`,
+      };
+  const wanted = Object.entries(members).filter(([name]) => include.includes(name));
+  return wanted.map(([name, sql]) => `'${name}', ${sql}`);
 }

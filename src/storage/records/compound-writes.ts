@@ -4,6 +4,7 @@ import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { lastIdSql, tagSql } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
 import { ANSWERS, FORGET_KEYS, NOW, SET_TIMES } from './answered-keys.ts';
+import { createNamedSql, endIdSql, linkValues } from './named-ends.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql } from './text.ts';
 import {
   type Created,
@@ -41,15 +42,16 @@ type Creation = WriteKind<RowSet, Created | MissingEnds | undefined>;
 const KEY = member(1);
 const FINGERPRINT = member(2);
 
-/** The SQL of the links of a write, and of the id of the record at the other end. */
+/** The SQL of the links of a write, and of the id or name of the record at the other end. */
 const LINKS = `json_each(?1, '$[2]') AS link`;
 const END = 'link.value ->> 1';
 
-/** Returns the SQL of the positions of links that name no record, and whether there are none. */
+/** Returns the SQL of the positions of links whose ids are unknown, and whether there are none. */
 function missingEnds(link: Link | undefined) {
   if (!link) return { missing: `'[]'`, isComplete: 'TRUE' };
   const { table } = link.ends[1].resource;
-  const from = `${LINKS} WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE id = ${END})`;
+  const from = `${LINKS} WHERE typeof(${END}) <> 'text'
+    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE id = ${END})`;
   return {
     // As a string, which json_object does not embed as JSON.
     missing: `(SELECT json_group_array(link.key) FROM ${from}) || ''`,
@@ -84,7 +86,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
          WHERE ${FINGERPRINT} IS NOT NULL`,
       ),
       { sql: insertSql(resource, isAdmitted) },
-      ...(link ? [{ sql: linkNewSql(link, base) }, SET_TIMES] : []),
+      ...(link ? [...linkNewStatements(link, base), SET_TIMES] : []),
       {
         sql: `
           INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
@@ -93,6 +95,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
           WHERE ${KEY} IS NOT NULL AND ${FINGERPRINT} IS NOT NULL AND ${isAdmitted}`,
       },
     ],
+    ...(link && { extra: ([write]) => (write ? linkValues(link, write) : []) }),
     outcomes(writes, rows) {
       const byPosition = new Map(rows.map((row) => [row.position, row]));
       let position = 0;
@@ -107,13 +110,16 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
   };
 }
 
-/** Returns the SQL that links the created records; `base` is the id before the first. */
-function linkNewSql({ table, ends: [own, other] }: Link, base: string): string {
+/** Returns the statements that link the created records; `base` is the id before the first. */
+function linkNewStatements(link: Link, base: string) {
+  const { table, ends } = link;
+  const [own, other] = ends;
   const records = own.resource.table;
-  return `
+  const linkNew = `
     INSERT INTO ${table} (${own.column}, ${other.column})
-    SELECT ${records}.id, ${END}
+    SELECT ${records}.id, ${endIdSql(link, END)}
     FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (link.value ->> 0)`;
+  return [{ sql: createNamedSql(link, `${base} IS NOT NULL`) }, { sql: linkNew }];
 }
 
 function outcomeOf(
@@ -142,28 +148,31 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
   const isGiven = Object.keys(fields).map(
     (_, index) => `${member(FIRST_FIELD + index)} IS NOT NULL`,
   );
+  const end = endIdSql(link, END);
   const isLinked = `
-    EXISTS (SELECT 1 FROM ${link.table} WHERE ${column} = ${table}.id AND ${otherColumn} = ${END})`;
+    EXISTS (SELECT 1 FROM ${link.table} WHERE ${column} = ${table}.id AND ${otherColumn} = ${end})`;
   return {
     statements: [
       readStatement(
         { missing, tag: tagSql(`${table}.number`), text: `${recordSql(resource)} || ''` },
         target,
       ),
+      { sql: createNamedSql(link, `${isComplete} AND EXISTS (SELECT 1 ${target})`) },
       {
         sql: `
           DELETE FROM ${link.table} WHERE ${column} IN (SELECT ${table}.id ${target})
-            AND ${otherColumn} NOT IN (SELECT ${END} FROM ${LINKS}) AND ${isComplete}`,
+            AND ${otherColumn} NOT IN (SELECT ${end} FROM ${LINKS}) AND ${isComplete}`,
       },
       {
         sql: `
           INSERT INTO ${link.table} (${column}, ${otherColumn})
-          SELECT ${table}.id, ${END} ${target} CROSS JOIN ${LINKS}
+          SELECT ${table}.id, ${end} ${target} CROSS JOIN ${LINKS}
           WHERE ${isComplete} AND NOT ${isLinked}`,
       },
       changeStatement(resource, true, `${isComplete} AND (${isGiven.join(' OR ')})`),
       SET_TIMES,
     ],
+    extra: ([write]) => (write ? linkValues(link, write) : []),
     outcomes: (_, rows) => [changedBy(Object.assign({}, ...rows))],
     changes({ rows: [row = []] }, outcome) {
       if (!outcome || 'missing' in outcome) return [];

@@ -88,15 +88,15 @@ export function newRecord({ table }: Resource) {
   return { id: `(${lastIdSql(table)} + ${POSITION} + 1)`, number, tag: tagSql(number) };
 }
 
-/** Returns the SQL that creates the rows that satisfy `where`. */
-export function insertSql(resource: Resource, where: string): string {
+/** Returns the SQL that creates the rows that satisfy `where`; `rows` is their FROM clause. */
+export function insertSql(resource: Resource, where: string, rows = ROWS): string {
   const { table, owner, fields } = resource;
   const values = Object.keys(fields).map((_, index) => member(FIRST_FIELD + index));
   if (owner) values.unshift(OWNER);
   const { id, number } = newRecord(resource);
   return `
     INSERT INTO ${table} (${rowColumnsOf(resource).join(', ')}, number, created_at, updated_at)
-    SELECT ${id}, ${values.join(', ')}, ${number}, ${NOW}, ${NOW} FROM ${ROWS} WHERE ${where}`;
+    SELECT ${id}, ${values.join(', ')}, ${number}, ${NOW}, ${NOW} FROM ${rows} WHERE ${where}`;
 }
 
 function creationStatement(resource: Resource) {

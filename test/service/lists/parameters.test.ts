@@ -55,6 +55,15 @@ const ON_NOTES: readonly Refused[] = [
   ...['', '=', '=1,', '=,1', '=1.0', '=x'].map(
     (text): Refused => [`tag_id${text}`, 'tag_id', ...INTEGER],
   ),
+  ['tag=a&tag=%20', 'tag', 'pattern', 'must not be blank'],
+  [`tag=${'a'.repeat(201)}`, 'tag', 'maxLength', 'must have at most 200 characters'],
+  ['tag=a&'.repeat(11), 'tag', 'maxItems', 'must have at most 10 items'],
+  [
+    `${'tag=a&'.repeat(4)}tag_id=1,2,3,4,5,6,7`,
+    'tag',
+    'maxItems',
+    'must have at most 10 items together with tag_id',
+  ],
   [`tag_id=${'9'.repeat(400)}`, 'tag_id', ...INTEGER],
   ['untagged=true&untagged=true', 'untagged', ...ONCE],
   ['order=rank', 'order', 'dependentRequired', 'must not be rank without q'],
@@ -114,6 +123,10 @@ test('list parameters: up to ten tags, and names up to their bounds', async () =
   assert.equal((await service.request('GET', `/notes?${ten}`)).json.total, 1);
   assert.equal((await service.request('GET', `/tags/1/notes?${ten}`)).json.total, 1);
   assert.equal((await service.request('GET', `/tags/2/notes?${ten}`)).json.total, 0);
+  for (const path of ['/notes', '/tags/2/notes'])
+    assert.equal((await service.request('GET', `${path}?${ten}tag=a`)).status, 422, path);
+  const mixed = `${'tag=a&'.repeat(5)}tag_id=1,1,1,1,1`;
+  assert.equal((await service.request('GET', `/tags/2/notes?${mixed}`)).status, 200);
   const names = [
     ['', 422],
     ['%20', 422],
@@ -123,7 +136,8 @@ test('list parameters: up to ten tags, and names up to their bounds', async () =
     ['%ff', 400],
   ] as const;
   for (const [name, status] of names)
-    assert.equal((await service.request('GET', `/tags?name=${name}`)).status, status, name);
+    for (const path of ['/tags?name=', '/notes?tag=', '/tags/1/notes?tag=a&tag='])
+      assert.equal((await service.request('GET', `${path}${name}`)).status, status, name);
 });
 
 test('list parameters: repeated and with commas, lists mean the same', async () => {
@@ -134,6 +148,7 @@ test('list parameters: repeated and with commas, lists mean the same', async () 
     ['/notes', 'include=times,tag_ids', 'include=times&include=tag_ids'],
     ['/notes', '', 'untagged=false', 'include=', 'include=&include='],
     ['/notes/1', 'include=times,tag_ids', 'include=tag_ids&include=times'],
+    ['/notes', 'tag=no%2Ctag', 'tag=no,tag', 'tag=no+tag'],
     ['/tags', 'include=times,notes_count', 'include=times&include=notes_count'],
     ['/tags/1/notes', 'tag_id=2', 'tag_id=2&untagged=false'],
   ] as const) {

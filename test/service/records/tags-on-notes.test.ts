@@ -5,35 +5,11 @@ import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import type { Answer, RequestParts } from '../../support/http.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
-
-const NOTE = { title: 'a', body: 'b' };
-
-const lines = (...records: object[]): RequestParts => ({
-  body: records.map((each) => JSON.stringify(each)).join('\n'),
-  headers: { 'content-type': 'application/x-ndjson' },
-});
-
-async function tagsOf(service: Target, note: number): Promise<number[]> {
-  return (await service.request('GET', `/notes/${note}?include=tag_ids`)).json.tag_ids;
-}
+import { clientOf, lines, NOTE, tagsOf } from '../../support/tagged-notes.ts';
 
 async function createTags(service: Target, count: number): Promise<void> {
   const tags = Array.from({ length: count }, (_, index) => ({ name: `tag ${index + 1}` }));
   assert.equal((await service.request('POST', '/tags', lines(...tags))).status, 201);
-}
-
-function clientOf(service: Target) {
-  const send = async (method: string, path: string, status: number, parts: RequestParts = {}) => {
-    const answer = await service.request(method, path, parts);
-    assert.equal(answer.status, status, `${method} ${path} ${answer.text}`);
-    return answer;
-  };
-  return {
-    send,
-    state: async () => (await send('HEAD', '/notes', 200)).headers.etag,
-    etagOf: async (note: number) => (await send('HEAD', `/notes/${note}`, 200)).headers.etag,
-    post: (parts: RequestParts, status = 201) => send('POST', '/notes', status, parts),
-  };
 }
 
 function assertUnknown({ json }: Answer, pointers: readonly string[]): void {

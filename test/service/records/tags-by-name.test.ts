@@ -1,0 +1,289 @@
+// Tags on notes by name: created with the note, at most one for each new name, and as a filter.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newFile } from '../../support/databases.ts';
+import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
+import { exported, runInProcess } from '../../support/in-process-command.ts';
+import { expected } from '../../support/records.ts';
+import { startService } from '../../support/service.ts';
+import { assertSound } from '../../support/stored-data.ts';
+import { clientOf, lines, NOTE, tagsOf } from '../../support/tagged-notes.ts';
+
+/** Names that differ, though something between two programs might confuse them. */
+const ODD_NAMES = [
+  ...['a', 'A', 'a\u0000', 'a\u0000b', '\u0000a', 'a ', ' a', 'a,b', "a'b", '"a"', 'é', 'e\u0301'],
+  ...['😀', '\u{10ffff}', '\ufeffa', '1', '1.0', 'null', 'true', '[1]', '{"a":1}', "x'6162'", '%'],
+];
+
+const only = (name: string, ...others: string[]) =>
+  `/notes?${[name, ...others].map((each) => `tag=${encodeURIComponent(each)}`).join('&')}`;
+
+async function namesOf(service: Target, note: number): Promise<string[]> {
+  return (await service.request('GET', `/notes/${note}?include=tags`)).json.tags;
+}
+
+async function allTags(service: Target): Promise<string[]> {
+  const { items } = (await service.request('GET', '/tags?limit=100')).json;
+  return items.map(({ name }: { name: string }) => name);
+}
+
+async function checkWrites(service: Target): Promise<void> {
+  const { send, etagOf, post } = clientOf(service);
+  await send('POST', '/tags', 201, lines({ name: 'old' }, { name: 'twice' }, { name: 'twice' }));
+  const created = await post({ json: { ...NOTE, tags: ['new', 'twice', 'old'] } });
+  assert.deepEqual(created.json, expected({ id: 1, ...NOTE }));
+  assert.deepEqual(await tagsOf(service, 1), [1, 2, 4]);
+  assert.deepEqual(await namesOf(service, 1), ['old', 'twice', 'new']);
+  assert.equal(await etagOf(1), created.headers.etag);
+
+  await post(
+    lines(
+      { ...NOTE, tags: ['x', 'y'] },
+      { ...NOTE, tag_ids: [1] },
+      NOTE,
+      { ...NOTE, tags: [] },
+      { ...NOTE, tags: ['z', 'x'] },
+    ),
+  );
+  const sets = await Promise.all([2, 3, 4, 5, 6].map((note) => namesOf(service, note)));
+  assert.deepEqual(sets, [['x', 'y'], ['old'], [], [], ['x', 'z']]);
+
+  const etag = await etagOf(1);
+  const patched = await send('PATCH', '/notes/1', 200, { json: { tags: ['y', 'later'] } });
+  assert.deepEqual([patched.json, patched.headers.etag], [expected({ id: 1, ...NOTE }), etag]);
+  assert.deepEqual(await namesOf(service, 1), ['y', 'later']);
+  const put = await send('PUT', '/notes/1', 200, { json: { ...NOTE, tags: ['last'] } });
+  assert.deepEqual([await namesOf(service, 1), await etagOf(1)], [['last'], put.headers.etag]);
+  await send('PUT', '/notes/1', 200, { json: NOTE });
+  await send('PATCH', '/notes/1', 200, { json: { title: 'c' } });
+  assert.deepEqual(await namesOf(service, 1), ['last']);
+  await send('PATCH', '/notes/1', 200, { json: { tags: [] } });
+  assert.deepEqual(await namesOf(service, 1), []);
+  assert.deepEqual(await allTags(service), [
+    'old',
+    'twice',
+    'twice',
+    'new',
+    'x',
+    'y',
+    'z',
+    'later',
+    'last',
+  ]);
+  const { json } = await send('GET', '/tags/9?include=times,notes_count', 200);
+  assert.equal(json.notes_count, 0);
+  assert.match(json.created_at, /Z$/);
+  assert.equal(json.updated_at, json.created_at);
+  assert.match(String((await send('HEAD', '/tags/9', 200)).headers.etag), /^"[0-9a-f]{8}-\d+"$/);
+}
+
+async function checkRoundTrip(service: Target): Promise<void> {
+  const { send } = clientOf(service);
+  await send('POST', '/tags', 201, lines({ name: 'twice' }, { name: 'one' }, { name: 'twice' }));
+  await send('POST', '/notes', 201, { json: { ...NOTE, tag_ids: [3, 2, 1] } });
+  const { json } = await send('GET', '/notes/1?include=tags,times', 200);
+  // A name that two of its tags have is listed once, so that it can be sent back.
+  assert.deepEqual(json.tags, ['twice', 'one']);
+  json.tags.push('more');
+  await send('PUT', '/notes/1', 200, { json });
+  assert.deepEqual(await tagsOf(service, 1), [1, 2, 4]);
+  const listed = await send('GET', '/notes?include=tags,tag_ids', 200);
+  const [item] = listed.json.items;
+  assert.deepEqual(
+    item,
+    expected({ id: 1, ...NOTE, tag_ids: [1, 2, 4], tags: ['twice', 'one', 'more'] }),
+  );
+  const both = await send('PUT', '/notes/1', 422, { json: item });
+  assert.deepEqual(both.json.errors, [
+    {
+      field: 'tags',
+      in: 'body',
+      pointer: '#/tags',
+      code: 'oneOf',
+      detail: 'must not be combined with tag_ids; leave out one of the two',
+    },
+  ]);
+  const bulk = await send('POST', '/notes', 422, lines({ ...NOTE, tags: ['n'] }, item));
+  assert.deepEqual(bulk.json.errors[0].pointer, '#/1/tags');
+  for (const json of [
+    { tag_ids: [], tags: [] },
+    { tag_ids: [], tags: ['n'] },
+  ])
+    await send('PATCH', '/notes/1', 422, { json });
+  assert.deepEqual(await allTags(service), ['twice', 'one', 'twice', 'more']);
+}
+
+async function checkRefusals(service: Target): Promise<void> {
+  const { send, state, etagOf, post } = clientOf(service);
+  const tagged = { ...NOTE, tags: ['first', 'second'] };
+  const keyed = (key: string, json: object) => ({ json, headers: { 'idempotency-key': key } });
+  const first = await post(keyed('k', tagged));
+  const etag = String(await etagOf(1));
+  await send('PUT', '/notes/1', 200, { json: { ...NOTE, title: 'new' } });
+  await send('PATCH', '/tags/1', 200, { json: { name: 'renamed' } });
+  await send('DELETE', '/tags/2', 204);
+  const before = await state();
+  const json = { ...NOTE, tags: ['n', 'm'] };
+  const replayed = await post(keyed('k', tagged));
+  assert.deepEqual(
+    [replayed.bytes, replayed.headers['idempotent-replayed']],
+    [first.bytes, 'true'],
+  );
+  await post(keyed('k', json), 422);
+  await post({ json: { ...json, title: ' ' } }, 422);
+  await post(lines(json, { ...NOTE, tag_ids: [1, 9] }), 422);
+  // The id that the first new tag would get.
+  const unknown = await post(lines(json, { ...NOTE, tag_ids: [3] }), 422);
+  assert.equal(unknown.json.errors[0].pointer, '#/1/tag_ids/0');
+  for (const method of ['PUT', 'PATCH']) {
+    await send(method, '/notes/1', 412, { json, headers: { 'if-match': etag } });
+    await send(method, '/notes/1', 412, { json, headers: { 'if-none-match': '*' } });
+    await send(method, '/notes/9', 404, { json });
+    await send(method, '/notes/9', 404, { json, headers: { 'if-match': '*' } });
+    await send(method, '/notes/1', 422, { json: { ...json, body: 1 } });
+  }
+  assert.deepEqual([await state(), await allTags(service)], [before, ['renamed']]);
+  assert.deepEqual(await namesOf(service, 1), ['renamed']);
+}
+
+async function checkFeed(service: Target): Promise<void> {
+  const { send, post } = clientOf(service);
+  const changesSince = async (cursor: string) => {
+    const { json } = await send('GET', `/changes?since=${cursor}`, 200);
+    return json.items.map(
+      ({ type, note_id: note, tag_id: tag }: Record<string, string>) =>
+        `${type} ${[note, tag].filter(Boolean).join('-')}`,
+    );
+  };
+  const position = async () => (await send('GET', '/changes', 200)).json.next;
+  const start = await position();
+  await post(lines({ ...NOTE, tags: ['b', 'a'] }, { ...NOTE, tags: ['a', 'c'] }));
+  assert.deepEqual(await changesSince(start), [
+    ...['note.created 1', 'note.created 2', 'tag.created 1', 'tag.created 2', 'tag.created 3'],
+    ...['note.tagged 1-1', 'note.tagged 1-2', 'note.tagged 2-2', 'note.tagged 2-3'],
+  ]);
+  const next = await position();
+  await send('PATCH', '/notes/1', 200, { json: { title: 'c', tags: ['d', 'a'] } });
+  assert.deepEqual(await changesSince(next), [
+    ...['tag.created 4', 'note.untagged 1-1', 'note.tagged 1-4', 'note.updated 1'],
+  ]);
+}
+
+async function checkConcurrency(service: Target): Promise<void> {
+  const { send, post } = clientOf(service);
+  await post(lines(...Array(20).fill(NOTE)));
+  const names = Array.from({ length: 8 }, (_, index) => `tag ${index}`);
+  const some = (at: number) => [0, 1, 2].map((step) => String(names[(at + step * 3) % 8]));
+  const json = (at: number) => ({ ...NOTE, tags: some(at) });
+  await Promise.all(
+    Array.from({ length: 60 }, (_, at) => {
+      if (at % 3 === 0) return send('PATCH', `/notes/${1 + at / 3}`, 200, { json: json(at) });
+      return post(at % 3 === 1 ? { json: json(at) } : lines(json(at), json(at + 1)));
+    }),
+  );
+  assert.deepEqual((await allTags(service)).sort(), names);
+  const { items } = (await send('GET', '/notes?limit=100&include=tags', 200)).json;
+  assert.equal(items.length, 80);
+  const sets = new Set(names.map((_, at) => some(at).sort().join()));
+  for (const { tags } of items) assert.ok(sets.has(tags.sort().join()), tags.join());
+  const same = { json: json(0), headers: { 'idempotency-key': 'same' } };
+  await Promise.all(Array.from({ length: 6 }, () => post(same)));
+  assert.equal((await allTags(service)).length, 8);
+}
+
+async function checkFilters(service: Target): Promise<void> {
+  const { send, post } = clientOf(service);
+  await post(lines(...ODD_NAMES.map((name) => ({ title: name, body: 'b', tags: [name] }))));
+  assert.deepEqual(await allTags(service), ODD_NAMES);
+  for (const [index, name] of ODD_NAMES.entries()) {
+    const { items, total } = (await send('GET', `${only(name)}&include=tags`, 200)).json;
+    const note = expected({ id: index + 1, title: name, body: 'b', tags: [name] });
+    assert.deepEqual([items, total], [[note], 1], name);
+  }
+  const totalOf = async (path: string) => (await send('GET', path, 200)).json.total;
+  await send('PATCH', '/notes/2', 200, { json: { tags: ['a', 'A', 'a,b'] } });
+  assert.equal(await totalOf(only('a')), 2);
+  assert.equal(await totalOf(only('a', 'A')), 1);
+  assert.equal(await totalOf(only('a', 'a')), 2);
+  assert.equal(await totalOf(`${only('a')}&tag_id=8`), 1);
+  assert.equal(await totalOf(`${only('a')}&tag_id=8&untagged=true`), 0);
+  assert.equal(await totalOf(`/tags/1/notes${only('a,b').slice('/notes'.length)}`), 1);
+  for (const more of [
+    '',
+    '&tag=a',
+    '&order=-updated',
+    '&offset=5000',
+    '&q=b',
+    '&q=b&tag=a',
+    '&tag_id=1',
+  ])
+    assert.equal(await totalOf(`${only('nobody')}${more}`), 0, more);
+  assert.equal(await totalOf(`${only('a')}&q=b&order=-updated`), 2);
+
+  // Of several tags with the name, the one with the lowest id counts.
+  await send('PATCH', '/tags/8', 200, { json: { name: '1' } });
+  assert.equal(await totalOf(only('1')), 2);
+  assert.equal(await totalOf(only('a,b')), 0);
+  await send('DELETE', '/tags/8', 204);
+  assert.equal(await totalOf(only('1')), 1);
+}
+
+for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
+  for (const [name, check] of Object.entries({
+    'created with notes': checkWrites,
+    'read, edited and sent back': checkRoundTrip,
+    'a refused or repeated request creates none': checkRefusals,
+    'reported before the links': checkFeed,
+    'created once, whoever writes at the same time': checkConcurrency,
+    'as a filter, to the code point': checkFilters,
+  }))
+    test(`tags by name: ${name}, ${deployment}`, async (t) => check(await start(t)));
+}
+
+test('tags by name: bounds', async (t) => {
+  const service = await startService(t);
+  const { send, post } = clientOf(service);
+  const counted = (count: number) => Array.from({ length: count }, (_, index) => `tag ${index}`);
+  await post({ json: { ...NOTE, tags: [...counted(99), '😀'.repeat(200)] } });
+  for (const [tags, pointer, code] of [
+    [counted(101), '#/tags', 'maxItems'],
+    [Array.from({ length: 100_000 }, (_, index) => `${index}`), '#/tags', 'maxItems'],
+    [['a', 'b', 'a'], '#/tags', 'uniqueItems'],
+    [null, '#/tags', 'type'],
+    ['a', '#/tags', 'type'],
+    [[1], '#/tags/0', 'type'],
+    [[['a']], '#/tags/0', 'type'],
+    [['a', ''], '#/tags/1', 'minLength'],
+    [[' \u3000'], '#/tags/0', 'pattern'],
+    [['\ud800'], '#/tags/0', 'format'],
+    [['a'.repeat(201)], '#/tags/0', 'maxLength'],
+  ] as const) {
+    const record = { ...NOTE, tags };
+    for (const [method, path, parts, prefix] of [
+      ['POST', '/notes', { json: record }, '#'],
+      ['POST', '/notes', lines(NOTE, record), '#/1'],
+      ['PUT', '/notes/1', { json: record }, '#'],
+      ['PATCH', '/notes/1', { json: { tags } }, '#'],
+    ] as const) {
+      const [error] = (await send(method, path, 422, parts)).json.errors;
+      assert.deepEqual([error.pointer, error.code], [pointer.replace('#', prefix), code]);
+    }
+  }
+  assert.equal((await send('GET', '/tags', 200)).json.total, 100);
+});
+
+test('tags by name: check, export and import keep them', async (t) => {
+  const service = await startService(t);
+  const { post } = clientOf(service);
+  await post({ json: { ...NOTE, tags: ODD_NAMES } });
+  await service.close();
+  await assertSound(service.file);
+  const text = await exported(service.file);
+  const db = newFile(t);
+  await runInProcess(['import', '--db', db], { input: text });
+  assert.equal(await exported(db), text);
+  const copy = await startService(t, { db });
+  assert.deepEqual(await namesOf(copy, 1), ODD_NAMES);
+  await clientOf(copy).post({ json: { ...NOTE, tags: ['a', 'new'] } });
+  assert.deepEqual(await tagsOf(copy, 2), [1, ODD_NAMES.length + 1]);
+});
