@@ -1,18 +1,10 @@
 // The pages of lists in SQL, for several requests in one statement.
-import {
-  BLOCK_BITS,
-  type Resource,
-  rowColumnsOf,
-  type SearchTables,
-} from '../../resources/resource.ts';
-import { linkOf, type ResourceLink } from '../../resources/resources.ts';
-import { LAST_NUMBER, listTagSql, timeSql } from '../changes/numbers.ts';
+import { BLOCK_BITS, type Resource, type SearchTables } from '../../resources/resource.ts';
+import { LAST_NUMBER, listTagSql } from '../changes/numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
-import { membersSql } from '../records/text.ts';
+import { type Member, membersIn, membersSql } from '../records/members.ts';
 import { MAX_KEY, type Shape } from './request.ts';
 import { ListSource, totalSql } from './source.ts';
-
-const TIMES = ['created_at', 'updated_at'];
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
@@ -45,9 +37,11 @@ class PageSql {
   readonly #source: ListSource;
   readonly #index: number;
   readonly #isConditional: boolean;
+  readonly #members: readonly Member[];
 
   constructor(source: ListSource, index: number, isConditional: boolean) {
     this.#source = source;
+    this.#members = membersIn(source.resource, source.shape);
     this.#index = index;
     this.#isConditional = isConditional;
   }
@@ -97,17 +91,29 @@ class PageSql {
   }
 
   #texts(): string {
-    const record = listRecord(this.#source.resource, this.#source.shape.include);
+    const record = this.#record();
     const separator = this.#source.shape.asLines ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
     return `coalesce(group_concat(${record}, ${separator} ${this.#reversed()}), '')`;
   }
 
+  #record(): string {
+    const { table } = this.#source.resource;
+    return `json_object(${membersSql(this.#members, (column) => `${table}.${column}`)})`;
+  }
+
+  /** Returns only what the records need: SQLite sorts all columns of a subquery. */
+  #columns(): string {
+    const { table } = this.#source.resource;
+    const columns = this.#members.flatMap((member) => member.columns);
+    return [...new Set(columns)].map((column) => `${table}.${column}`).join(', ');
+  }
+
   /** One row for each record, as bytes: they need no encoding on their way to the socket. */
   #largeRecords(): string {
     const { table } = this.#source.resource;
-    const record = listRecord(this.#source.resource, this.#source.shape.include);
+    const record = this.#record();
     const others = this.#hasKeys ? ', NULL, NULL' : '';
     return `
       SELECT ${this.#index}, NULL, NULL, NULL, NULL, CAST(${record} AS BLOB), 1, NULL, NULL${others}
@@ -159,12 +165,12 @@ class PageSql {
 
   /** Rows before a key are in the reverse order. */
   #rows(): string {
-    const { position, order, include } = this.#source.shape;
+    const { position, order } = this.#source.shape;
     const given = this.#source.value('limit');
     const limit = this.#isConditional ? `iif(${this.#isKnown()}, 0, ${given})` : given;
     if (order === 'rank') return this.#rankedRows(limit);
     const isRising = order.startsWith('-') === (position === 'before');
-    const columns = listColumns(this.#source.resource, include);
+    const columns = this.#columns();
     const [start, offset] = this.#start(isRising);
     const sources = this.#sources().map(
       ({ from, where, key, isChosen }) => `
@@ -200,7 +206,7 @@ class PageSql {
     const search = searchOf(this.#source.resource);
     const score = `bm25(${[search.table, ...search.weights].join(', ')})`;
     return `
-      SELECT ${listColumns(this.#source.resource, this.#source.shape.include)}, NULL AS key
+      SELECT ${this.#columns()}, NULL AS key
       FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
             ORDER BY score, found LIMIT ${limit} OFFSET ${this.#source.value('offset')})
       CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
@@ -215,37 +221,4 @@ class PageSql {
 function searchOf({ search, table }: Resource): SearchTables {
   if (!search) throw new Error(`${table} cannot be searched`);
   return search;
-}
-
-/** Returns only what a record needs: SQLite sorts all columns of a subquery. */
-function listColumns(resource: Resource, include: readonly string[]): string {
-  const columns = [...rowColumnsOf(resource), ...(include.includes('times') ? TIMES : [])];
-  return columns.map((column) => `${resource.table}.${column}`).join(', ');
-}
-
-/** Returns the SQL of a record as JSON. Names in `include` that are no members have no effect. */
-function listRecord(resource: Resource, include: readonly string[]): string {
-  const { table } = resource;
-  const members = membersSql(resource, (column) => `${table}.${column}`);
-  const link = linkOf(resource);
-  if (link) members.push(...linkMembers(link, `${table}.id`, include));
-  if (include.includes('times'))
-    members.push(...TIMES.map((column) => `'${column}', ${timeSql(`${table}.${column}`)}`));
-  return `json_object(${members.join(', ')})`;
-}
-
-function linkMembers(
-  { link, own, other, isFirst }: ResourceLink,
-  id: string,
-  include: readonly string[],
-): string[] {
-  const isOwn = `${own.column} = ${id}`;
-  const [name, sql] = isFirst
-    ? [
-        link.member,
-        `json((SELECT json_group_array(linked) FROM (
-           SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked)))`,
-      ]
-    : [link.countMember, `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`];
-  return include.includes(name) ? [`'${name}', ${sql}`] : [];
 }

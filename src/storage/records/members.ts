@@ -1,0 +1,75 @@
+// The members that a record can have: its own, which all have, and those that `include` adds.
+import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
+import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import { timeSql } from '../changes/numbers.ts';
+
+/** Returns the SQL of a column. */
+type ColumnSql = (column: string) => string;
+
+/** A member of a record. */
+export interface Member {
+  readonly name: string;
+  /** The columns that its value needs. */
+  readonly columns: readonly string[];
+  /** Returns the SQL of its value, for `json_object`. */
+  readonly sql: (columnSql: ColumnSql) => string;
+  /** Whether a change of another record can change it. */
+  readonly dependsOnOthers?: boolean;
+}
+
+/** Which members records have. */
+export interface Choice {
+  readonly include: readonly string[];
+}
+
+/** Returns the members that every row has, in order. */
+export function ownMembers(relation: Relation): Member[] {
+  return rowColumnsOf(relation).map((name) => {
+    const isBoolean = relation.fields[name]?.type === 'boolean';
+    const sql = (columnSql: ColumnSql) =>
+      isBoolean ? `json(iif(${columnSql(name)}, 'true', 'false'))` : columnSql(name);
+    return { name, columns: [name], sql };
+  });
+}
+
+/** Returns the chosen members of a record, in order. Unknown names have no effect. */
+export function membersIn(resource: Resource, { include }: Choice): Member[] {
+  const added = Object.entries(addedMembers(resource));
+  const included = added.flatMap(([name, members]) => (include.includes(name) ? members : []));
+  return [...ownMembers(resource), ...included];
+}
+
+/** Returns the arguments of `json_object` for the members. */
+export function membersSql(members: readonly Member[], columnSql: ColumnSql = String): string {
+  return members.map(({ name, sql }) => `'${name}', ${sql(columnSql)}`).join(', ');
+}
+
+/** Returns the members that each value of `include` adds. */
+function addedMembers(resource: Resource): Readonly<Record<string, readonly Member[]>> {
+  const link = linkOf(resource);
+  return {
+    ...(link && linkMembers(link)),
+    times: ['created_at', 'updated_at'].map((name) => ({
+      name,
+      columns: [name],
+      sql: (columnSql) => timeSql(columnSql(name)),
+    })),
+  };
+}
+
+function linkMembers({ link, own, other, isFirst }: ResourceLink) {
+  const entry = (name: string, sqlOf: (isOwn: string) => string): Record<string, Member[]> => {
+    const sql = (columnSql: ColumnSql) => sqlOf(`${own.column} = ${columnSql('id')}`);
+    return { [name]: [{ name, columns: ['id'], sql, dependsOnOthers: true }] };
+  };
+  if (!isFirst)
+    return entry(
+      link.countMember,
+      (isOwn) => `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`,
+    );
+  return entry(
+    link.member,
+    (isOwn) => `json((SELECT json_group_array(linked) FROM (
+      SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked)))`,
+  );
+}
