@@ -14,6 +14,7 @@ export interface ListQuery {
   readonly after?: number;
   readonly before?: number;
   readonly q?: string;
+  readonly fields?: readonly string[];
   readonly include?: readonly string[];
 }
 

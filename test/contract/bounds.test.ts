@@ -28,6 +28,10 @@ const ORDERED_LIST = { ...LIST, order: { enum: ORDERS, default: 'id' } };
 const TAG = { name: { ...TEXT, maxLength: 200 } };
 const COMMENT = { body: { ...TEXT, maxLength: 10_000 } };
 
+const NOTE_FIELDS = names('fields', 'id', 'title', 'body');
+const TAG_FIELDS = names('fields', 'id', 'name');
+const COMMENT_FIELDS = names('fields', 'id', 'note_id', 'body');
+
 const NOTE_LIST = {
   ...LIST,
   order: { enum: [...ORDERS, 'rank'] },
@@ -35,12 +39,22 @@ const NOTE_LIST = {
   'tag_id/items': { format: 'int64', minimum: 1, maximum: LARGEST },
   untagged: { enum: ['true', 'false'] },
   q: { minLength: 1, maxLength: 500 },
-  ...includes('tag_ids', 'times', 'snippet'),
+  ...NOTE_FIELDS,
+  ...includes('tag_ids', 'times', 'etag', 'snippet'),
 };
-const TAG_LIST = { ...ORDERED_LIST, ...TAG, ...includes('notes_count', 'times') };
+const TAG_LIST = {
+  ...ORDERED_LIST,
+  ...TAG,
+  ...TAG_FIELDS,
+  ...includes('notes_count', 'times', 'etag'),
+};
+
+function names(parameter: string, ...members: string[]): Record<string, Schema> {
+  return { [parameter]: { maxItems: members.length }, [`${parameter}/items`]: { enum: members } };
+}
 
 function includes(...members: string[]): Record<string, Schema> {
-  return { include: { maxItems: members.length }, 'include/items': { enum: members } };
+  return names('include', ...members);
 }
 
 const DEMANDED: Record<string, Record<string, Schema>> = {
@@ -61,12 +75,13 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
     since: { pattern: '^[0-9a-f]{8}-(?:0|[1-9][0-9]{0,14})$' },
     limit: { minimum: 1, maximum: 1_000, default: 100 },
     wait: { minimum: 0, maximum: 30, default: 0 },
+    ...names('fields', 'id', 'note_id', 'title', 'body', 'name'),
     ...includes('record'),
   },
-  listComments: { ...ORDERED_LIST, ...includes('times') },
-  getNote: includes('tag_ids', 'times'),
-  getTag: includes('notes_count', 'times'),
-  getComment: includes('times'),
+  listComments: { ...ORDERED_LIST, ...COMMENT_FIELDS, ...includes('times', 'etag') },
+  getNote: { ...NOTE_FIELDS, ...includes('tag_ids', 'times', 'etag') },
+  getTag: { ...TAG_FIELDS, ...includes('notes_count', 'times', 'etag') },
+  getComment: { ...COMMENT_FIELDS, ...includes('times', 'etag') },
   getLivez: { verbose: { enum: ['', '1', 'true'] } },
   getReadyz: { verbose: { enum: ['', '1', 'true'] } },
   runCounter: { workers: { minimum: 1, maximum: 16 }, count: { minimum: 1, maximum: 1_000 } },

@@ -206,6 +206,26 @@ export function testLists(engine: Engine): void {
     }
   });
 
+  test('lists: fields that records leave out are not read', async () => {
+    const { heard, notes: table } = await sharedLists();
+    const columns = async (request: Partial<PageRequest>) => {
+      heard.reads.length = 0;
+      await table.page({ limit: 5, ...request });
+      return new Set(heard.reads[0]?.sql.match(/\bnotes\.(?!id\b|number\b)\w+/g));
+    };
+    assert.deepEqual(await columns({ fields: ['id'] }), new Set());
+    const order = '-updated';
+    const filters = { linked: [1] };
+    for (const request of [
+      {},
+      { order },
+      { order, filters },
+      { id: 7 },
+      { offset: 3_000 },
+    ] as const)
+      assert.deepEqual(await columns({ ...request, fields: ['title'] }), new Set(['notes.title']));
+  });
+
   test('lists: a short page at a key tells how long its records are', async (t) => {
     const { heard, notes: table } = await startLists(t, engine);
     await table.create([['long', 'b'.repeat(PAGE_BATCH_LIMITS.characters / 2)]]);

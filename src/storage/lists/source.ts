@@ -60,7 +60,9 @@ export class ListSource {
   each(few: string) {
     const { table } = this.resource;
     const source = this.first();
-    const key = this.shape.order.endsWith('id') ? source.id : `${table}.number`;
+    const { order, isOne } = this.shape;
+    // The key of a single record makes its tag.
+    const key = order.endsWith('id') && !isOne ? source.id : `${table}.number`;
     if (!this.hasTwo) return [{ ...source, key, isChosen: 'TRUE' }];
     const walk = this.#walk(`${table} INDEXED BY ${table}_by_number`);
     return [

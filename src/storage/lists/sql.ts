@@ -1,6 +1,6 @@
 // The pages of lists in SQL, for several requests in one statement.
 import { BLOCK_BITS, type Resource, type SearchTables } from '../../resources/resource.ts';
-import { LAST_NUMBER, listTagSql } from '../changes/numbers.ts';
+import { LAST_NUMBER, listTagSql, tagSql } from '../changes/numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersIn, membersSql } from '../records/members.ts';
 import { MAX_KEY, type Shape } from './request.ts';
@@ -80,7 +80,7 @@ class PageSql {
       this.#isConditional ? `iif(${this.#isKnown()}, NULL, ${sql})` : sql;
     const total = isOne ? '1' : `(${this.#source.total()})`;
     const page = `
-      SELECT ${this.#index} AS request, (SELECT tag FROM state) AS tag,
+      SELECT ${this.#index} AS request, ${this.#tag()} AS tag,
         (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,
         ${unlessKnown(total)} AS total, ${unlessKnown('items')} AS items, count, low, high
       FROM (SELECT ${isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
@@ -88,6 +88,12 @@ class PageSql {
             FROM (${isLarge ? 'found' : this.#rows()}) AS ${this.#source.resource.table})`;
     const withEdges = this.#hasKeys ? this.#withEdges(page) : page;
     return isLarge ? `${withEdges} UNION ALL ${this.#largeRecords()}` : withEdges;
+  }
+
+  /** The tag of a list or, of a single record that depends on no other, its own. */
+  #tag(): string {
+    const isOwn = this.#source.shape.isOne && !this.#members.some((each) => each.dependsOnOthers);
+    return isOwn ? tagSql('low') : '(SELECT tag FROM state)';
   }
 
   #texts(): string {
@@ -107,7 +113,8 @@ class PageSql {
   #columns(): string {
     const { table } = this.#source.resource;
     const columns = this.#members.flatMap((member) => member.columns);
-    return [...new Set(columns)].map((column) => `${table}.${column}`).join(', ');
+    const needed = this.#source.shape.isLarge ? ['id'] : new Set(columns);
+    return [...needed].map((column) => `${table}.${column}`).join(', ');
   }
 
   /** One row for each record, as bytes: they need no encoding on their way to the socket. */

@@ -1,7 +1,12 @@
 // The members that a record can have: its own, which all have, and those that `include` adds.
-import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
+import {
+  type Relation,
+  type Resource,
+  rowColumnsOf,
+  textFieldsOf,
+} from '../../resources/resource.ts';
 import { linkOf, type ResourceLink } from '../../resources/resources.ts';
-import { timeSql } from '../changes/numbers.ts';
+import { tagSql, timeSql } from '../changes/numbers.ts';
 
 /** Returns the SQL of a column. */
 type ColumnSql = (column: string) => string;
@@ -17,8 +22,9 @@ export interface Member {
   readonly dependsOnOthers?: boolean;
 }
 
-/** Which members records have. */
+/** Which members records have: their own (all, if `fields` is empty), and those to add. */
 export interface Choice {
+  readonly fields: readonly string[];
   readonly include: readonly string[];
 }
 
@@ -33,10 +39,13 @@ export function ownMembers(relation: Relation): Member[] {
 }
 
 /** Returns the chosen members of a record, in order. Unknown names have no effect. */
-export function membersIn(resource: Resource, { include }: Choice): Member[] {
+export function membersIn(resource: Resource, { fields, include }: Choice): Member[] {
+  const isWhole = fields.length === 0;
+  const own = ownMembers(resource).filter(({ name }) => isWhole || fields.includes(name));
+  // A snippet is made of texts that a whole record has already.
+  const isAdded = (name: string) => include.includes(name) && !(isWhole && name === 'snippet');
   const added = Object.entries(addedMembers(resource));
-  const included = added.flatMap(([name, members]) => (include.includes(name) ? members : []));
-  return [...ownMembers(resource), ...included];
+  return [...own, ...added.flatMap(([name, members]) => (isAdded(name) ? members : []))];
 }
 
 /** Returns the arguments of `json_object` for the members. */
@@ -47,6 +56,7 @@ export function membersSql(members: readonly Member[], columnSql: ColumnSql = St
 /** Returns the members that each value of `include` adds. */
 function addedMembers(resource: Resource): Readonly<Record<string, readonly Member[]>> {
   const link = linkOf(resource);
+  const texts = textFieldsOf(resource);
   return {
     ...(link && linkMembers(link)),
     times: ['created_at', 'updated_at'].map((name) => ({
@@ -54,6 +64,21 @@ function addedMembers(resource: Resource): Readonly<Record<string, readonly Memb
       columns: [name],
       sql: (columnSql) => timeSql(columnSql(name)),
     })),
+    etag: [
+      {
+        name: 'etag',
+        columns: ['number'],
+        sql: (columnSql) => `'"' || ${tagSql(columnSql('number'))} || '"'`,
+      },
+    ],
+    // The texts, in place of the snippet that the service makes of them.
+    snippet: [
+      {
+        name: 'snippet',
+        columns: texts,
+        sql: (columnSql) => `json_object(${texts.map((name) => `'${name}', ${columnSql(name)}`)})`,
+      },
+    ],
   };
 }
 
