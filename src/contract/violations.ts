@@ -121,6 +121,7 @@ const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>>
 export function describeRule({ keyword, params, message }: SchemaError, valid?: string): string {
   // The pattern of texts that are not blank ends with \S.
   if (`${params.pattern}`.endsWith('\\S')) return 'must not be blank';
-  if (keyword === 'pattern') return valid ? `must be ${valid}` : 'does not have the right form';
+  if (keyword === 'pattern' || params.format === 'date-time')
+    return valid ? `must be ${valid}` : 'does not have the right form';
   return RULES[keyword]?.(params) ?? message ?? 'is not valid';
 }

@@ -22,7 +22,12 @@ const NOTE = {
 };
 const KEY = { format: 'int64', minimum: 0, maximum: MAX_KEY };
 const ORDERS = ['id', '-id', 'updated', '-updated'];
-const LIST = { limit: LIMIT, offset: OFFSET, after: KEY, before: KEY };
+const TIME = { format: 'date-time' };
+const TIMES = {
+  ...{ created_after: TIME, created_before: TIME },
+  ...{ updated_after: TIME, updated_before: TIME },
+};
+const LIST = { limit: LIMIT, offset: OFFSET, after: KEY, before: KEY, ...TIMES };
 const ORDERED_LIST = { ...LIST, order: { enum: ORDERS, default: 'id' } };
 
 const TAG = { name: { ...TEXT, maxLength: 200 } };

@@ -12,7 +12,10 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-const COMMON = ['order', 'limit', 'offset', 'after', 'before', 'q', 'fields', 'include'];
+const COMMON = [
+  ...['order', 'limit', 'offset', 'after', 'before', 'q', 'fields', 'include'],
+  ...['created_after', 'created_before', 'updated_after', 'updated_before'],
+];
 
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 

@@ -60,13 +60,8 @@ class PageSql {
           FROM ${blocks.table} WHERE ${blocks.where})
         WHERE before + count > ${this.#source.value('offset')})`);
     }
-    const linked = this.#source.linkedBlocks();
-    if (this.#source.hasTwo && linked) {
-      // Sorting reads all linked records; walking reads total / linked records for each found one.
-      tables.push(`linked_${this.#index} (few) AS MATERIALIZED (
-        SELECT total * total < (SELECT total FROM everything) * ${this.#source.value('limit')}
-        FROM (${totalSql(linked)}))`);
-    }
+    const few = this.#source.few();
+    if (few) tables.push(`found_${this.#index} (few) AS MATERIALIZED (SELECT ${few})`);
     if (this.#source.shape.isLarge)
       tables.push(`found (id, key) AS MATERIALIZED (
         SELECT id, key FROM (${this.#rows()}) ${this.#reversed()})`);
@@ -78,7 +73,7 @@ class PageSql {
     const { isOne, isLarge } = this.#source.shape;
     const unlessKnown = (sql: string) =>
       this.#isConditional ? `iif(${this.#isKnown()}, NULL, ${sql})` : sql;
-    const total = isOne ? '1' : `(${this.#source.total()})`;
+    const total = isOne ? '1' : `(${this.#source.total(this.#few)})`;
     const page = `
       SELECT ${this.#index} AS request, ${this.#tag()} AS tag,
         (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,
@@ -158,9 +153,9 @@ class PageSql {
     const exists = (condition: string, direction: 'ASC' | 'DESC') =>
       this.#sources()
         .map(
-          ({ from, where, key, isChosen }) => `
+          ({ from, where, key, isChosen, isSorted }) => `
             (${isChosen} AND (SELECT 1 FROM ${from} WHERE ${where} AND ${key} ${condition}
-                              ORDER BY ${key} ${direction} LIMIT 1) IS NOT NULL)`,
+              ${isSorted ? '' : `ORDER BY ${key} ${direction}`} LIMIT 1) IS NOT NULL)`,
         )
         .join(' OR ');
     return `
@@ -179,12 +174,17 @@ class PageSql {
     const isRising = order.startsWith('-') === (position === 'before');
     const columns = this.#columns();
     const [start, offset] = this.#start(isRising);
-    const sources = this.#sources().map(
-      ({ from, where, key, isChosen }) => `
-        SELECT ${columns}, ${key} AS key FROM ${from} WHERE ${where} AND ${start(key)}
-        ORDER BY ${key} ${isRising ? 'ASC' : 'DESC'}
-        LIMIT ${isChosen === 'TRUE' ? limit : `iif(${isChosen}, ${limit}, 0)`} ${offset}`,
-    );
+    const direction = isRising ? 'ASC' : 'DESC';
+    const { table } = this.#source.resource;
+    const sources = this.#sources().map(({ from, id, where, key, isChosen, isSorted }) => {
+      const page = `
+        ${key} AS key FROM ${from} WHERE ${where} AND ${start(key)} ORDER BY ${key} ${direction}
+        LIMIT ${isChosen === 'TRUE' ? limit : `iif(${isChosen}, ${limit}, 0)`} ${offset}`;
+      if (!isSorted) return `SELECT ${columns}, ${page}`;
+      return `
+        SELECT ${columns}, key FROM (SELECT ${id} AS found, ${page})
+        CROSS JOIN ${table} ON ${table}.id = found ORDER BY key ${direction}`;
+    });
     const [only = ''] = sources;
     if (sources.length === 1) return only;
     return sources.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
@@ -219,9 +219,13 @@ class PageSql {
       CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
   }
 
+  get #few(): string {
+    return `(SELECT few FROM found_${this.#index})`;
+  }
+
   /** The ways to find the records; SQLite chooses one by how many are linked. */
   #sources() {
-    return this.#source.each(`(SELECT few FROM linked_${this.#index})`);
+    return this.#source.each(this.#few);
   }
 }
 

@@ -57,6 +57,9 @@ export function membersSql(members: readonly Member[], columnSql: ColumnSql = St
 function addedMembers(resource: Resource): Readonly<Record<string, readonly Member[]>> {
   const link = linkOf(resource);
   const texts = textFieldsOf(resource);
+  const textsSql = (columnSql: ColumnSql) =>
+    `json_object(${texts.map((name) => `'${name}', ${columnSql(name)}`).join(', ')})`;
+  const quotedTag = (columnSql: ColumnSql) => `'"' || ${tagSql(columnSql('number'))} || '"'`;
   return {
     ...(link && linkMembers(link)),
     times: ['created_at', 'updated_at'].map((name) => ({
@@ -64,21 +67,9 @@ function addedMembers(resource: Resource): Readonly<Record<string, readonly Memb
       columns: [name],
       sql: (columnSql) => timeSql(columnSql(name)),
     })),
-    etag: [
-      {
-        name: 'etag',
-        columns: ['number'],
-        sql: (columnSql) => `'"' || ${tagSql(columnSql('number'))} || '"'`,
-      },
-    ],
+    etag: [{ name: 'etag', columns: ['number'], sql: quotedTag }],
     // The texts, in place of the snippet that the service makes of them.
-    snippet: [
-      {
-        name: 'snippet',
-        columns: texts,
-        sql: (columnSql) => `json_object(${texts.map((name) => `'${name}', ${columnSql(name)}`)})`,
-      },
-    ],
+    snippet: [{ name: 'snippet', columns: texts, sql: textsSql }],
   };
 }
 
