@@ -9,6 +9,7 @@ import limitLength from 'ajv/dist/vocabularies/validation/limitLength.js';
 import { build } from 'esbuild';
 import { JSON_LINES } from '../http/body/media-type.ts';
 import { PROBLEM_STATUS } from '../http/problem.ts';
+import { parseTime } from '../time.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
@@ -73,6 +74,7 @@ class Contract {
       // Before `pattern`: a regular expression may take long on a text that is too long.
       ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
+      ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
       // This format is for code generators; the bounds say which integers are accepted.
       ajv.addFormat('int64', true);
       ajv.addSchema(document, CONTRACT_ID);
@@ -106,7 +108,8 @@ class Contract {
     const search = this.#find('/components/parameters/SearchText');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     return [
-      `const formats = { 'well-formed': (text) => text.isWellFormed() };`,
+      `import { parseTime } from '../time.js';`,
+      `const formats = { 'well-formed': (text) => text.isWellFormed(), 'date-time': parseTime };`,
       this.#declaration('first'),
       this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,

@@ -5,7 +5,7 @@ import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { timeSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { openSource, type StorageOptions } from '../storage/open.ts';
-import { membersSql } from '../storage/records/text.ts';
+import { membersSql, ownMembers } from '../storage/records/members.ts';
 import { endLine, headLine } from './export-format.ts';
 import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
@@ -78,7 +78,7 @@ export async function* recordLines(
   relation: Relation,
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
   const changes = 'ends' in relation ? [] : CHANGE_MEMBERS;
-  const members = [`'type', '${typeOf(relation)}'`, ...membersSql(relation), ...changes];
+  const members = [`'type', '${typeOf(relation)}'`, membersSql(ownMembers(relation)), ...changes];
   const sql = `
     SELECT group_concat(json_object(${members.join(', ')}), char(10)
       ORDER BY ${keysOf(relation).join(', ')}) AS lines

@@ -4,7 +4,13 @@ import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { type Body, type Operation, operations, type Parameter } from './generated.js';
-import { describeRule, describeViolations, findViolations, reportUnknown } from './violations.ts';
+import {
+  describeRule,
+  describeViolations,
+  findViolations,
+  reportUnknown,
+  suggestionFor,
+} from './violations.ts';
 
 /** The parsed headers of a request, without those that were not sent. */
 export interface RequestHeaders {
@@ -94,7 +100,8 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
   if (!parameter.validate(value))
     for (const error of parameter.validate.errors ?? []) {
       const detail = describeRule(error, parameter.rule);
-      violations.push({ ...location, code: error.keyword, detail });
+      const hint = Array.isArray(value) ? suggestionFor(error, value) : '';
+      violations.push({ ...location, code: error.keyword, detail: `${detail}${hint}` });
     }
   return value;
 }

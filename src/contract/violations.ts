@@ -95,6 +95,13 @@ function toViolation(error: SchemaError): Violation {
   };
 }
 
+/** Returns what was probably meant by an item of `list` that is not among the known names. */
+export function suggestionFor({ params, instancePath }: SchemaError, list: readonly unknown[]) {
+  const item = list[Number(instancePath.slice(1))];
+  const { allowedValues: names } = params;
+  return Array.isArray(names) && typeof item === 'string' ? suggestion(item, names) : '';
+}
+
 const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>> = {
   required: () => 'is required',
   type: ({ type }) => `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`,
@@ -114,6 +121,7 @@ const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>>
 export function describeRule({ keyword, params, message }: SchemaError, valid?: string): string {
   // The pattern of texts that are not blank ends with \S.
   if (`${params.pattern}`.endsWith('\\S')) return 'must not be blank';
-  if (keyword === 'pattern') return valid ? `must be ${valid}` : 'does not have the right form';
+  if (keyword === 'pattern' || params.format === 'date-time')
+    return valid ? `must be ${valid}` : 'does not have the right form';
   return RULES[keyword]?.(params) ?? message ?? 'is not valid';
 }

@@ -1,5 +1,5 @@
 // What has changed since a cursor: a page in JSON, or a stream of server-sent events.
-import { endpoint, type Input } from '../contract/endpoint.ts';
+import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { type Chunk, jsonReply, type Reply } from '../http/reply.ts';
@@ -20,6 +20,7 @@ interface ChangesQuery {
   readonly limit: number;
   /** In seconds. */
   readonly wait: number;
+  readonly fields?: readonly string[];
   readonly include?: readonly string[];
 }
 
@@ -52,6 +53,16 @@ export function changesRoute(source: Source, feed: ChangeFeed, bases: Bases): Ro
   });
 }
 
+/** Returns which records a client asks for. Throws 422 for `fields` of none. */
+function recordsIn({ fields = [], include = [] }: ChangesQuery) {
+  const withRecords = include.includes('record');
+  if (fields.length > 0 && !withRecords) {
+    const detail = 'must not be given without include=record';
+    throw validationFailed([{ field: 'fields', in: 'query', code: 'dependentRequired', detail }]);
+  }
+  return { withRecords, fields };
+}
+
 /** Whether a client names the media type of streams, and does not prefer JSON. */
 function wantsStream({ headers }: Call): boolean {
   const weights = parseWeights(headers.accept);
@@ -65,9 +76,10 @@ async function readPage(
   feed: ChangeFeed,
   { parameters, call }: ChangesInput,
 ): Promise<Changes> {
-  const { since, limit, wait, include = [] } = parameters;
+  const { since, limit, wait } = parameters;
+  const records = recordsIn(parameters);
   if (since === undefined) return { items: [], next: await lastCursor(source), hasMore: false };
-  const request = { after: parseCursor(since), limit, withRecords: include.includes('record') };
+  const request = { after: parseCursor(since), limit, ...records };
   const deadline = performance.now() + wait * 1_000;
   const signal = wait > 0 ? call.signal() : undefined;
   const { term } = feed;
@@ -97,10 +109,11 @@ async function openStream(
   feed: ChangeFeed,
   { parameters, headers, call }: ChangesInput,
 ): Promise<Reply> {
-  const { since, include = [] } = parameters;
+  const { since } = parameters;
+  const records = recordsIn(parameters);
   const sent = headers['last-event-id'] ?? since;
   const after = sent === undefined ? await lastCursor(source) : parseCursor(sent);
-  const request = { after, limit: STREAM_LIMIT, withRecords: include.includes('record') };
+  const request = { after, limit: STREAM_LIMIT, ...records };
   const { round } = feed;
   const first = (await feed.read(request)) ?? expired();
   const stream = follow(feed, request, first, round, call.signal());

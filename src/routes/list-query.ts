@@ -16,6 +16,7 @@ export interface ListQuery {
   readonly q?: string;
   readonly tag?: readonly string[];
   readonly tag_id?: readonly number[];
+  readonly fields?: readonly string[];
   readonly include?: readonly string[];
 }
 

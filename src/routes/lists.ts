@@ -18,6 +18,9 @@ import { snippetEnds } from './snippets.ts';
 const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
+/** Begins the texts for a snippet at the end of a record; without them, -1 cuts its last brace. */
+const TEXTS = ',"snippet":{';
+
 type ListInput = Input<ListQuery & Ids, unknown>;
 
 /** A resource, and what its routes work with. */
@@ -90,7 +93,7 @@ class Lists {
     const { parameters, headers, call } = input;
     const sent = new URLSearchParams(call.query);
     checkListQuery(parameters, sent);
-    const { limit, offset, after, before, include = [] } = parameters;
+    const { limit, offset, after, before, fields = [], include = [] } = parameters;
     const search = queryOf(parameters);
     const hasSnippets = include.includes('snippet');
     const page = await this.#served.table.page({
@@ -101,6 +104,7 @@ class Lists {
       before,
       order: orderOf(parameters),
       filters: this.#filtersIn(parameters, scope, search?.match),
+      fields,
       include,
       asLines: hasSnippets,
       known: knownCondition(headers),
@@ -117,8 +121,8 @@ class Lists {
     if (items === undefined) return { tag, text: undefined, link: [] };
     let ends: readonly string[] | undefined;
     if (search && hasSnippets) {
-      const fields = textFieldsOf(this.#served.resource);
-      ends = await snippetEnds(fields, recordsIn(items), search, () => call.ensureSendable());
+      const texts = textFieldsOf(this.#served.resource);
+      ends = await snippetEnds(texts, recordsIn(items), search, () => call.ensureSendable());
     }
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
@@ -150,14 +154,17 @@ function recordsIn(items: string | readonly Buffer[]): readonly (string | Buffer
 function withEnds(text: string, ends: readonly string[] | undefined): string {
   if (!ends) return text;
   const records = text.split('\n');
-  return ends.map((end, index) => `${records[index]?.slice(0, -1)}${end}`).join(',');
+  return ends
+    .map((end, index) => `${records[index]?.slice(0, records[index].indexOf(TEXTS))}${end}`)
+    .join(',');
 }
 
 function largeBody(records: readonly Buffer[], ends: readonly string[] | undefined, end: string) {
   const parts = records.flatMap((record, index) => {
     const separator = Buffer.from(index === 0 ? '{"items":[' : ',');
     if (!ends) return [separator, record];
-    return [separator, record.subarray(0, -1), Buffer.from(ends[index] ?? '')];
+    const beginning = record.subarray(0, record.indexOf(TEXTS));
+    return [separator, beginning, Buffer.from(ends[index] ?? '')];
   });
   return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
 }

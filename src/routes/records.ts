@@ -16,6 +16,7 @@ import { ownLinkOf } from '../resources/resources.ts';
 import type { NewLink, Values } from '../storage/batches/writer.ts';
 import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
+import type { Choice } from '../storage/records/members.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
 import { linksIn, unknownLinks } from './links.ts';
@@ -30,7 +31,7 @@ const LINES_PER_REQUEST = 50;
 
 type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
-type ReadInput = Input<Ids & { readonly include?: readonly string[] }, unknown>;
+type ReadInput = Input<Ids & Partial<Choice>, unknown>;
 
 /** Returns the routes of a resource. */
 export function recordRoutes(served: Served): Route[] {
@@ -118,9 +119,10 @@ class Records {
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
   read(input: ReadInput): Reply | Promise<Reply> {
-    const { include } = input.parameters;
-    const record = include
-      ? this.#findWith(include, input.parameters)
+    const { fields = [], include = [] } = input.parameters;
+    const hasChoice = fields.length > 0 || include.length > 0;
+    const record = hasChoice
+      ? this.#findWith({ fields, include }, input.parameters)
       : this.#find(input.parameters);
     return record instanceof Promise
       ? record.then((found) => this.#answer(input, found))
@@ -167,10 +169,10 @@ class Records {
     return this.#table.read(this.#id(ids), this.#ownerId(ids));
   }
 
-  /** Finds a record with more members; its tag is that of a list. */
-  async #findWith(include: readonly string[], ids: Ids): Promise<Stored | undefined> {
+  /** Finds a record with other members; its tag is that of a list if others can change them. */
+  async #findWith(choice: Choice, ids: Ids): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
-    const page = await this.#table.page({ limit: 1, id, owner, include, asLines: true });
+    const page = await this.#table.page({ limit: 1, id, owner, ...choice, asLines: true });
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 

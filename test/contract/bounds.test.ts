@@ -26,11 +26,20 @@ const NOTE = {
 };
 const KEY = { format: 'int64', minimum: 0, maximum: MAX_KEY };
 const ORDERS = ['id', '-id', 'updated', '-updated'];
-const LIST = { limit: LIMIT, offset: OFFSET, after: KEY, before: KEY };
+const TIME = { format: 'date-time' };
+const TIMES = {
+  ...{ created_after: TIME, created_before: TIME },
+  ...{ updated_after: TIME, updated_before: TIME },
+};
+const LIST = { limit: LIMIT, offset: OFFSET, after: KEY, before: KEY, ...TIMES };
 const ORDERED_LIST = { ...LIST, order: { enum: ORDERS, default: 'id' } };
 
 const TAG = { name: TAG_NAME };
 const COMMENT = { body: { ...TEXT, maxLength: 10_000 } };
+
+const NOTE_FIELDS = names('fields', 'id', 'title', 'body');
+const TAG_FIELDS = names('fields', 'id', 'name');
+const COMMENT_FIELDS = names('fields', 'id', 'note_id', 'body');
 
 const NOTE_LIST = {
   ...LIST,
@@ -41,12 +50,22 @@ const NOTE_LIST = {
   'tag/items': TAG_NAME,
   untagged: { enum: ['true', 'false'] },
   q: { minLength: 1, maxLength: 500 },
-  ...includes('tag_ids', 'tags', 'times', 'snippet'),
+  ...NOTE_FIELDS,
+  ...includes('tag_ids', 'tags', 'times', 'etag', 'snippet'),
 };
-const TAG_LIST = { ...ORDERED_LIST, ...TAG, ...includes('notes_count', 'times') };
+const TAG_LIST = {
+  ...ORDERED_LIST,
+  ...TAG,
+  ...TAG_FIELDS,
+  ...includes('notes_count', 'times', 'etag'),
+};
+
+function names(parameter: string, ...members: string[]): Record<string, Schema> {
+  return { [parameter]: { maxItems: members.length }, [`${parameter}/items`]: { enum: members } };
+}
 
 function includes(...members: string[]): Record<string, Schema> {
-  return { include: { maxItems: members.length }, 'include/items': { enum: members } };
+  return names('include', ...members);
 }
 
 const DEMANDED: Record<string, Record<string, Schema>> = {
@@ -67,12 +86,13 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
     since: { pattern: '^[0-9a-f]{8}-(?:0|[1-9][0-9]{0,14})$' },
     limit: { minimum: 1, maximum: 1_000, default: 100 },
     wait: { minimum: 0, maximum: 30, default: 0 },
+    ...names('fields', 'id', 'note_id', 'title', 'body', 'name'),
     ...includes('record'),
   },
-  listComments: { ...ORDERED_LIST, ...includes('times') },
-  getNote: includes('tag_ids', 'tags', 'times'),
-  getTag: includes('notes_count', 'times'),
-  getComment: includes('times'),
+  listComments: { ...ORDERED_LIST, ...COMMENT_FIELDS, ...includes('times', 'etag') },
+  getNote: { ...NOTE_FIELDS, ...includes('tag_ids', 'tags', 'times', 'etag') },
+  getTag: { ...TAG_FIELDS, ...includes('notes_count', 'times', 'etag') },
+  getComment: { ...COMMENT_FIELDS, ...includes('times', 'etag') },
   getLivez: { verbose: { enum: ['', '1', 'true'] } },
   getReadyz: { verbose: { enum: ['', '1', 'true'] } },
   runCounter: { workers: { minimum: 1, maximum: 16 }, count: { minimum: 1, maximum: 1_000 } },

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
+import { rowColumnsOf } from '../../src/resources/resource.ts';
 import { linkOf, RESOURCES } from '../../src/resources/resources.ts';
 import { at, resolve } from '../support/contract.ts';
 
@@ -11,7 +12,10 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-const COMMON = ['order', 'limit', 'offset', 'after', 'before', 'q', 'include'];
+const COMMON = [
+  ...['order', 'limit', 'offset', 'after', 'before', 'q', 'fields', 'include'],
+  ...['created_after', 'created_before', 'updated_after', 'updated_before'],
+];
 
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
@@ -29,6 +33,18 @@ for (const resource of RESOURCES) {
     assert.deepEqual(
       inQuery.map(({ name }) => name).filter((name) => !COMMON.includes(name)),
       [...filters, ...ofLink],
+    );
+  });
+
+  test(`resources: the fields of ${label} can be chosen in its list and in /changes`, () => {
+    const chosenAt = (name: string) =>
+      (at(`/components/parameters/${name}Fields/schema`) as { items: { enum: string[] } }).items
+        .enum;
+    const own = rowColumnsOf(resource);
+    assert.deepEqual(chosenAt(label), own);
+    assert.deepEqual(
+      own.filter((name) => !chosenAt('Changes').includes(name)),
+      [],
     );
   });
 

@@ -65,11 +65,16 @@ class Copy {
 
 function addField(copy: Copy): void {
   copy.editContract((contract) => {
-    const { Note, NoteInput, NotePatch } = contract.components.schemas;
+    const { Note, NotePart, NoteInput, NotePatch } = contract.components.schemas;
     const schema = { description: 'Whether the note is pinned.', type: 'boolean' };
-    for (const { properties } of [Note, NotePatch]) properties.pinned = schema;
+    for (const { properties } of [NotePart, NotePatch]) properties.pinned = schema;
     NoteInput.properties.pinned = { ...schema, default: false };
     Note.required.push('pinned');
+    const { NoteFields, ChangesFields } = contract.components.parameters;
+    for (const { schema } of [NoteFields, ChangesFields]) {
+      schema.items.enum.push('pinned');
+      schema.maxItems += 1;
+    }
   });
   const fields = 'fields: { title: text, body: text';
   const pinned = `pinned: { type: 'boolean', default: false }`;
@@ -235,6 +240,7 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
     assert.equal((await json('PATCH', '/notes/1', { pinned: true })).body.pinned, true);
     assert.equal((await json('PATCH', '/notes/1', {})).body.pinned, true);
     assert.equal((await json('PATCH', '/notes/1', { pinned: 'yes' })).status, 422);
+    assert.deepEqual((await json('GET', '/notes/1?fields=pinned')).body, { pinned: true });
   });
 
   await t.test('a filter', async () => {

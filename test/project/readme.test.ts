@@ -40,7 +40,7 @@ test('readme: short enough to read in a few minutes', () => {
 for (const [name, text, count] of [
   ['readme', readme, 6],
   ['threads', guide('threads'), 6],
-  ['finding notes', guide('finding-notes'), 16],
+  ['finding notes', guide('finding-notes'), 20],
   ['safe writes', guide('safe-writes'), 9],
 ] as const) {
   test(`${name}: the commands of the tour print what it shows`, async (t) => {
@@ -93,7 +93,7 @@ test('safe writes: the commands of the guide work', async (t) => {
   const cwd = temporaryFolder(t);
   writeFileSync(join(cwd, 'notes.json'), '[{"title":"c","body":"d"},{"title":"e","body":"f"}]');
   const blocks = [...guide('safe-writes').matchAll(/```sh\n([\s\S]*?)```/g)];
-  assert.equal(blocks.length, 6);
+  assert.equal(blocks.length, 7);
   for (const [, block = ''] of blocks) {
     const here = block.replaceAll('http://127.0.0.1:3000', url);
     const commands = here.replaceAll('curl ', 'curl --fail ');
@@ -105,7 +105,7 @@ test('safe writes: the commands of the guide work', async (t) => {
     ['Shopping', 'Books', 'c', 'e'],
   );
   const listed = JSON.parse(readFileSync(join(cwd, 'list.json'), 'utf8'));
-  assert.deepEqual(listed.items, [expected({ id: 1, title: 'a', body: 'b' })]);
+  assert.deepEqual(listed.items, [expected({ id: 1, title: 'Shopping', body: 'b' })]);
 });
 
 test('following changes: the commands of the guide work', async (t) => {

@@ -170,6 +170,25 @@ export function testLists(engine: Engine): void {
     }
   });
 
+  test('lists: filters by time walk an index; few records are sorted by it', async () => {
+    const { heard, notes: table } = await sharedLists();
+    for (const [name, order, covering, walk] of [
+      ['created', 'id', 'COVERING ', 'SCAN notes'],
+      ['created', 'updated', '', 'SCAN notes USING INDEX notes_by_number'],
+      ['updated', '-id', 'COVERING ', 'SCAN notes'],
+      ['updated', '-updated', 'COVERING ', 'SCAN notes USING INDEX notes_by_number'],
+    ] as const) {
+      const filters = { [name]: [5, 9] };
+      const plan = await planOf(heard, () => table.page({ limit: 5, order, filters }));
+      const range = `(${name}_at>? AND ${name}_at<?)`;
+      for (const step of [`SEARCH notes USING ${covering}INDEX notes_by_${name} ${range}`, walk])
+        assert.ok(
+          plan.some(({ detail }) => detail === step),
+          `${name} ${order} ${step}`,
+        );
+    }
+  });
+
   test('lists: pages whose time grows with the data do not delay others', async () => {
     const { heard, notes: table } = await sharedLists();
     const isSlow = async (request: Omit<PageRequest, 'limit'>) => {
@@ -185,6 +204,7 @@ export function testLists(engine: Engine): void {
       { filters: { linkedToAll: [1, 2] } },
       { filters: { unlinked: true } },
       { filters: { match: '"note"' } },
+      { filters: { updated: [0, 9] } },
     ] as const)
       assert.deepEqual(await isSlow(request), [true], JSON.stringify(request));
   });
@@ -218,6 +238,26 @@ export function testLists(engine: Engine): void {
     assert.deepEqual(new Set(lookUps), new Set([lookUp]));
     const times = details.filter((step) => step === 'MATERIALIZE wanted').length;
     assert.equal(times, lookUps.length);
+  });
+
+  test('lists: fields that records leave out are not read', async () => {
+    const { heard, notes: table } = await sharedLists();
+    const columns = async (request: Partial<PageRequest>) => {
+      heard.reads.length = 0;
+      await table.page({ limit: 5, ...request });
+      return new Set(heard.reads[0]?.sql.match(/\bnotes\.(?!id\b|number\b)\w+/g));
+    };
+    assert.deepEqual(await columns({ fields: ['id'] }), new Set());
+    const order = '-updated';
+    const filters = { linked: [1] };
+    for (const request of [
+      {},
+      { order },
+      { order, filters },
+      { id: 7 },
+      { offset: 3_000 },
+    ] as const)
+      assert.deepEqual(await columns({ ...request, fields: ['title'] }), new Set(['notes.title']));
   });
 
   test('lists: a short page at a key tells how long its records are', async (t) => {

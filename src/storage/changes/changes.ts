@@ -2,7 +2,7 @@
 import { type Resource, textFieldsOf, typeOf } from '../../resources/resource.ts';
 import { LINKS, RESOURCES } from '../../resources/resources.ts';
 import type { Row, Source } from '../database.ts';
-import { recordSql } from '../records/text.ts';
+import { membersIn, membersSql } from '../records/members.ts';
 import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from './numbers.ts';
 
 /** A place in the log. */
@@ -16,6 +16,8 @@ export interface ChangesRequest {
   readonly after: Cursor;
   readonly limit: number;
   readonly withRecords: boolean;
+  /** The only fields that the records have, where they have them; if it is empty, all. */
+  readonly fields?: readonly string[];
 }
 
 interface LoggedChange {
@@ -76,10 +78,10 @@ export async function lastCursor(source: Source): Promise<Cursor> {
 /** Resolves with the changes after a cursor; undefined if the log no longer has all of them. */
 export async function readChanges(
   source: Source,
-  { after, limit, withRecords }: ChangesRequest,
+  { after, limit, withRecords, fields = [] }: ChangesRequest,
 ): Promise<Changes | undefined> {
   const parameter = JSON.stringify([after.generation, after.number, limit]);
-  const sql = withRecords ? WITH_RECORDS : WITHOUT_RECORDS;
+  const sql = fields.length > 0 ? changesSql(withRecords, fields) : SQLS[`${withRecords}`];
   const [row] = await source.read({ sql, parameter });
   if (row?.is_logged !== 1) return undefined;
   const last = cursorOf(row);
@@ -115,12 +117,17 @@ function ofRecordSql(valueSql: (resource: Resource) => string): string {
 }
 
 /** Returns the SQL of a page of the log, which ends early if its records become too large. */
-function changesSql(withRecords: boolean): string {
-  const sizeSql = ofRecordSql((resource) =>
-    textFieldsOf(resource)
-      .map((name) => `octet_length(${name})`)
-      .join(' + '),
-  );
+function changesSql(withRecords: boolean, fields: readonly string[] = []): string {
+  const membersOf = (resource: Resource) => membersIn(resource, { fields, include: [] });
+  const sizeSql = ofRecordSql((resource) => {
+    const texts = textFieldsOf(resource);
+    const sent = membersOf(resource).filter(({ name }) => texts.includes(name));
+    return ['0', ...sent.map(({ name }) => `octet_length(${name})`)].join(' + ');
+  });
+  const recordSql = (resource: Resource) => {
+    const columnSql = (column: string) => `${resource.table}.${column}`;
+    return `json_object(${membersSql(membersOf(resource), columnSql)})`;
+  };
   const record = withRecords ? ` || ' ' || coalesce(${ofRecordSql(recordSql)}, 'null')` : '';
   const sized = `
     SELECT *, sum(size) OVER (ORDER BY number) - size AS before
@@ -145,5 +152,4 @@ function changesSql(withRecords: boolean): string {
     FROM place`;
 }
 
-const WITHOUT_RECORDS = changesSql(false);
-const WITH_RECORDS = changesSql(true);
+const SQLS = { false: changesSql(false), true: changesSql(true) };

@@ -1,8 +1,12 @@
 // The filters of lists: which value each takes from a request, which records pass, what it costs.
 import type { Resource } from '../../resources/resource.ts';
 import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import { parseTime } from '../../time.ts';
 import { endIdSql } from '../records/named-ends.ts';
 import type { Order } from './request.ts';
+
+/** Beyond all times that can be written in RFC 3339. */
+const MAX_TIME_MS = 8.64e15;
 
 type Parameters = Readonly<Record<string, unknown>>;
 
@@ -28,7 +32,17 @@ export interface Filter {
     readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
     /** Whether the counts are those of exactly these records. */
     readonly isCounted?: boolean;
+    readonly range?: IndexRange;
   };
+}
+
+/** A part of all records, which an index finds and mostly orders. */
+interface IndexRange {
+  readonly index: string;
+  /** Returns the SQL of whether this is probably less than a half (2), an eighth (8) or so. */
+  readonly isLessThan: (part: number, value: FilterValue) => string;
+  /** Conditions of which each other record satisfies exactly one. */
+  readonly others: (value: FilterValue) => readonly string[];
 }
 
 /** Returns the filters of a resource by name. The first one with a source finds the records. */
@@ -37,6 +51,8 @@ export function filtersOf(resource: Resource): Readonly<Record<string, Filter>> 
   return {
     ...(resource.search && { match: matchFilter(resource.search.table) }),
     ...(link && linkFilters(link)),
+    created: timeFilter(resource, 'created'),
+    updated: timeFilter(resource, 'updated'),
     ...Object.fromEntries((resource.filters ?? []).map((name) => [name, equal(resource, name)])),
   };
 }
@@ -64,6 +80,40 @@ function equal({ table }: Resource, name: string): Filter {
     condition: (_, value) => `${table}.${name} = ${value()}`,
     readsRecord: true,
     isSlow: () => false,
+  };
+}
+
+/** The records with a time between two. Those of an owner are too few for an index. */
+function timeFilter({ table, owner }: Resource, name: 'created' | 'updated'): Filter {
+  const at = `${table}.${name}_at`;
+  const where = (value: FilterValue) => `${at} > ${value('[0]')} AND ${at} < ${value('[1]')}`;
+  const [first, last] = ['min', 'max'].map((end) => `(SELECT ${end}(${at}) FROM ${table})`);
+  return {
+    value(parameters) {
+      const timeAt = (end: string) => parseTime(String(parameters[`${name}_${end}`]));
+      const [after, before] = [timeAt('after')?.floor, timeAt('before')?.ceiling];
+      if (after === undefined && before === undefined) return undefined;
+      return [after ?? -MAX_TIME_MS, before ?? MAX_TIME_MS];
+    },
+    condition: (_, value) => where(value),
+    readsRecord: true,
+    isSlow: () => true,
+    ...(!owner && {
+      source: {
+        table,
+        id: `${table}.id`,
+        where,
+        range: {
+          index: `${table}_by_${name}`,
+          isLessThan(part, value) {
+            const [from, to] = [`max(${value('[0]')}, ${first})`, `min(${value('[1]')}, ${last})`];
+            return `${part} * (${to} - ${from}) < ${last} - ${first}`;
+          },
+          others: (value) =>
+            [`<= ${value('[0]')}`, `>= ${value('[1]')}`, 'IS NULL'].map((each) => `${at} ${each}`),
+        },
+      },
+    }),
   };
 }
 

@@ -20,6 +20,8 @@ export interface PageRequest {
   readonly filters?: Readonly<Record<string, unknown>>;
   /** Whether the owner is the record at the other end of the resource's link. */
   readonly isOfLinked?: boolean;
+  /** The only fields that the records have; if it is empty, all. */
+  readonly fields?: readonly string[];
   /** The members that the records have besides their fields. */
   readonly include?: readonly string[];
   /** Whether line breaks separate the records instead of commas. */
@@ -51,6 +53,7 @@ export interface Shape {
   readonly isOfLinked: boolean;
   readonly filters: readonly string[];
   readonly isSearch: boolean;
+  readonly fields: readonly string[];
   readonly include: readonly string[];
   readonly asLines: boolean;
   readonly isLarge: boolean;
@@ -69,6 +72,7 @@ export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
     isOfLinked: request.isOfLinked ?? false,
     filters: Object.keys(filters),
     isSearch: filters.match !== undefined,
+    fields: request.fields ?? [],
     include: request.include ?? [],
     asLines: request.asLines ?? false,
     isLarge,

@@ -14,6 +14,8 @@ interface Source {
   readonly ids: string;
   readonly id: string;
   readonly where: string;
+  /** Whether an index has all that sorting needs, so that only records of the page need be read. */
+  readonly isSorted?: boolean;
 }
 
 /** Counts of the records of a list in each block of ids. */
@@ -21,6 +23,9 @@ interface Blocks {
   readonly table: string;
   readonly where: string;
 }
+
+/** Sorting an eighth of all records takes as long as walking through all, at most. */
+const SORTED_PART = 8;
 
 type UsedFilter = Filter & { readonly sql: FilterValue };
 
@@ -50,40 +55,58 @@ export class ListSource {
     const { table } = this.resource;
     const { source, sql } = this.#finder ?? {};
     if (!source || !sql) return this.#walk(table);
-    const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
+    const from = source.range
+      ? `${table} INDEXED BY ${source.range.index}`
+      : `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
     const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
     const readsRecord = this.#filters.some((filter) => filter.readsRecord);
-    return { from, ids: readsRecord ? from : source.table, id: source.id, where };
+    const ids = readsRecord ? from : source.table;
+    return { from, ids, id: source.id, where, isSorted: source.range !== undefined };
   }
 
   /** Returns one source, or two of which `isChosen` gives the records: sorted or walked. */
   each(few: string) {
     const { table } = this.resource;
     const source = this.first();
-    const key = this.shape.order.endsWith('id') ? source.id : `${table}.number`;
-    if (!this.hasTwo) return [{ ...source, key, isChosen: 'TRUE' }];
-    const walk = this.#walk(`${table} INDEXED BY ${table}_by_number`);
+    const { order, isOne } = this.shape;
+    // The key of a single record makes its tag.
+    const key = order.endsWith('id') && !isOne ? source.id : `${table}.number`;
+    if (!this.few()) return [{ ...source, key, isChosen: 'TRUE' }];
+    const index = order.endsWith('updated') ? `INDEXED BY ${table}_by_number` : 'NOT INDEXED';
+    const walk = this.#walk(`${table} ${index}`);
     return [
       { ...source, key, isChosen: few },
       { ...walk, key, isChosen: `NOT ${few}` },
     ];
   }
 
-  get hasTwo(): boolean {
-    return this.shape.order.endsWith('updated') && this.linkedBlocks() !== undefined;
+  /** Returns the SQL of whether the first source is to be used; undefined if it is the only one. */
+  few(): string | undefined {
+    const { source, sql } = this.#finder ?? {};
+    if (source?.range && sql) return source.range.isLessThan(SORTED_PART, sql);
+    const linked = this.linkedBlocks();
+    if (!linked || !this.shape.order.endsWith('updated')) return undefined;
+    // Sorting reads all linked records; walking reads total / linked records for each found one.
+    return `(SELECT total * total < (SELECT total FROM everything) * ${this.value('limit')}
+      FROM (${totalSql(linked)}))`;
   }
 
   /** Returns the SQL of the number of records in the whole list. */
-  total(): string {
+  total(few: string): string {
     const blocks = this.blocks();
-    if (!blocks) {
-      const [filter, second] = this.#filters;
-      if (filter?.countOthers && !second && !this.resource.owner)
-        return `SELECT (SELECT total FROM everything) - (${filter.countOthers})`;
-      const { ids, where } = this.first();
-      return `SELECT count(*) FROM ${ids} WHERE ${where}`;
-    }
-    return blocks.where === 'TRUE' ? 'SELECT total FROM everything' : totalSql(blocks);
+    if (blocks) return blocks.where === 'TRUE' ? 'SELECT total FROM everything' : totalSql(blocks);
+    const count = ({ ids, where }: Source) => `SELECT count(*) FROM ${ids} WHERE ${where}`;
+    const first = this.first();
+    const [filter, second] = this.#filters;
+    if (filter?.countOthers && !second && !this.resource.owner)
+      return `SELECT (SELECT total FROM everything) - (${filter.countOthers})`;
+    const { source: { range } = {}, sql } = this.#finder ?? {};
+    if (!range || !sql) return count(first);
+    if (this.#filters.length > 1)
+      return `SELECT iif(${few}, (${count(first)}), (${count(this.#walk(this.resource.table))}))`;
+    const others = range.others(sql).map((where) => ` - (${count({ ...first, where })})`);
+    return `SELECT iif(${range.isLessThan(2, sql)}, (${count(first)}),
+      (SELECT total FROM everything)${others.join('')})`;
   }
 
   /** Returns the block counts of the list; undefined if none are kept for it. */

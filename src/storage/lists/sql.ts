@@ -1,18 +1,10 @@
 // The pages of lists in SQL, for several requests in one statement.
-import {
-  BLOCK_BITS,
-  type Resource,
-  rowColumnsOf,
-  type SearchTables,
-} from '../../resources/resource.ts';
-import { linkOf, type ResourceLink } from '../../resources/resources.ts';
-import { LAST_NUMBER, listTagSql, timeSql } from '../changes/numbers.ts';
+import { BLOCK_BITS, type Resource, type SearchTables } from '../../resources/resource.ts';
+import { LAST_NUMBER, listTagSql, tagSql } from '../changes/numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
-import { membersSql } from '../records/text.ts';
+import { type Member, membersIn, membersSql } from '../records/members.ts';
 import { MAX_KEY, type Shape } from './request.ts';
 import { ListSource, totalSql } from './source.ts';
-
-const TIMES = ['created_at', 'updated_at'];
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
@@ -45,9 +37,11 @@ class PageSql {
   readonly #source: ListSource;
   readonly #index: number;
   readonly #isConditional: boolean;
+  readonly #members: readonly Member[];
 
   constructor(source: ListSource, index: number, isConditional: boolean) {
     this.#source = source;
+    this.#members = membersIn(source.resource, source.shape);
     this.#index = index;
     this.#isConditional = isConditional;
   }
@@ -66,13 +60,8 @@ class PageSql {
           FROM ${blocks.table} WHERE ${blocks.where})
         WHERE before + count > ${this.#source.value('offset')})`);
     }
-    const linked = this.#source.linkedBlocks();
-    if (this.#source.hasTwo && linked) {
-      // Sorting reads all linked records; walking reads total / linked records for each found one.
-      tables.push(`linked_${this.#index} (few) AS MATERIALIZED (
-        SELECT total * total < (SELECT total FROM everything) * ${this.#source.value('limit')}
-        FROM (${totalSql(linked)}))`);
-    }
+    const few = this.#source.few();
+    if (few) tables.push(`found_${this.#index} (few) AS MATERIALIZED (SELECT ${few})`);
     if (this.#source.shape.isLarge)
       tables.push(`found (id, key) AS MATERIALIZED (
         SELECT id, key FROM (${this.#rows()}) ${this.#reversed()})`);
@@ -84,9 +73,9 @@ class PageSql {
     const { isOne, isLarge } = this.#source.shape;
     const unlessKnown = (sql: string) =>
       this.#isConditional ? `iif(${this.#isKnown()}, NULL, ${sql})` : sql;
-    const total = isOne ? '1' : `(${this.#source.total()})`;
+    const total = isOne ? '1' : `(${this.#source.total(this.#few)})`;
     const page = `
-      SELECT ${this.#index} AS request, (SELECT tag FROM state) AS tag,
+      SELECT ${this.#index} AS request, ${this.#tag()} AS tag,
         (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,
         ${unlessKnown(total)} AS total, ${unlessKnown('items')} AS items, count, low, high
       FROM (SELECT ${isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
@@ -96,18 +85,37 @@ class PageSql {
     return isLarge ? `${withEdges} UNION ALL ${this.#largeRecords()}` : withEdges;
   }
 
+  /** The tag of a list or, of a single record that depends on no other, its own. */
+  #tag(): string {
+    const isOwn = this.#source.shape.isOne && !this.#members.some((each) => each.dependsOnOthers);
+    return isOwn ? tagSql('low') : '(SELECT tag FROM state)';
+  }
+
   #texts(): string {
-    const record = listRecord(this.#source.resource, this.#source.shape.include);
+    const record = this.#record();
     const separator = this.#source.shape.asLines ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
     return `coalesce(group_concat(${record}, ${separator} ${this.#reversed()}), '')`;
   }
 
+  #record(): string {
+    const { table } = this.#source.resource;
+    return `json_object(${membersSql(this.#members, (column) => `${table}.${column}`)})`;
+  }
+
+  /** Returns only what the records need: SQLite sorts all columns of a subquery. */
+  #columns(): string {
+    const { table } = this.#source.resource;
+    const columns = this.#members.flatMap((member) => member.columns);
+    const needed = this.#source.shape.isLarge ? ['id'] : new Set(columns);
+    return [...needed].map((column) => `${table}.${column}`).join(', ');
+  }
+
   /** One row for each record, as bytes: they need no encoding on their way to the socket. */
   #largeRecords(): string {
     const { table } = this.#source.resource;
-    const record = listRecord(this.#source.resource, this.#source.shape.include);
+    const record = this.#record();
     const others = this.#hasKeys ? ', NULL, NULL' : '';
     return `
       SELECT ${this.#index}, NULL, NULL, NULL, NULL, CAST(${record} AS BLOB), 1, NULL, NULL${others}
@@ -145,9 +153,9 @@ class PageSql {
     const exists = (condition: string, direction: 'ASC' | 'DESC') =>
       this.#sources()
         .map(
-          ({ from, where, key, isChosen }) => `
+          ({ from, where, key, isChosen, isSorted }) => `
             (${isChosen} AND (SELECT 1 FROM ${from} WHERE ${where} AND ${key} ${condition}
-                              ORDER BY ${key} ${direction} LIMIT 1) IS NOT NULL)`,
+              ${isSorted ? '' : `ORDER BY ${key} ${direction}`} LIMIT 1) IS NOT NULL)`,
         )
         .join(' OR ');
     return `
@@ -159,19 +167,24 @@ class PageSql {
 
   /** Rows before a key are in the reverse order. */
   #rows(): string {
-    const { position, order, include } = this.#source.shape;
+    const { position, order } = this.#source.shape;
     const given = this.#source.value('limit');
     const limit = this.#isConditional ? `iif(${this.#isKnown()}, 0, ${given})` : given;
     if (order === 'rank') return this.#rankedRows(limit);
     const isRising = order.startsWith('-') === (position === 'before');
-    const columns = listColumns(this.#source.resource, include);
+    const columns = this.#columns();
     const [start, offset] = this.#start(isRising);
-    const sources = this.#sources().map(
-      ({ from, where, key, isChosen }) => `
-        SELECT ${columns}, ${key} AS key FROM ${from} WHERE ${where} AND ${start(key)}
-        ORDER BY ${key} ${isRising ? 'ASC' : 'DESC'}
-        LIMIT ${isChosen === 'TRUE' ? limit : `iif(${isChosen}, ${limit}, 0)`} ${offset}`,
-    );
+    const direction = isRising ? 'ASC' : 'DESC';
+    const { table } = this.#source.resource;
+    const sources = this.#sources().map(({ from, id, where, key, isChosen, isSorted }) => {
+      const page = `
+        ${key} AS key FROM ${from} WHERE ${where} AND ${start(key)} ORDER BY ${key} ${direction}
+        LIMIT ${isChosen === 'TRUE' ? limit : `iif(${isChosen}, ${limit}, 0)`} ${offset}`;
+      if (!isSorted) return `SELECT ${columns}, ${page}`;
+      return `
+        SELECT ${columns}, key FROM (SELECT ${id} AS found, ${page})
+        CROSS JOIN ${table} ON ${table}.id = found ORDER BY key ${direction}`;
+    });
     const [only = ''] = sources;
     if (sources.length === 1) return only;
     return sources.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
@@ -200,62 +213,23 @@ class PageSql {
     const search = searchOf(this.#source.resource);
     const score = `bm25(${[search.table, ...search.weights].join(', ')})`;
     return `
-      SELECT ${listColumns(this.#source.resource, this.#source.shape.include)}, NULL AS key
+      SELECT ${this.#columns()}, NULL AS key
       FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
             ORDER BY score, found LIMIT ${limit} OFFSET ${this.#source.value('offset')})
       CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
   }
 
+  get #few(): string {
+    return `(SELECT few FROM found_${this.#index})`;
+  }
+
   /** The ways to find the records; SQLite chooses one by how many are linked. */
   #sources() {
-    return this.#source.each(`(SELECT few FROM linked_${this.#index})`);
+    return this.#source.each(this.#few);
   }
 }
 
 function searchOf({ search, table }: Resource): SearchTables {
   if (!search) throw new Error(`${table} cannot be searched`);
   return search;
-}
-
-/** Returns only what a record needs: SQLite sorts all columns of a subquery. */
-function listColumns(resource: Resource, include: readonly string[]): string {
-  const columns = [...rowColumnsOf(resource), ...(include.includes('times') ? TIMES : [])];
-  return columns.map((column) => `${resource.table}.${column}`).join(', ');
-}
-
-/** Returns the SQL of a record as JSON. Names in `include` that are no members have no effect. */
-function listRecord(resource: Resource, include: readonly string[]): string {
-  const { table } = resource;
-  const members = membersSql(resource, (column) => `${table}.${column}`);
-  const link = linkOf(resource);
-  if (link) members.push(...linkMembers(link, `${table}.id`, include));
-  if (include.includes('times'))
-    members.push(...TIMES.map((column) => `'${column}', ${timeSql(`${table}.${column}`)}`));
-  return `json_object(${members.join(', ')})`;
-}
-
-function linkMembers(
-  { link, own, other, isFirst }: ResourceLink,
-  id: string,
-  include: readonly string[],
-): string[] {
-  const isOwn = `${own.column} = ${id}`;
-  const { table } = other.resource;
-  const arrayOf = (linked: string) => `json((SELECT json_group_array(linked) FROM (${linked})))`;
-  const members = isFirst
-    ? {
-        [link.member]: arrayOf(`
-          SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked`),
-        // A name that several have is listed once, so that it can be sent back.
-        [link.byName.member]: arrayOf(`
-          SELECT ${table}.${link.byName.field} AS linked
-          FROM ${link.table} CROSS JOIN ${table} ON ${table}.id = ${other.column}
-          WHERE ${isOwn} GROUP BY linked ORDER BY min(${other.column})`),
-      }
-    : {
-        [link.countMember]: `
-          (SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`,
-      };
-  const wanted = Object.entries(members).filter(([name]) => include.includes(name));
-  return wanted.map(([name, sql]) => `'${name}', ${sql}`);
 }

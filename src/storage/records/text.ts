@@ -1,6 +1,7 @@
 // The JSON text of a record, which SQLite makes for reads, and `recordText` for new records alike.
-import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
+import type { Resource } from '../../resources/resource.ts';
 import type { Values } from '../batches/writer.ts';
+import { membersSql, ownMembers } from './members.ts';
 
 /** A row to write is [owner or 0, id or key, condition or fingerprint, ...fields]. */
 export const FIRST_FIELD = 3;
@@ -10,16 +11,7 @@ export function recordSql(
   resource: Resource,
   columnSql = (column: string) => `${resource.table}.${column}`,
 ): string {
-  return `json_object(${membersSql(resource, columnSql).join(', ')})`;
-}
-
-/** Returns the SQL of the name and the value of each member, for `json_object`. */
-export function membersSql(relation: Relation, columnSql = (column: string) => column): string[] {
-  return rowColumnsOf(relation).map((column) => {
-    const sql = columnSql(column);
-    const isBoolean = relation.fields[column]?.type === 'boolean';
-    return `'${column}', ${isBoolean ? `json(iif(${sql}, 'true', 'false'))` : sql}`;
-  });
+  return `json_object(${membersSql(ownMembers(resource), columnSql)})`;
 }
 
 /** Returns a record as JSON text, given the row that was written. */

@@ -242,5 +242,20 @@ CREATE TABLE note_words_position (
 INSERT INTO note_words_position (number) VALUES (0);
 `;
 
+const TIMES = `
+-- For filters by time, also in the order of the last changes.
+CREATE INDEX notes_by_created ON notes (created_at);
+
+CREATE INDEX notes_by_updated ON notes (updated_at, number);
+
+DROP INDEX notes_by_number;
+
+CREATE INDEX notes_by_number ON notes (number, updated_at);
+
+CREATE INDEX tags_by_created ON tags (created_at);
+
+CREATE INDEX tags_by_updated ON tags (updated_at, number);
+`;
+
 /** The steps in order; step N brings a database from version N - 1 to version N. */
-export const STEPS: readonly string[] = [FIRST];
+export const STEPS: readonly string[] = [FIRST, TIMES];

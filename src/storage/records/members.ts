@@ -1,0 +1,99 @@
+// The members that a record can have: its own, which all have, and those that `include` adds.
+import {
+  type Relation,
+  type Resource,
+  rowColumnsOf,
+  textFieldsOf,
+} from '../../resources/resource.ts';
+import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import { tagSql, timeSql } from '../changes/numbers.ts';
+
+/** Returns the SQL of a column. */
+type ColumnSql = (column: string) => string;
+
+/** A member of a record. */
+export interface Member {
+  readonly name: string;
+  /** The columns that its value needs. */
+  readonly columns: readonly string[];
+  /** Returns the SQL of its value, for `json_object`. */
+  readonly sql: (columnSql: ColumnSql) => string;
+  /** Whether a change of another record can change it. */
+  readonly dependsOnOthers?: boolean;
+}
+
+/** Which members records have: their own (all, if `fields` is empty), and those to add. */
+export interface Choice {
+  readonly fields: readonly string[];
+  readonly include: readonly string[];
+}
+
+/** Returns the members that every row has, in order. */
+export function ownMembers(relation: Relation): Member[] {
+  return rowColumnsOf(relation).map((name) => {
+    const isBoolean = relation.fields[name]?.type === 'boolean';
+    const sql = (columnSql: ColumnSql) =>
+      isBoolean ? `json(iif(${columnSql(name)}, 'true', 'false'))` : columnSql(name);
+    return { name, columns: [name], sql };
+  });
+}
+
+/** Returns the chosen members of a record, in order. Unknown names have no effect. */
+export function membersIn(resource: Resource, { fields, include }: Choice): Member[] {
+  const isWhole = fields.length === 0;
+  const own = ownMembers(resource).filter(({ name }) => isWhole || fields.includes(name));
+  // A snippet is made of texts that a whole record has already.
+  const isAdded = (name: string) => include.includes(name) && !(isWhole && name === 'snippet');
+  const added = Object.entries(addedMembers(resource));
+  return [...own, ...added.flatMap(([name, members]) => (isAdded(name) ? members : []))];
+}
+
+/** Returns the arguments of `json_object` for the members. */
+export function membersSql(members: readonly Member[], columnSql: ColumnSql = String): string {
+  return members.map(({ name, sql }) => `'${name}', ${sql(columnSql)}`).join(', ');
+}
+
+/** Returns the members that each value of `include` adds. */
+function addedMembers(resource: Resource): Readonly<Record<string, readonly Member[]>> {
+  const link = linkOf(resource);
+  const texts = textFieldsOf(resource);
+  const textsSql = (columnSql: ColumnSql) =>
+    `json_object(${texts.map((name) => `'${name}', ${columnSql(name)}`).join(', ')})`;
+  const quotedTag = (columnSql: ColumnSql) => `'"' || ${tagSql(columnSql('number'))} || '"'`;
+  return {
+    ...(link && linkMembers(link)),
+    times: ['created_at', 'updated_at'].map((name) => ({
+      name,
+      columns: [name],
+      sql: (columnSql) => timeSql(columnSql(name)),
+    })),
+    etag: [{ name: 'etag', columns: ['number'], sql: quotedTag }],
+    // The texts, in place of the snippet that the service makes of them.
+    snippet: [{ name: 'snippet', columns: texts, sql: textsSql }],
+  };
+}
+
+function linkMembers({ link, own, other, isFirst }: ResourceLink) {
+  const entry = (name: string, sqlOf: (isOwn: string) => string): Record<string, Member[]> => {
+    const sql = (columnSql: ColumnSql) => sqlOf(`${own.column} = ${columnSql('id')}`);
+    return { [name]: [{ name, columns: ['id'], sql, dependsOnOthers: true }] };
+  };
+  if (!isFirst)
+    return entry(
+      link.countMember,
+      (isOwn) => `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`,
+    );
+  const { table } = other.resource;
+  const arrayOf = (linked: string) => `json((SELECT json_group_array(linked) FROM (${linked})))`;
+  const ids = (isOwn: string) => `
+    SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked`;
+  // A name that several have is listed once, so that it can be sent back.
+  const names = (isOwn: string) => `
+    SELECT ${table}.${link.byName.field} AS linked
+    FROM ${link.table} CROSS JOIN ${table} ON ${table}.id = ${other.column}
+    WHERE ${isOwn} GROUP BY linked ORDER BY min(${other.column})`;
+  return {
+    ...entry(link.member, (isOwn) => arrayOf(ids(isOwn))),
+    ...entry(link.byName.member, (isOwn) => arrayOf(names(isOwn))),
+  };
+}
