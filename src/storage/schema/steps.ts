@@ -248,13 +248,13 @@ CREATE INDEX notes_by_created ON notes (created_at);
 
 CREATE INDEX notes_by_updated ON notes (updated_at, number);
 
-DROP INDEX notes_by_number;
-
-CREATE INDEX notes_by_number ON notes (number, updated_at);
-
 CREATE INDEX tags_by_created ON tags (created_at);
 
 CREATE INDEX tags_by_updated ON tags (updated_at, number);
+
+DROP INDEX notes_by_number;
+
+CREATE INDEX notes_by_number ON notes (number, updated_at);
 `;
 
 /** The steps in order; step N brings a database from version N - 1 to version N. */
