@@ -134,7 +134,7 @@ function describeErrors(_: string, value: unknown): unknown {
 /** Logs the outcome of a request. `client` is the name of its client in the log. */
 export function logOutcome(log: Log, outcome: Outcome, client: string): void {
   const { exchange, status = 0, milliseconds, stream } = outcome;
-  const { requestId, message, headers, template, error, reason } = exchange;
+  const { requestId, message, headers, template, ids, error, reason } = exchange;
   const failed = status === 500 || error !== undefined;
   const level = failed ? 'error' : status >= 400 ? 'warn' : 'info';
   log.write(level, stream ? `stream ${stream}` : 'request', {
@@ -145,6 +145,7 @@ export function logOutcome(log: Log, outcome: Outcome, client: string): void {
     route: template,
     status: outcome.status,
     ms: Math.round(milliseconds * 1_000) / 1_000,
+    ids,
     error,
     reason,
   });
