@@ -111,10 +111,10 @@ async function serve(options: Options): Promise<void> {
   // Without a file of keys, SIGHUP keeps its default: closing the terminal ends the process.
   const { apiKeysFile } = options;
   if (apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, apiKeysFile, log));
+  if (apiKeysFile !== undefined) await warnOfReaders(apiKeysFile, log);
   print(`notes-server listening on ${address}\n`);
   if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
   log.write('info', 'listening', { address, keys: app.keyCount });
-  if (apiKeysFile !== undefined) await warnOfReaders(apiKeysFile, log);
 }
 
 async function createServer(options: Options, log: Log) {
