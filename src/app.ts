@@ -4,6 +4,7 @@ import { TASKS } from './concurrency/tasks.ts';
 import { NoThreads, ThreadPool } from './concurrency/thread-pool.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
+import type { KeyEntry } from './guards/key-file.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { Sender } from './http/exchange.ts';
@@ -20,6 +21,7 @@ import { changesRoute } from './routes/changes.ts';
 import { demonstrationRoutes } from './routes/demonstrations.ts';
 import { type Documentation, docsRoutes, loadDocumentation } from './routes/docs.ts';
 import { healthRoutes, metricsRoute } from './routes/health.ts';
+import { keyRoute } from './routes/key.ts';
 import { linkRoutes } from './routes/links.ts';
 import type { Bases } from './routes/paths.ts';
 import { problemRoutes } from './routes/problems.ts';
@@ -91,7 +93,7 @@ export class App {
     const { host, port, socket } = options;
     // First, so that a broken installation creates no database.
     const documentation = await loadDocumentation();
-    this.#keys = await loadKeys(options);
+    this.#keys = await loadKeys(options, this.#siblings.keys, () => this.#feed?.wake());
     const open = () =>
       openStorage('serve', options, (kept) =>
         this.#log.write('warn', 'the log of another file was set aside', { kept }),
@@ -115,19 +117,18 @@ export class App {
   }
 
   get keyCount(): number {
-    return this.#keys?.count ?? 0;
+    return this.#keys?.entries.length ?? 0;
   }
 
-  /** Reloads the key file, and ends all streams; resolves with the number of keys. */
-  async reloadKeys(): Promise<number> {
-    const count = (await this.#keys?.reload()) ?? 0;
-    this.#feed?.endTerm();
-    return count;
+  /** Reloads the key file, or uses `entries`; resolves with the number of keys. */
+  async reloadKeys(entries?: readonly KeyEntry[]): Promise<number> {
+    return this.#keys?.reload(entries) ?? 0;
   }
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
   async close(): Promise<void> {
     this.#isStopping = true;
+    this.#keys?.close();
     // First, because the server waits for all answers, and streams do not end by themselves.
     this.#feed?.close();
     const serverClosed = this.#server.close();
@@ -156,14 +157,14 @@ export class App {
       onOutcome: (outcome) => {
         this.#metrics?.endRequest(outcome);
         const { message, admission } = outcome.exchange;
-        logOutcome(this.#log, outcome, () => this.#clientOf(message, admission.key));
+        logOutcome(this.#log, outcome, () => this.#clientOf(message, admission.key?.label));
       },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,
     });
   }
 
-  #clientOf(sender: Sender, key?: number): string {
+  #clientOf(sender: Sender, key?: string): string {
     return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
   }
 
@@ -171,7 +172,8 @@ export class App {
     const { db } = this.#options;
     const threads = () => this.#threads.counts();
     const sizes = async () => (db.kind === 'file' ? fileSizes(db.name) : {});
-    const sources = { threads, fileSizes: sizes, cache };
+    const keys = () => (this.#keys?.entries ?? []).map(({ label }) => label);
+    const sources = { threads, fileSizes: sizes, cache, keys };
     this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
   }
 
@@ -195,6 +197,7 @@ export class App {
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
+      ...(this.#keys ? [keyRoute()] : []),
       ...demonstrationRoutes(this.#threads),
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);

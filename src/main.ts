@@ -109,7 +109,9 @@ async function serve(options: Options): Promise<void> {
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
   // Without a file of keys, SIGHUP keeps its default: closing the terminal ends the process.
-  if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, log));
+  const { apiKeysFile } = options;
+  if (apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, apiKeysFile, log));
+  if (apiKeysFile !== undefined) await warnOfReaders(apiKeysFile, log);
   print(`notes-server listening on ${address}\n`);
   if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
   log.write('info', 'listening', { address, keys: app.keyCount });
@@ -132,13 +134,13 @@ async function serveAsMember(options: Options): Promise<void> {
   let app: App | undefined;
   let listening: Promise<unknown> = Promise.resolve();
   const siblings = joinSupervisor(process, {
-    listen(port) {
-      app = new App({ ...options, port }, log, siblings);
+    listen({ port, keys }) {
+      app = new App({ ...options, port }, log, { ...siblings, keys });
       const url = app.listen();
       listening = url.catch(() => {});
       return url;
     },
-    reloadKeys: async () => app?.reloadKeys() ?? 0,
+    reloadKeys: async (keys) => app?.reloadKeys(keys) ?? 0,
     close: () => stop(),
   });
   let closed: Promise<void> | undefined;
@@ -160,13 +162,23 @@ function createLog({ logLevel, logFormat, processes }: Options): Log {
   return new LineLog(logLevel, { always, toLine });
 }
 
-async function reloadKeys(app: Pick<App, 'reloadKeys'>, log: Log): Promise<void> {
+async function reloadKeys(
+  app: { reloadKeys(): Promise<number> },
+  file: string,
+  log: Log,
+): Promise<void> {
   try {
     log.write('info', 'keys reloaded', { keys: await app.reloadKeys() });
+    await warnOfReaders(file, log);
   } catch (error) {
     // One line says it all; a stack trace would look like a crash.
     log.write('error', 'the old keys stay', { reason: (error as Error).message });
   }
+}
+
+async function warnOfReaders(file: string, log: Log): Promise<void> {
+  const { isReadByOthers } = await import('./guards/key-file.ts');
+  if (await isReadByOthers(file)) log.write('warn', 'other users can read the keys', { file });
 }
 
 /** After an uncaught error, the state is unknown. */

@@ -48,7 +48,8 @@ export function findCommand(name: string): SubCommand {
 }
 
 function operandIn({ name, operand }: SubCommand, words: readonly string[]): string {
-  const isOptional = operand.startsWith('[');
+  if (operand === '' && words.length > 0) throw new UsageError(`${name} takes only options`);
+  const isOptional = operand === '' || operand.startsWith('[');
   const isCountRight = words.length === 1 || (words.length === 0 && isOptional);
   if (isCountRight && words[0] !== '') return words[0] ?? '';
   const what = operand.replace(/[[\]]/g, '');

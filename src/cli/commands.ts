@@ -2,7 +2,7 @@
 // file that carries it out, so that no command loads what it does not need.
 import type { Screen } from '../commands/progress.ts';
 import type { StorageOptions } from '../storage/open.ts';
-import type { Flag, FlagValues } from './arguments.ts';
+import { type Flag, type FlagValues, UsageError } from './arguments.ts';
 import { OPTIONS } from './option-table.ts';
 
 /** What the command line gives to a command. */
@@ -31,7 +31,7 @@ interface Outcome {
 /** A sub-command. */
 export interface SubCommand {
   readonly name: string;
-  /** Its argument other than flags, in brackets if it is optional. */
+  /** Its argument other than flags, in brackets if it is optional; empty if it takes none. */
   readonly operand: string;
   readonly flags: readonly Flag[];
   /** Whether its operand and its database must be files. */
@@ -116,6 +116,34 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     async run({ operand, storage }, { input, screen }) {
       const { importLines } = await import('../commands/import.ts');
       return { lines: [await importLines(fileIn(operand), input, storage, screen())] };
+    },
+  },
+  {
+    name: 'key',
+    operand: '',
+    flags: [
+      { flag: 'name', value: 'NAME', help: 'what the log and the metrics call the key' },
+      {
+        flag: 'access',
+        value: 'ACCESS',
+        help: 'read or write, which allows everything',
+        default: 'write',
+      },
+      {
+        flag: 'expires',
+        value: 'DATE',
+        help: 'last day, such as 2027-03-01, or a time (RFC 3339)',
+      },
+    ],
+    help: 'print a new key, as a line to append to the file of --api-keys-file',
+    example: 'key --name dashboard --access read',
+    async run({ flags }) {
+      const { newKeyLine } = await import('../commands/key.ts');
+      try {
+        return { lines: [newKeyLine(flags as Readonly<Record<string, string>>)] };
+      } catch (error) {
+        throw new UsageError(`--${(error as Error).message}`);
+      }
     },
   },
   {

@@ -45,7 +45,7 @@ nginx, Caddy and containers.
 
 function commandHelp({ name, operand, flags, help, example }: SubCommand): string {
   const usages = flags.map((flag) => `[${usageOf(flag)}]`);
-  return `Usage: notes-server ${[name, operand, ...usages].join(' ')}
+  return `Usage: notes-server ${[name, operand, ...usages].filter(Boolean).join(' ')}
 
 ${help.replace(/^./, (first) => first.toUpperCase())}.
 

@@ -1,6 +1,7 @@
 // The options of the service, as command line and environment set them.
 import { isIP } from 'node:net';
-import { KEY, requiresKey } from '../guards/keys.ts';
+import { KEY } from '../guards/key-file.ts';
+import { requiresKey } from '../guards/keys.ts';
 import { suggestion } from '../suggestion.ts';
 import { type FlagValues, parseArguments, UsageError } from './arguments.ts';
 import { type Declaration, MIN_THREADS, OPTIONS, PUBLIC_RATE_LIMIT } from './option-table.ts';

@@ -1,10 +1,11 @@
-// Admits requests before they are routed, by host and origin (403), key (401) and rate (429).
+// Admits requests before they are routed: by host and origin (403), key (401), rate (429), and what
+// the key allows (403).
 import type { IncomingMessage } from 'node:http';
-import type { Admission } from '../http/exchange.ts';
+import type { Admission, Key } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';
 import type { Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
-import type { Holder, Keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
@@ -27,6 +28,9 @@ const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 /** The first segments of paths that require no key. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
+/** What a key for reading allows. */
+const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 const DEFAULT = 'default';
 const WRONG_KEYS = 'wrong-keys';
 
@@ -42,15 +46,15 @@ export function createGuard(options: GuardOptions): Guard {
   const limit = rateLimit && requestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
-  async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Holder | Problem> {
-    const holder = keys.holderOf(message.headers);
-    if (holder === 'none')
+  async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Key | Problem> {
+    const key = keys.keyIn(message.headers);
+    if (key === 'none')
       return unauthorized('This service asks for a key: send "authorization: Bearer KEY".');
     const address = clientNetwork(message, trustProxy);
-    const quota = await (holder === 'wrong' ? wrongKeys.take(address) : wrongKeys.peek(address));
+    const quota = await (key === 'wrong' ? wrongKeys.take(address) : wrongKeys.peek(address));
     // Beyond the limit a right key is refused too, so that the answer does not confirm a guess.
     if (!quota.allowed) return tooMany('Too many wrong keys.', WRONG_KEYS, MAX_WRONG_KEYS, quota);
-    return holder === 'wrong' ? unauthorized('This key is not known.') : holder;
+    return key === 'wrong' ? unauthorized('This key is not known.') : key;
   }
 
   async function admit(
@@ -59,11 +63,16 @@ export function createGuard(options: GuardOptions): Guard {
     usedKeys: Keys | undefined,
     usedLimit: typeof limit,
   ): Promise<Admission> {
-    const holder = usedKeys && (await identifyByKey(message, usedKeys));
-    if (holder instanceof Problem) return { headers, refusal: holder };
-    const sender = { headers, client: holder?.digest, key: holder?.number };
-    if (!usedLimit) return sender;
-    return usedLimit(holder?.digest ?? clientNetwork(message, trustProxy), sender);
+    const key = usedKeys && (await identifyByKey(message, usedKeys));
+    if (key instanceof Problem) return { headers, refusal: key };
+    const sender: Admission = { headers, key };
+    if (key?.isOver)
+      return { ...sender, refusal: unauthorized('The key has expired.', 'invalid_token') };
+    const admission = usedLimit
+      ? await usedLimit(key?.digest ?? clientNetwork(message, trustProxy), sender)
+      : sender;
+    const isAllowed = key?.access !== 'read' || READ_METHODS.has(message.method);
+    return isAllowed || admission.refusal ? admission : { ...admission, refusal: readOnly() };
   }
 
   return function guard(message, segments) {
@@ -122,6 +131,16 @@ function tooMany(what: string, name: string, size: number, quota: Quota): Proble
   return new Problem('too-many-requests', detail, { headers });
 }
 
-function unauthorized(detail: string): Problem {
-  return new Problem('unauthorized', detail, { headers: ['www-authenticate', 'Bearer'] });
+function unauthorized(detail: string, error?: string): Problem {
+  return new Problem('unauthorized', detail, { headers: challenge(error) });
+}
+
+function readOnly(): Problem {
+  const headers = challenge('insufficient_scope');
+  return new Problem('insufficient-access', 'This key may only read.', { headers });
+}
+
+/** RFC 6750, section 3. */
+function challenge(error?: string): string[] {
+  return ['www-authenticate', error === undefined ? 'Bearer' : `Bearer error="${error}"`];
 }

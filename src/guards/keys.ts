@@ -1,25 +1,14 @@
-// The keys of clients, compared as digests and in constant time, so that no answer reveals them.
-import { hash, timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+// The keys of clients. Only their digests are kept, so that nothing can reveal them.
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Key } from '../http/exchange.ts';
+import { isSame, type KeyEntry, readKeys } from './key-file.ts';
 
-/** Bounds the time of a request: each sent key is compared with all keys. */
-const MAX_KEYS = 512;
+/** Bounds the memory for keys, and the metrics, which count for each key. */
+const MAX_KEYS = 10_000;
 
-/** Visible ASCII without commas, which fits into a header and into a list. */
-export const KEY = /^[!-+\--~]+$/;
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-};
-
-/** The holder of a key: its digest (base64), and its number in the order of the source, from 1. */
-export interface Holder {
-  readonly digest: string;
-  readonly number: number;
-}
+/** The longest time of a timer; Node would take a longer one for 1 ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Where keys come from: texts, and a file with a key on each line that is no comment (`#`). */
 export interface KeySource {
@@ -32,76 +21,93 @@ export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
   return apiKeys.length > 0 || apiKeysFile !== undefined;
 }
 
+type ListedKey = KeyEntry & Key & { isRevoked: boolean };
+
 /** The keys of a source; none before the first {@link Keys.reload}. */
 export class Keys {
   readonly #source: KeySource;
-  #digests: readonly Buffer[] = [];
+  readonly #onEnd: () => void;
+  #byDigest: ReadonlyMap<string, ListedKey> = new Map();
   #lastReload = Promise.resolve(0);
+  #nextEnd: NodeJS.Timeout | undefined;
+  entries: readonly KeyEntry[] = [];
 
-  constructor(source: KeySource) {
+  /** Calls `onEnd` whenever a key may have expired, or may have been removed or changed. */
+  constructor(source: KeySource, onEnd: () => void) {
     this.#source = source;
+    this.#onEnd = onEnd;
   }
 
-  get count(): number {
-    return this.#digests.length;
-  }
-
-  /** Returns the holder of the key in `authorization: Bearer` or else `x-api-key`. */
-  holderOf(headers: IncomingHttpHeaders): Holder | 'none' | 'wrong' {
+  /** Returns the key in `authorization: Bearer` or else `x-api-key`; it may have expired. */
+  keyIn(headers: IncomingHttpHeaders): Key | 'none' | 'wrong' {
     const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
     const sent = bearer ?? String(headers['x-api-key'] ?? '');
     if (sent === '') return 'none';
-    const sentDigest = digest(sent);
-    // Compares with all digests; `findIndex` would stop at a match.
-    let number = 0;
-    this.#digests.forEach((each, index) => {
-      if (timingSafeEqual(each, sentDigest)) number = index + 1;
-    });
-    return number > 0 ? { digest: sentDigest.toString('base64'), number } : 'wrong';
+    // How long the search takes says nothing about a key: nobody can choose the digest of a guess.
+    return this.#byDigest.get(hash('sha256', sent, 'base64')) ?? 'wrong';
   }
 
-  /** Reads the file again; resolves with the number of keys. If it rejects, the old keys stay. */
-  reload(): Promise<number> {
+  /** Reads the file again, or uses `entries`; resolves with the count. If it rejects, keeps all. */
+  reload(entries?: readonly KeyEntry[]): Promise<number> {
     // In sequence, so that a slow reload cannot undo a later one.
-    this.#lastReload = this.#lastReload.catch(() => 0).then(() => this.#load());
+    this.#lastReload = this.#lastReload.catch(() => 0).then(() => this.#load(entries));
     return this.#lastReload;
   }
 
-  async #load(): Promise<number> {
+  async #load(given: readonly KeyEntry[] | undefined): Promise<number> {
     const { apiKeys, apiKeysFile } = this.#source;
-    const listed = apiKeysFile === undefined ? [] : await readKeys(apiKeysFile);
-    const keys = [...new Set([...apiKeys, ...listed])];
-    if (keys.length > MAX_KEYS)
-      throw new Error(`there are ${keys.length} keys; at most ${MAX_KEYS} are allowed`);
-    this.#digests = keys.map(digest);
-    return keys.length;
+    const entries = given ?? (await readKeys(apiKeys, apiKeysFile));
+    if (entries.length > MAX_KEYS)
+      throw new Error(`there are ${entries.length} keys; at most ${MAX_KEYS} are allowed`);
+    const before = this.#byDigest;
+    const kept = (entry: KeyEntry) => {
+      const known = before.get(entry.digest);
+      return known && isSame(entry, known) ? known : listedKey(entry);
+    };
+    this.#byDigest = new Map(entries.map((entry) => [entry.digest, kept(entry)]));
+    for (const [digest, key] of before) key.isRevoked = this.#byDigest.get(digest) !== key;
+    this.entries = entries;
+    this.#onEnd();
+    this.#awaitNextEnd();
+    return entries.length;
+  }
+
+  #awaitNextEnd(): void {
+    clearTimeout(this.#nextEnd);
+    const now = Date.now();
+    const ends = this.entries.map(({ expiresMs }) => expiresMs ?? 0).filter((end) => end > now);
+    if (ends.length === 0) return;
+    const end = () => {
+      this.#onEnd();
+      this.#awaitNextEnd();
+    };
+    this.#nextEnd = setTimeout(end, Math.min(...ends.map((each) => each - now), MAX_TIMER_MS));
+    this.#nextEnd.unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#nextEnd);
   }
 }
 
-/** Resolves with the keys of `source`, if it has any. Rejects as {@link Keys.reload} does. */
-export async function loadKeys(source: KeySource): Promise<Keys | undefined> {
+function listedKey(entry: KeyEntry): ListedKey {
+  return {
+    ...entry,
+    isRevoked: false,
+    get isOver() {
+      return this.isRevoked || (this.expiresMs !== null && Date.now() >= this.expiresMs);
+    },
+  };
+}
+
+/** Resolves with the keys of `source`, or `entries`, if it has any. Rejects as the reload does. */
+export async function loadKeys(
+  source: KeySource,
+  entries?: readonly KeyEntry[],
+  onEnd: () => void = () => {},
+): Promise<Keys | undefined> {
   if (!requiresKey(source)) return undefined;
-  const keys = new Keys(source);
-  await keys.reload();
+  const keys = new Keys(source, onEnd);
+  await keys.reload(entries);
   return keys;
-}
-
-async function readKeys(file: string): Promise<string[]> {
-  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    const { code = '' } = cause;
-    throw new Error(`cannot read the keys in ${file}: ${REASONS[code] ?? code}`, { cause });
-  });
-  const lines = text.split(/\r?\n/).map((line) => line.trim());
-  const keys = lines.filter((line) => line !== '' && !line.startsWith('#'));
-  const wrong = keys.find((key) => !KEY.test(key));
-  if (wrong !== undefined) {
-    const where = `line ${lines.indexOf(wrong) + 1} of ${file}`;
-    throw new Error(`${where} is not a key: a key is visible ASCII without commas`);
-  }
-  if (keys.length === 0) throw new Error(`${file} contains no key`);
-  return keys;
-}
-
-function digest(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
 }

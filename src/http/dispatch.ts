@@ -8,6 +8,7 @@ import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
 import {
+  bodyLength,
   type Chunk,
   checkHeaders,
   lengthOf,
@@ -88,6 +89,7 @@ export class Dispatcher {
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
       const whole = reply instanceof Promise ? await reply : reply;
+      if ('handle' in found && found.method !== 'GET') exchange.keepIds(whole);
       sent = this.#send(exchange, this.#count(exchange, whole));
     } catch (error) {
       sent = await this.#fail(exchange, error);
@@ -104,7 +106,9 @@ export class Dispatcher {
     const { onOutcome } = this.#options;
     this.#streams += 1;
     onOutcome({ ...outcome, stream: 'opened' });
-    exchange.error = await sendChunks(response, stream).catch((reason: unknown) => reason);
+    exchange.error = await sendChunks(response, stream, (bytes) => {
+      exchange.sentBytes += bytes;
+    }).catch((reason: unknown) => reason);
     this.#streams -= 1;
     onOutcome({ ...outcome, stream: 'ended', milliseconds: performance.now() - arrivedMs });
   }
@@ -163,6 +167,7 @@ export class Dispatcher {
     else if (reply.status === 413 || (!message.complete && this.#bodies.leavesUnread(exchange)))
       sendAndClose(response, complete, requestId);
     else sendReply(response, complete, requestId);
+    if (admission.key && message.method !== 'HEAD') exchange.sentBytes = bodyLength(reply);
     return reply;
   }
 

@@ -5,7 +5,7 @@ import type { BodyFormat } from './body/formats.ts';
 import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { ClientGone, type Problem } from './problem.ts';
-import type { Reply } from './reply.ts';
+import type { Reply, WrittenIds } from './reply.ts';
 
 /** The parts of a request that tell who sent it. */
 export interface Sender {
@@ -13,12 +13,24 @@ export interface Sender {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
+/** The key of a client, as far as others than the guard may know it. */
+export interface Key {
+  /** Identifies the key without revealing it, for as long as anybody uses it. */
+  readonly digest: string;
+  /** What the log calls it: its name, or else a number. */
+  readonly label: string;
+  readonly name: string | null;
+  readonly access: 'read' | 'write';
+  /** In RFC 3339; null if it never expires. */
+  readonly expiresAt: string | null;
+  /** Whether it has expired, or has been removed or changed. */
+  readonly isOver: boolean;
+}
+
 /** What a guard decides. `headers` (flat: name, value, name, value) go with any answer. */
 export interface Admission {
   readonly headers: readonly string[];
-  /** Identifies the client's key without revealing it; undefined as `key`. */
-  readonly client?: string | undefined;
-  readonly key?: number | undefined;
+  readonly key?: Key | undefined;
   readonly refusal?: Problem;
   /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
   readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
@@ -47,6 +59,10 @@ export class Exchange {
   body: unknown;
   /** The internal cause of a 5xx, or of the end of a stream, for the log. */
   error: unknown;
+  /** The ids in the path of a write and those that it has created, by the names of parameters. */
+  ids: WrittenIds | undefined;
+  /** The length of the body that was sent. */
+  sentBytes = 0;
   /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
   reason: string | undefined;
   readonly #replies: ByteBudget;
@@ -65,7 +81,15 @@ export class Exchange {
   }
 
   clientId(): string {
-    return this.admission.client ?? this.#networkOf(this.message);
+    return this.admission.key?.digest ?? this.#networkOf(this.message);
+  }
+
+  /** Keeps the ids of a write that was carried out, even if the client has left meanwhile. */
+  keepIds({ createdIds }: Reply): void {
+    const names = [...(this.template ?? '').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+    const inPath = names.map((name, index) => [name, Number(this.pathValues[index])] as const);
+    if (inPath.length > 0 || createdIds)
+      this.ids = { ...Object.fromEntries(inPath), ...createdIds };
   }
 
   enter(admission: Admission): void {

@@ -7,6 +7,7 @@ export const PROBLEM_STATUS = {
   'bad-request': 400,
   unauthorized: 401,
   forbidden: 403,
+  'insufficient-access': 403,
   'not-found': 404,
   'method-not-allowed': 405,
   'request-timeout': 408,

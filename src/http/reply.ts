@@ -3,6 +3,9 @@ import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'no
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 
+/** Ids by the names of path parameters; of several consecutive ones, the first and the last. */
+export type WrittenIds = Readonly<Record<string, number | readonly [first: number, last: number]>>;
+
 /** A reply. `headers` is flat (name, value, name, value), in lower case, without content-length. */
 export interface Reply {
   readonly status: number;
@@ -12,6 +15,8 @@ export interface Reply {
   readonly large?: LargeBody;
   /** Sent instead of `body`, as long as it lasts. */
   readonly stream?: AsyncIterable<Chunk>;
+  /** For the log. */
+  readonly createdIds?: WrittenIds;
 }
 
 /** A body that is counted, in parts because joining them would take as much memory again. */
@@ -51,12 +56,17 @@ export function lengthOf(parts: readonly Buffer[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
+/** Returns the length of a body, without that of a stream. */
+export function bodyLength({ body = '', large }: Reply): number {
+  return large ? lengthOf(large.parts) : Buffer.byteLength(body);
+}
+
 /** Returns the headers of a reply with those that every reply has. */
 export function replyHeaders(reply: Reply, requestId: string): string[] {
-  const { status, headers = [], body = '', large, stream } = reply;
+  const { status, headers = [], stream } = reply;
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
   if (status !== 204 && status !== 304 && !stream)
-    all.push('content-length', String(large ? lengthOf(large.parts) : Buffer.byteLength(body)));
+    all.push('content-length', String(bodyLength(reply)));
   return all;
 }
 
@@ -123,7 +133,11 @@ export function sendAndClose(response: ServerResponse, reply: Reply, requestId: 
 }
 
 /** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */
-export async function sendChunks(response: ServerResponse, stream: AsyncIterable<Chunk>) {
+export async function sendChunks(
+  response: ServerResponse,
+  stream: AsyncIterable<Chunk>,
+  onSent: (bytes: number) => void = () => {},
+) {
   const { socket } = response;
   // A connection is paused while a request waits on it, and would hide that the client leaves.
   if (socket?.isPaused()) response.destroy();
@@ -133,6 +147,7 @@ export async function sendChunks(response: ServerResponse, stream: AsyncIterable
       if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
       if (response.destroyed) return;
       response.write(bytes);
+      onSent(bytes.length);
       // Without the second condition, a client could never get past a chunk of this length.
       if (hasMore || bytes.length > MAX_UNREAD_BYTES) await drained(response);
     }

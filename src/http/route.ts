@@ -5,7 +5,10 @@ import type { Admission, Exchange } from './exchange.ts';
 import type { Reply } from './reply.ts';
 
 /** A request as a handler sees it. */
-export type Call = Omit<Exchange, 'enter' | 'error' | 'message' | 'reason' | 'response' | 'share'>;
+export type Call = Omit<
+  Exchange,
+  'enter' | 'error' | 'ids' | 'keepIds' | 'message' | 'reason' | 'response' | 'sentBytes' | 'share'
+>;
 
 /** The handler of one method and path. `handle` may throw a Problem. */
 export interface Route {

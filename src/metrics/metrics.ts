@@ -2,6 +2,7 @@
 import type { Outcome } from '../http/route.ts';
 import type { BatchMeter } from '../storage/batches/batcher.ts';
 import { readVersion } from '../version.ts';
+import { KeyUsage } from './key-usage.ts';
 import { measureProcess } from './process.ts';
 import {
   formatSnapshot,
@@ -34,6 +35,8 @@ interface MetricSources {
   /** The sizes of the database files in bytes, by name; empty if there are none. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
   readonly cache: Readonly<Record<'hits' | 'misses' | 'bytes', number>>;
+  /** What the log calls the keys of the service. */
+  readonly keys: () => readonly string[];
 }
 
 type ByTemplate = Map<string | undefined, Map<string, Observe>>;
@@ -46,6 +49,7 @@ export class Metrics {
   /** The functions that observe the existing series, by status, path template and method. */
   readonly #observers = new Map<number | undefined, ByTemplate>();
   readonly #refusals: Series = {};
+  readonly #keyUsage: KeyUsage;
   readonly #queues: { series: string; length: () => number }[] = [];
   #active = 0;
   #streams = 0;
@@ -59,6 +63,7 @@ export class Metrics {
   };
 
   constructor(sources: MetricSources, shareMetrics: ShareMetrics) {
+    this.#keyUsage = new KeyUsage(sources.keys);
     const readings = this.#readings(sources);
     this.#collect = shareMetrics(() => takeSnapshot(readings));
   }
@@ -70,6 +75,9 @@ export class Metrics {
       http_server_active_requests: () => this.#active,
       notes_streams_open: () => this.#streams,
       notes_http_refused_total: () => this.#refusals,
+      notes_key_requests_total: () => this.#keyUsage.read(['requests']),
+      notes_key_refusals_total: () => this.#keyUsage.read(['refusals']),
+      notes_key_bytes_total: () => this.#keyUsage.read(['received', 'sent'], true),
       notes_batch_items: () => this.#batchSizes.read(),
       notes_batch_duration_seconds: () => this.#batchDurations.read(),
       notes_batch_waiting: () => {
@@ -104,6 +112,7 @@ export class Metrics {
     if (outcome.stream === 'ended') this.#streams -= 1;
     else this.#active -= 1;
     if (outcome.stream === 'opened') this.#streams += 1;
+    this.#keyUsage.count(outcome);
     // The duration of a stream says nothing about the service.
     if (outcome.stream) return;
     this.#observerOf(outcome)(outcome.milliseconds / 1e3);

@@ -11,6 +11,9 @@ const METRICS = {
   counter: {
     notes_http_refused_total:
       'Error responses to input that is not a valid request: malformed, too large or late.',
+    notes_key_requests_total: 'Requests with a key, refused ones included.',
+    notes_key_refusals_total: 'Requests that the service refused because of their key or rate.',
+    notes_key_bytes_total: 'Bytes of the bodies of requests (received) and answers (sent).',
     notes_cache_lookups_total: 'Records and pages that were found in memory (hit) or not (miss).',
     process_cpu_seconds_total: 'CPU time of all threads.',
   },

@@ -1,5 +1,6 @@
 // The functions that the processes of one service offer each other. The supervisor starts the
 // members, which serve requests, and manages what they share.
+import type { KeyEntry } from '../guards/key-file.ts';
 import type { Quota } from '../guards/rate-limit.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 
@@ -25,11 +26,14 @@ export type SupervisorFunctions = {
   readonly allMetrics: () => Promise<Snapshot>;
 };
 
+/** The keys that the supervisor has read: no member reads them itself, so all have the same. */
+type Entries = readonly KeyEntry[] | undefined;
+
 /** What a member does for the supervisor. */
 export type MemberFunctions = {
-  /** Serves on `port`; resolves with the URL, and rejects as `App.listen` does. */
-  readonly listen: (port: number) => Promise<string>;
-  readonly reloadKeys: () => Promise<number>;
+  /** Serves on a port; resolves with the URL, and rejects as `App.listen` does. */
+  readonly listen: (at: { readonly port: number; readonly keys: Entries }) => Promise<string>;
+  readonly reloadKeys: (keys: Entries) => Promise<number>;
   readonly close: () => void;
   readonly leaseWanted: () => void;
   readonly ping: () => Promise<void>;

@@ -1,5 +1,6 @@
 // What the processes of one service share: the write lease, rate limits, metrics and health. The
 // supervisor process holds this state, and the others call it.
+import type { KeyEntry } from '../guards/key-file.ts';
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { ShareMetrics, Snapshot } from '../metrics/snapshot.ts';
 import { Batcher } from '../storage/batches/batcher.ts';
@@ -10,6 +11,8 @@ import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protoc
 
 /** Gives a process access to the others that serve the same address and database. */
 export interface Siblings {
+  /** The keys that the supervisor has read; undefined if this process has to read them. */
+  readonly keys?: readonly KeyEntry[] | undefined;
   createLimiter(name: string, quota: number): RateLimiter;
   /** Opens a database, whose `ping` pings those of all processes; a file needs the write lease. */
   openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;

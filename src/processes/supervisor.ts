@@ -38,7 +38,6 @@ export class Supervisor {
   readonly #stop = new AbortController();
   #port: number;
   #keys: Keys | undefined;
-  #reloads = 0;
   /** The counters of all members that have ended. */
   #endedMetrics: Snapshot = {};
   #own: ReturnType<typeof measureProcess> | undefined;
@@ -73,14 +72,13 @@ export class Supervisor {
   }
 
   get keyCount(): number {
-    return this.#keys?.count ?? 0;
+    return this.#keys?.entries.length ?? 0;
   }
 
   /** Makes all processes reload their keys; resolves with the count. Replaces those that fail. */
   async reloadKeys(): Promise<number> {
-    // Reject here if the file is unusable, before any process reads it.
+    // Rejects here if the file is unusable, before any process gets its keys.
     const count = (await this.#keys?.reload()) ?? 0;
-    this.#reloads += 1;
     await Promise.all([...this.#serving].map((member) => this.#reload(member)));
     return count;
   }
@@ -104,7 +102,7 @@ export class Supervisor {
   }
 
   async #startServing(): Promise<{ member: Child; url: string }> {
-    const reloadsBefore = this.#reloads;
+    const keys = this.#keys?.entries;
     const member: Child = new Child({
       acquireLease: () => this.#leases.acquire(member),
       releaseLease: () => this.#leases.release(member),
@@ -122,10 +120,9 @@ export class Supervisor {
     try {
       await member.ready;
       this.#stop.signal.throwIfAborted();
-      const url = await member.channel.call('listen', this.#port);
+      const url = await member.channel.call('listen', { port: this.#port, keys });
       this.#serving.add(member);
-      // It may have read the keys before they changed.
-      if (this.#reloads > reloadsBefore) await this.#reload(member);
+      if (this.#keys?.entries !== keys) await this.#reload(member);
       return { member, url };
     } catch (error) {
       if (!this.#stop.signal.aborted) member.child.kill('SIGKILL');
@@ -183,9 +180,9 @@ export class Supervisor {
     await Promise.all(pings);
   }
 
-  /** Reloads the keys of a process. If that fails, replaces it, lest it accept outdated keys. */
-  async #reload(member: Child): Promise<void> {
-    await member.channel.call('reloadKeys').catch(() => member.child.kill('SIGKILL'));
+  /** Gives a process the keys. If that fails, replaces it, lest it accept outdated keys. */
+  async #reload({ channel, child }: Child): Promise<void> {
+    await channel.call('reloadKeys', this.#keys?.entries).catch(() => child.kill('SIGKILL'));
   }
 }
 

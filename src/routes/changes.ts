@@ -82,7 +82,6 @@ async function readPage(
   const request = { after: parseCursor(since), limit, ...records };
   const deadline = performance.now() + wait * 1_000;
   const signal = wait > 0 ? call.signal() : undefined;
-  const { term } = feed;
   for (;;) {
     const { round, isClosed } = feed;
     const changes = (await feed.read(request)) ?? expired();
@@ -91,8 +90,7 @@ async function readPage(
     if (isDue || !signal) return changes;
     await feed.wait(round, leftMs, signal);
     call.ensureSendable();
-    // The client's key may no longer be valid.
-    if (feed.term !== term) return changes;
+    if (call.admission.key?.isOver) return changes;
   }
 }
 
@@ -116,19 +114,20 @@ async function openStream(
   const request = { after, limit: STREAM_LIMIT, ...records };
   const { round } = feed;
   const first = (await feed.read(request)) ?? expired();
-  const stream = follow(feed, request, first, round, call.signal());
+  const stream = follow(feed, request, first, round, call);
   return { status: 200, headers: STREAM_HEADERS, stream };
 }
 
-/** Yields the events until the client leaves, the keys are reloaded, or the service stops. */
+/** Yields the events until the client leaves, its key is over, or the service stops. */
 async function* follow(
   feed: ChangeFeed,
   request: ChangesRequest,
   first: Changes,
   firstRound: number,
-  signal: AbortSignal,
+  call: Call,
 ): AsyncIterable<Chunk> {
-  const { term } = feed;
+  const { key } = call.admission;
+  const signal = call.signal();
   // An event without data tells the client its cursor.
   const start = `: changes\nretry: 3000\nid: ${cursorText(request.after)}\n\n`;
   yield { bytes: Buffer.from(start), hasMore: first.hasMore };
@@ -140,7 +139,7 @@ async function* follow(
     if (items.length > 0) yield { bytes: eventsOf(changes), hasMore };
     const nextCommentMs = commentedMs + STREAM_TIMES.commentMs;
     if (!hasMore) await feed.wait(round, nextCommentMs - performance.now(), signal);
-    if (feed.term !== term || feed.isClosed || signal.aborted) return;
+    if (key?.isOver || feed.isClosed || signal.aborted) return;
     if (performance.now() >= nextCommentMs) {
       yield { bytes: COMMENT, hasMore };
       commentedMs = performance.now();

@@ -84,12 +84,14 @@ class Records {
     // The first answer may have got lost, so a repetition gets the same: 201, too.
     const replayed = isReplay ? REPLAYED : [];
     const location = `${this.#basePath}${path}`;
+    const { idParameter } = this.#resource;
     if (isBulk) {
       const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
-      return { status: 201, headers, body: `${texts.join('\n')}\n` };
+      const createdIds = { [idParameter]: [id, id + texts.length - 1] as const };
+      return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
     }
     const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
-    return jsonReply(201, texts[0] ?? '', headers);
+    return { ...jsonReply(201, texts[0] ?? '', headers), createdIds: { [idParameter]: id } };
   }
 
   async #store(
@@ -210,7 +212,7 @@ function recordReply({ text, tag }: Stored): Reply {
 /** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
 function onceOf(key: string, path: string, { admission, format, bytes }: Call): Once {
   return {
-    key: hash('sha256', JSON.stringify([admission.client ?? '', path, key]), 'base64url'),
+    key: hash('sha256', JSON.stringify([admission.key?.digest ?? '', path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
 }

@@ -1,12 +1,15 @@
 // Keys from texts and files, and whose key a request carries.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { isReadByOthers } from '../../src/guards/key-file.ts';
 import { type Keys, loadKeys } from '../../src/guards/keys.ts';
+import type { Key } from '../../src/http/exchange.ts';
 import { temporaryFolder } from '../support/engine.ts';
+import { until } from '../support/until.ts';
 
 function fileWith(t: TestContext, text: string | Buffer): string {
   const file = join(temporaryFolder(t), 'keys');
@@ -18,8 +21,13 @@ async function load(apiKeys: readonly string[], apiKeysFile?: string): Promise<K
   return (await loadKeys({ apiKeys, apiKeysFile })) ?? assert.fail('there are no keys');
 }
 
+function keyIn(keys: Keys, key: string): Key {
+  const found = keys.keyIn({ 'x-api-key': key });
+  return typeof found === 'object' ? found : assert.fail(found);
+}
+
 const knows = (keys: Keys, key: string) =>
-  typeof keys.holderOf({ authorization: `Bearer ${key}` }) === 'object';
+  typeof keys.keyIn({ authorization: `Bearer ${key}` }) === 'object';
 
 test('keys: sent as a bearer token or as x-api-key', async () => {
   const keys = await load(['one', 'two']);
@@ -31,16 +39,16 @@ test('keys: sent as a bearer token or as x-api-key', async () => {
     { authorization: 'Basic one', 'x-api-key': 'one' },
     { authorization: 'Bearer one', 'x-api-key': 'wrong' },
   ])
-    assert.equal(typeof keys.holderOf(headers), 'object', JSON.stringify(headers));
+    assert.equal(typeof keys.keyIn(headers), 'object', JSON.stringify(headers));
 });
 
 test('keys: each is one holder, whose name does not reveal it', async () => {
   const keys = await load(['one', 'two']);
-  const one = keys.holderOf({ authorization: 'Bearer one' });
-  assert.deepEqual(keys.holderOf({ 'x-api-key': 'one' }), one);
-  assert.notDeepEqual(keys.holderOf({ 'x-api-key': 'two' }), one);
-  const numbers = ['one', 'two'].map((key) => Object(keys.holderOf({ 'x-api-key': key })).number);
-  assert.deepEqual(numbers, [1, 2]);
+  const one = keys.keyIn({ authorization: 'Bearer one' });
+  assert.deepEqual(keys.keyIn({ 'x-api-key': 'one' }), one);
+  assert.notDeepEqual(keys.keyIn({ 'x-api-key': 'two' }), one);
+  const numbers = ['one', 'two'].map((key) => Object(keys.keyIn({ 'x-api-key': key })).label);
+  assert.deepEqual(numbers, ['1', '2']);
   assert.ok(!JSON.stringify(one).includes('one'));
 });
 
@@ -48,13 +56,13 @@ test('keys: unknown ones are wrong, and other headers carry none', async () => {
   const keys = await load(['one', 'two']);
   const long = 'x'.repeat(10_000);
   for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', long, '\u00e9', 'two one'])
-    assert.equal(keys.holderOf({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
+    assert.equal(keys.keyIn({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
   for (const authorization of ['Bearer onee', 'Bearer  two1'])
-    assert.equal(keys.holderOf({ authorization }), 'wrong');
+    assert.equal(keys.keyIn({ authorization }), 'wrong');
   const others = ['one', 'Basic one', 'Bearer', 'Bearer ', 'Bearerone', 'Bearer one two'];
   for (const authorization of others)
-    assert.equal(keys.holderOf({ authorization }), 'none', authorization);
-  for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(keys.holderOf(headers), 'none');
+    assert.equal(keys.keyIn({ authorization }), 'none', authorization);
+  for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(keys.keyIn(headers), 'none');
 });
 
 test('keys: a file has one per line, with comments and blank lines', async (t) => {
@@ -67,8 +75,8 @@ test('keys: a file has one per line, with comments and blank lines', async (t) =
 const WRONG: readonly (readonly [name: string, text: string | Buffer, message: RegExp])[] = [
   ['nothing', '', /contains no key$/],
   ['comments alone', '# a\n\n#b\n', /contains no key$/],
-  ['a key with a blank', 'good\nsec ret\n', /^line 2 of .* is not a key/],
-  ['a key with a comma', 'sec,ret', /^line 1 of /],
+  ['a key with a blank', 'good\nsec ret\n', /^line 2 of .*: only name=, access=, expires= may/],
+  ['a key with a comma', 'sec,ret', /^line 1 of .*: a key is visible ASCII without commas$/],
   ['a key that is not ASCII', 'good\ngood\nsecr\u00e9t', /^line 3 of /],
   ['bytes', Buffer.from([1, 2, 3, 0xff]), /^line 1 of /],
 ];
@@ -82,6 +90,154 @@ for (const [name, text, message] of WRONG) {
     });
   });
 }
+
+test('keys: a line may have attributes in any order', async (t) => {
+  const lines = [
+    'plain',
+    'reader name=Agent_1.a-b access=read expires=2999-03-01',
+    '  writer\texpires=2999-03-01T12:00:00.5+02:00   access=write  # ',
+    'digits name=7',
+  ].map((line) => line.replace('# ', ''));
+  const keys = await load([], fileWith(t, lines.join('\n')));
+  assert.deepEqual(
+    ['plain', 'reader', 'writer', 'digits'].map((key) => {
+      const { label, name, access, expiresAt } = keyIn(keys, key);
+      return [label, name, access, expiresAt];
+    }),
+    [
+      ['1', null, 'write', null],
+      ['Agent_1.a-b', 'Agent_1.a-b', 'read', '2999-03-01T23:59:59Z'],
+      ['3', null, 'write', '2999-03-01T10:00:00Z'],
+      ['7', '7', 'write', null],
+    ],
+  );
+});
+
+const ONLY = /line 1 of .*: only name=, access=, expires= may follow the key/;
+const EXPIRES = /line 1 of .*: expires takes a date such as 2027-03-01 or a time such as /;
+const NAME = /line 1 of .*: name takes 1 to 64 letters, digits, dots, underscores and hyphens$/;
+
+const WRONG_LINES: readonly (readonly [line: string, message: RegExp])[] = [
+  ['s3cret s3cret', ONLY],
+  ['s3cret # s3cret', ONLY],
+  ['s3cret nmae=s3cret', /expires= may follow the key; did you mean name\?$/],
+  ['s3cret s3cret=', ONLY],
+  ['s3cret =s3cret', ONLY],
+  ['s3cret __proto__=s3cret', ONLY],
+  ['s3cret constructor=s3cret', ONLY],
+  ['s3cret Name=s3cret', /did you mean name\?$/],
+  ['s3cret name=', NAME],
+  ['s3cret name=s3cret=s3cret', NAME],
+  [`s3cret name=${'s3cret'.repeat(11)}`, NAME],
+  ['s3cret name=s3cr\u00e9t', NAME],
+  ['s3cret name=a name=s3cret', /line 1 of .*: name is given twice$/],
+  ['s3cret access=s3cret', /line 1 of .*: access takes read or write$/],
+  ['s3cret access=READ', /access takes read or write$/],
+  ...[
+    '',
+    's3cret',
+    '2999-02-29',
+    '2999-13-01',
+    '2999-00-01',
+    '2999-1-1',
+    '29990301',
+    '+002999-03-01',
+  ]
+    .concat(['2999-03-01T12:00:00', '2999-03-01T24:00:00Z', '2999-03-01T12:00Z', '2999-03-01Z'])
+    .concat(['2999-03-01T12:00:00+2', '2999-03-01T12:00:00+24:00', '2999-03-01T12:00:60Z'])
+    .map((date) => [`s3cret expires=${date}`, EXPIRES] as const),
+  ['name=s3cret access=read', /line 1 of .*: the key must come before its attributes$/],
+  ['s3cret\ns3cret access=read', /line 2 of .*: line 1 has the same key with other attributes$/],
+  ['text access=read', /line 1 of .*: NOTES_API_KEYS has the same key with other attributes$/],
+  [
+    'a name=s3cret\nb name=s3cret',
+    /line 2 of .*: its name, or else its number, is the name or num/,
+  ],
+  [
+    'a name=4\nb\nc',
+    /line 3 of .*: its name, or else its number, is the name or number of line 1$/,
+  ],
+  ['a name=1', /line 1 of .*: .* is the name or number of NOTES_API_KEYS$/],
+];
+
+for (const [line, message] of WRONG_LINES) {
+  test(`keys: refuses ${JSON.stringify(line)} and quotes none of it`, async (t) => {
+    await assert.rejects(load(['text'], fileWith(t, line)), (error: Error) => {
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /s3cr|text/);
+      return true;
+    });
+  });
+}
+
+test('keys: one that is repeated with the same attributes counts once', async (t) => {
+  const file = fileWith(t, 'text\nb name=b access=read\n# more\nb access=read name=b\nc');
+  const keys = await load(['text', 'text'], file);
+  assert.deepEqual(
+    keys.entries.map(({ label }) => label),
+    ['1', 'b', '3'],
+  );
+});
+
+test('keys: a date lasts until its end in UTC, a time until that moment', async (t) => {
+  const day = '2027-03-01';
+  const file = fileWith(t, `day expires=${day}\ntime expires=${day}t12:00:00-01:30`);
+  const keys = await load([], file);
+  t.mock.timers.enable({ apis: ['Date'], now: 0 });
+  for (const [key, end] of [
+    ['day', Date.UTC(2027, 2, 2)],
+    ['time', Date.UTC(2027, 2, 1, 13, 30)],
+  ] as const) {
+    t.mock.timers.setTime(end - 1);
+    assert.equal(keyIn(keys, key).isOver, false);
+    t.mock.timers.setTime(end);
+    assert.equal(keyIn(keys, key).isOver, true);
+  }
+});
+
+test('keys: a reload ends those that it removes or changes, and no others', async (t) => {
+  const file = fileWith(t, 'same name=a\nmoved name=b\nchanged name=c\nremoved name=d\n');
+  const keys = await load([], file);
+  const before = ['same', 'moved', 'changed', 'removed'].map((key) => keyIn(keys, key));
+  writeFileSync(file, 'moved name=b\nsame name=a\nchanged name=c access=read\nadded name=d\n');
+  await keys.reload();
+  assert.deepEqual(
+    before.map(({ isOver }) => isOver),
+    [false, false, true, true],
+  );
+  const ofNow = ['same', 'moved', 'changed', 'added'].map((key) => keyIn(keys, key).isOver);
+  assert.deepEqual(ofNow, [false, false, false, false]);
+});
+
+test('keys: the end of each is announced when it comes', async (t) => {
+  const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const file = fileWith(t, `a expires=${inMs(60)}\nb expires=${inMs(30)}\nc expires=2999-01-01`);
+  const source = { apiKeys: [], apiKeysFile: file };
+  const announced = new Set<string>();
+  let keys: Keys | undefined;
+  keys = await loadKeys(source, undefined, () => {
+    for (const key of ['a', 'b', 'c']) if (keys && keyIn(keys, key).isOver) announced.add(key);
+  });
+  await until(() => announced.size === 2);
+  assert.deepEqual([...announced], ['b', 'a']);
+  keys?.close();
+});
+
+test('keys: a file that other users can read', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const file = fileWith(t, 'key');
+  for (const [mode, isRead] of [
+    [0o600, false],
+    [0o400, false],
+    [0o644, true],
+    [0o604, true],
+  ] as const) {
+    chmodSync(file, mode);
+    assert.equal(await isReadByOthers(file), isRead, mode.toString(8));
+  }
+  assert.equal(await isReadByOthers(`${file}-missing`), false);
+});
 
 test('keys: an unreadable file is refused', async (t) => {
   const folder = temporaryFolder(t);
@@ -131,8 +287,8 @@ test('keys: concurrent reloads run in order, the last one counts', async (t) => 
   assert.deepEqual([knows(keys, 'revoked'), knows(keys, 'new')], [false, true]);
 });
 
-test('keys: at most 512', async () => {
-  const texts = Array.from({ length: 513 }, (_, index) => `key-${index}`);
-  assert.equal(await (await load(texts.slice(1))).reload(), 512);
-  await assert.rejects(load(texts), /there are 513 keys; at most 512 are allowed/);
+test('keys: at most 10,000', async () => {
+  const texts = Array.from({ length: 10_001 }, (_, index) => `key-${index}`);
+  assert.equal(await (await load(texts.slice(1))).reload(), 10_000);
+  await assert.rejects(load(texts), /there are 10001 keys; at most 10000 are allowed/);
 });

@@ -241,7 +241,7 @@ export function testChanges(engine: Engine): void {
     await feed.readInRound(request);
     await feed.readInRound({ ...request });
     assert.equal(reads.length, 3);
-    feed.endTerm();
+    feed.wake();
     await feed.readInRound(request);
     assert.equal(reads.length, 4);
   });

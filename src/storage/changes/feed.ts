@@ -36,8 +36,6 @@ export class ChangeFeed {
   #lookedMs = 0;
   #nextLook: NodeJS.Timeout | undefined;
   isClosed = false;
-  /** Increases when everybody must stop following, and may begin again. */
-  term = 0;
   round = 0;
 
   constructor(database: Database) {
@@ -79,15 +77,15 @@ export class ChangeFeed {
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
   }
 
-  endTerm(): void {
-    this.term += 1;
+  /** Wakes everybody who waits, so that those who may no longer follow can stop. */
+  wake(): void {
     this.#beginRound();
   }
 
   close(): void {
     this.isClosed = true;
     clearTimeout(this.#nextLook);
-    this.endTerm();
+    this.wake();
   }
 
   #beginRound(): void {

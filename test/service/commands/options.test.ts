@@ -416,6 +416,7 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
     /import takes one FILE at most$|import does not work with a database in memory$|'--port'/,
     ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
   ],
+  key: ['key [--name NAME]', /key takes only options$|'--db'$/, ...[['a'], [''], ['--db', 'a']]],
 };
 
 for (const [kind, [usage, reason, ...wrong]] of Object.entries(COMMANDS)) {

@@ -167,7 +167,7 @@ const REQUESTS: Record<string, string> = {
 /** Examples that no single request causes; their text is in the code. */
 const IN_CODE = [/ requestTimeout$/, / internalServerError$/, / serviceUnavailable$/];
 
-const GUARDED = [/ unauthorized$/, / tooManyRequests$/];
+const GUARDED = [/ unauthorized$/, / keyExpired$/, / insufficientAccess$/, / tooManyRequests$/];
 
 interface Media {
   readonly examples?: Readonly<Record<string, { readonly value: { readonly detail: string } }>>;

@@ -50,6 +50,9 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
   assert.deepEqual(names('counter'), [
     'notes_cache_lookups_total',
     'notes_http_refused_total',
+    'notes_key_bytes_total',
+    'notes_key_refusals_total',
+    'notes_key_requests_total',
     'process_cpu_seconds_total',
   ]);
   const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
@@ -224,7 +227,7 @@ test('metrics: idle threads count apart, concurrent requests share', async () =>
   let collections = 0;
   const threads = () => ({ alive: 3, idle: 2, waiting: 1 });
   const cache = { hits: 0, misses: 0, bytes: 0 };
-  const sources = { threads, fileSizes: async () => ({}), cache };
+  const sources = { threads, fileSizes: async () => ({}), cache, keys: () => [] };
   const metrics = new Metrics(sources, (own) => async () => {
     collections += 1;
     return own();

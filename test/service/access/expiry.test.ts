@@ -1,0 +1,172 @@
+// The end of a key: when it expires, and when a reload removes or changes it.
+import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startCommand, stop } from '../../support/command.ts';
+import { temporaryFolder } from '../../support/engine.ts';
+import { type EventStream, openStream } from '../../support/event-stream.ts';
+import { parseExposition, sampleOf } from '../../support/exposition.ts';
+import { request } from '../../support/http.ts';
+import { startProcesses } from '../../support/processes.ts';
+import { startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const OTHER = { authorization: 'Bearer secret-other' };
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+test('expiry: an expired key is refused as such, and is no guess', async (t) => {
+  const file = join(temporaryFolder(t), 'keys');
+  writeFileSync(file, 'secret-old name=old expires=2020-01-01\nsecret-other');
+  const service = await startService(t, { apiKeysFile: file, trustProxy: true });
+  const get = (headers: Record<string, string>, path = '/notes') =>
+    service.request('GET', path, { headers: { ...headers, 'x-forwarded-for': '203.0.113.7' } });
+  for (let count = 0; count < 11; count += 1) {
+    const { status, headers, json } = await get(bearer('secret-old'));
+    assert.deepEqual(
+      [status, json.detail, headers['www-authenticate']],
+      [401, 'The key has expired.', 'Bearer error="invalid_token"'],
+    );
+  }
+  assert.equal(service.log.at(-1)?.fields.client, 'key old');
+  assert.equal((await get(bearer('secret-old'), '/key')).status, 401);
+  assert.equal((await get(bearer('secret-old'), '/health')).status, 200);
+  for (let guess = 0; guess < 10; guess += 1)
+    assert.equal((await get(bearer('secret-wrong'))).status, 401);
+  // Nobody learns by guessing that a key was once valid.
+  assert.equal((await get(bearer('secret-old'))).status, 429);
+});
+
+test('expiry: ends the streams and the waiting requests of the key, and no others', async (t) => {
+  const file = join(temporaryFolder(t), 'keys');
+  writeFileSync(file, `secret-agent name=agent expires=${inMs(2_500)}\nsecret-other`);
+  const service = await startService(t, { apiKeysFile: file });
+  const get = (path: string, headers: Record<string, string>) =>
+    service.request('GET', path, { headers });
+  const { next } = (await get('/changes', OTHER)).json;
+  const ending = await openStream(t, service.url, '/changes', bearer('secret-agent'));
+  const lasting = await openStream(t, service.url, '/changes', OTHER);
+  const waiting = get(`/changes?since=${next}&wait=30`, bearer('secret-agent'));
+  assert.equal((await get('/key', bearer('secret-agent'))).status, 200);
+  await until(() => ending.hasEnded());
+  assert.deepEqual((await waiting).json, { items: [], next, more: false });
+  assert.equal((await get('/notes', bearer('secret-agent'))).status, 401);
+  assert.equal(lasting.hasEnded(), false);
+  await service.request('POST', '/tags', { json: { name: 'n' }, headers: OTHER });
+  await lasting.changes(1);
+  assert.equal(ending.events.length, 0);
+});
+
+test('reload: ends the streams of the keys that it removes or changes', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys');
+  const env = { NOTES_API_KEYS: 'secret-other' };
+  writeFileSync(file, 'secret-a name=a\nsecret-b name=b\nsecret-c name=c\n');
+  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder, env });
+  const url = await command.ready();
+  const keys = ['secret-a', 'secret-b', 'secret-c', 'secret-other'];
+  const streams: EventStream[] = [];
+  for (const key of keys) streams.push(await openStream(t, url, '/changes', bearer(key)));
+  const json = { name: 'n' };
+  writeFileSync(file, '# a was here\nsecret-c name=c\nsecret-b name=b access=read\n');
+  command.process.kill('SIGHUP');
+  await until(() => streams.filter((stream) => stream.hasEnded()).length === 2);
+  assert.deepEqual(
+    streams.map((stream) => stream.hasEnded()),
+    [true, true, false, false],
+  );
+  const post = async (key: string) =>
+    (await request(url, 'POST', '/tags', { json, headers: bearer(key) })).status;
+  assert.deepEqual(await Promise.all(keys.map(post)), [401, 403, 201, 201]);
+  await Promise.all(streams.slice(2).map((stream) => stream.changes(2)));
+  const { text } = await request(url, 'GET', '/metrics', { headers: OTHER });
+  const families = parseExposition(text);
+  const countOf = (key: string) => sampleOf(families, 'notes_key_requests_total', { key });
+  assert.deepEqual([countOf('a'), countOf('b'), countOf('c')], [0, 2, 2]);
+});
+
+test('reload: a wrong line keeps all old keys, and the log says which', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys');
+  writeFileSync(file, 'secret-a\n');
+  chmodSync(file, 0o600);
+  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder });
+  const url = await command.ready();
+  writeFileSync(file, 'secret-b\nsecret-c access=secret-d\n');
+  command.process.kill('SIGHUP');
+  await command.says(`"line 2 of ${file}: access takes read or write"`);
+  const statusOf = async (key: string) =>
+    (await request(url, 'GET', '/notes', { headers: bearer(key) })).status;
+  assert.deepEqual([await statusOf('secret-a'), await statusOf('secret-b')], [200, 401]);
+  const { stderr } = await stop(command);
+  assert.doesNotMatch(stderr, /secret-/);
+  assert.doesNotMatch(stderr, /other users/);
+});
+
+test('keys: the log warns of a file that other users can read', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys');
+  writeFileSync(file, 'secret-a\n');
+  for (const [atStart, atReload] of [
+    [0o644, 0o600],
+    [0o600, 0o644],
+  ] as const) {
+    chmodSync(file, atStart);
+    const args = ['--port', '0', '--processes', '2', '--api-keys-file', file];
+    const command = startCommand(t, args, { folder });
+    await command.ready();
+    const warning = '"other users can read the keys"';
+    if (atStart === 0o644) await command.says(warning);
+    chmodSync(file, atReload);
+    command.process.kill('SIGHUP');
+    await command.says('"keys reloaded"');
+    if (atReload === 0o644) await command.says(warning);
+    const { stderr } = await stop(command);
+    const warnings = stderr.split('\n').filter((line) => line.includes(warning));
+    assert.deepEqual(
+      warnings.map((line) => JSON.parse(line).file),
+      [file],
+      'only the first process warns',
+    );
+  }
+});
+
+test('processes: a reload applies to all or none, and a new one needs no file', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys');
+  writeFileSync(file, 'secret-a name=a\n');
+  const service = await startProcesses(t, 2, ['--api-keys-file', file], { folder });
+  const saysNext = (text: string) => service.nextLine(({ message }) => message.includes(text));
+  /** The answers to several requests, which are spread over all processes. */
+  const statusesOf = async (key: string, method = 'GET') => {
+    const answers = Array.from({ length: 6 }, () =>
+      request(service.url, method, '/changes', { headers: bearer(key) }),
+    );
+    return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
+  };
+  assert.deepEqual(await statusesOf('secret-a'), [200]);
+  const expires = inMs(4_000);
+  writeFileSync(file, `secret-a name=a access=read\nsecret-b name=b expires=${expires}\n`);
+  const reloaded = saysNext('keys reloaded');
+  service.process.kill('SIGHUP');
+  await reloaded;
+  assert.deepEqual(await statusesOf('secret-a', 'DELETE'), [403]);
+  const streams = await Promise.all(
+    Array.from({ length: 4 }, () => openStream(t, service.url, '/changes', bearer('secret-b'))),
+  );
+  writeFileSync(file, 'secret-c secret-d\n');
+  const kept = saysNext('the old keys stay');
+  service.process.kill('SIGHUP');
+  await kept;
+  const replaced = saysNext('process replaced');
+  process.kill(service.serving()[0] ?? 0, 'SIGTERM');
+  await replaced;
+  assert.deepEqual(await statusesOf('secret-a', 'DELETE'), [403]);
+  await until(() => streams.every((stream) => stream.hasEnded()));
+  await until(() => Date.now() >= Date.parse(expires));
+  assert.deepEqual(await statusesOf('secret-b'), [401]);
+});
