@@ -40,7 +40,7 @@ test('readme: short enough to read in a few minutes', () => {
 for (const [name, text, count] of [
   ['readme', readme, 6],
   ['threads', guide('threads'), 6],
-  ['finding notes', guide('finding-notes'), 20],
+  ['finding notes', guide('finding-notes'), 19],
   ['safe writes', guide('safe-writes'), 9],
 ] as const) {
   test(`${name}: the commands of the tour print what it shows`, async (t) => {
