@@ -48,6 +48,12 @@ const NAMES = ['errands', 'travel'];
 /** Several records have the same time, some have none, and the clock has been set back. */
 const TIMES = [5_000, 5_000, 5_001, 4_000, null, 9_000, 5_001, 5_000, 1_700_000_000_000, 0];
 
+/** Of several tags with a name, a filter means this one; 0 if there is none. */
+const lowestIdOf = (name: string) => {
+  const ids = Array.from({ length: TAGS }, (_, index) => index + 1);
+  return ids.find((id) => at(NAMES, id) === name) ?? 0;
+};
+
 const at = <Value>(values: readonly Value[], index: number) =>
   values[index % values.length] as Value;
 
@@ -102,9 +108,11 @@ async function fill(service: Service): Promise<List[]> {
   };
   const all = (count: number, read: (id: number) => Promise<Known>) =>
     Promise.all(Array.from({ length: count }, (_, index) => read(index + 1)));
-  const everyNote = await all(NOTES, (id) =>
-    known('/notes', id, noteFields(id), { tag_ids: linksOf(id) }, linksOf(id)),
-  );
+  const everyNote = await all(NOTES, (id) => {
+    const links = linksOf(id);
+    const names = new Set(links.map((tag) => tagFields(tag).name));
+    return known('/notes', id, noteFields(id), { tag_ids: links, tags: [...names] }, links);
+  });
   const everyTag = await all(TAGS, (id) =>
     known('/tags', id, tagFields(id), { notes_count: notesOf(id).length }, notesOf(id)),
   );
@@ -161,6 +169,12 @@ const ASKED: Readonly<Record<string, readonly fc.Arbitrary<Asked>[]>> = {
         text: `tag_id=${ids}`,
         keeps: ({ links }) => ids.every((id) => links.includes(id)),
       })),
+    fc
+      .uniqueArray(fc.constantFrom(...NAMES, 'unknown'), { minLength: 1, maxLength: 2 })
+      .map((names) => ({
+        text: names.map((name) => `tag=${name}`).join('&'),
+        keeps: ({ links }) => names.every((name) => links.includes(lowestIdOf(name))),
+      })),
     fc.constant({ text: 'untagged=true', keeps: ({ links }) => links.length === 0 }),
     fc.constantFrom(...WORDS).map((word) => ({
       text: `q=${word}`,
@@ -178,7 +192,7 @@ const ASKED: Readonly<Record<string, readonly fc.Arbitrary<Asked>[]>> = {
 
 const TIMES_ADDED = { times: ['created_at', 'updated_at'], etag: ['etag'] };
 const INCLUDED: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  notes: { tag_ids: ['tag_ids'], ...TIMES_ADDED },
+  notes: { tag_ids: ['tag_ids'], tags: ['tags'], ...TIMES_ADDED },
   tags: { notes_count: ['notes_count'], ...TIMES_ADDED },
   comments: TIMES_ADDED,
 };

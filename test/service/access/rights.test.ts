@@ -20,7 +20,8 @@ const WRITER = { authorization: 'Bearer secret-writer' };
 const file = join(temporaryFolder({ after }), 'keys');
 writeFileSync(
   file,
-  'secret-reader name=reader access=read expires=2999-03-01\nsecret-writer name=writer access=write\n',
+  'secret-reader name=reader access=read expires=2999-03-01\n' +
+    'secret-writer name=writer access=write\n',
 );
 const KEYED = { apiKeysFile: file, apiKeys: ['secret-plain'] };
 
