@@ -60,12 +60,25 @@ test('processes: new keys reach all, a missing file keeps the old ones', async (
   for (let count = 0; count < 3; count += 1) assert.equal(await statusOf('new'), 200);
 });
 
-test('processes: a replacement that fails is tried again', async () => {
-  const [failed, replaced] = [message('no process could be started'), message('process replaced')];
+test('processes: a replacement has the keys, although their file is missing', async () => {
+  const replaced = message('process replaced');
   process.kill(service.serving()[0] ?? 0, 'SIGKILL');
+  await replaced;
+  for (let count = 0; count < 3; count += 1) assert.equal(await statusOf('new'), 200);
+});
+
+test('processes: a replacement that fails is tried again', async (t) => {
+  const [failed, replaced] = [message('no process could be started'), message('process replaced')];
+  const serving = service.serving();
+  // The new process waits for the file.
+  const release = await holdLock(t, file, 'BEGIN IMMEDIATE');
+  process.kill(serving[0] ?? 0, 'SIGKILL');
+  const findNew = () => service.serving().find((pid) => !serving.includes(pid) && opens(pid, file));
+  await until(() => findNew() !== undefined);
+  process.kill(findNew() ?? 0, 'SIGKILL');
   await failed;
   assert.equal(await statusOf('new'), 200);
-  writeFileSync(keys, 'new\n');
+  await release();
   await replaced;
   assert.equal(service.serving().length, 2);
 });
@@ -73,7 +86,7 @@ test('processes: a replacement that fails is tried again', async () => {
 test('processes: keys changed during a replacement reach it', async (t) => {
   const serving = service.serving();
   const replaced = message('process replaced');
-  // The new process has read its keys when it waits for the file.
+  // The new process has its keys when it waits for the file.
   const release = await holdLock(t, file, 'BEGIN IMMEDIATE');
   process.kill(serving[0] ?? 0, 'SIGKILL');
   await until(() => service.serving().some((pid) => !serving.includes(pid) && opens(pid, file)));
