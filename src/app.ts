@@ -197,7 +197,7 @@ export class App {
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
-      ...(this.#keys ? [keyRoute()] : []),
+      keyRoute(),
       ...demonstrationRoutes(this.#threads),
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
