@@ -19,7 +19,7 @@ const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
 const FILE_NAMES = [
   ...['page.css', 'docs.css', 'guide.css', 'operations.css', 'operation.css', 'swagger-ui.css'],
-  ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js'],
+  ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js', 'key.js'],
   ...['swagger-ui-bundle.js', 'favicon.svg'],
 ];
 const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);

@@ -1,12 +1,14 @@
 // The pages for everyone, in a real browser: on small screens, by keyboard, by ear, without a
 // script. Axe inspects them in every state.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { execute, type Opened, open, skip, unfold } from '../support/browser.ts';
 import { contract } from '../support/contract.ts';
+import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -297,10 +299,49 @@ test('docs page: the form for keys keeps the focus and returns it', { skip }, as
   await page.keyboard.type(KEY);
   await page.keyboard.press('Enter');
   await dialog.getByRole('button', { name: 'Logout' }).waitFor();
+  const state = 'This key may read and write. It never expires.';
+  await dialog.getByRole('status').getByText(state).waitFor();
   await page.keyboard.press('Escape');
+  await page.locator('.key').getByRole('status').getByText(state).waitFor();
   await page.locator('.key .authorize:focus').waitFor();
   assert.equal((await execute(await unfold(page, 'Notes', 'createNote'))).status, '201');
   assert.deepEqual(faults, []);
+});
+
+test('docs page: the form for keys says what the key may do, or that it is wrong', {
+  skip,
+}, async (t) => {
+  const apiKeysFile = join(temporaryFolder(t), 'keys');
+  writeFileSync(
+    apiKeysFile,
+    'reading name=agent access=read expires=2999-03-01\nold expires=2020-01-01',
+  );
+  const service = await startService(t, { apiKeysFile });
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  const asked: string[] = [];
+  page.on('request', (sent) => new URL(sent.url()).pathname === '/key' && asked.push(sent.url()));
+  const status = page.locator('.key').getByRole('status');
+  for (const [key, state] of [
+    ['wrong', 'This key is not known.'],
+    ['old', 'The key has expired.'],
+    ['reading', 'The key agent may only read. It expires at 2999-03-01T23:59:59Z.'],
+  ] as const) {
+    await page.locator('.key .authorize').click();
+    const dialog = page.getByRole('dialog');
+    const logout = dialog.getByRole('button', { name: 'Logout' });
+    if ((await logout.count()) > 0) await logout.click();
+    await dialog.getByLabel('auth-bearer-value').fill(key);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('status').getByText(state).waitFor();
+    await page.keyboard.press('Escape');
+    await status.getByText(state).waitFor();
+  }
+  assert.equal(asked.length, 3, 'a wrong key is a single guess');
+  assert.equal((await execute(await unfold(page, 'Notes', 'createNote'))).status, '403');
+  assert.ok(
+    faults.every((fault) => /status of 40[13]/.test(fault)),
+    faults.join(),
+  );
 });
 
 async function tabTo(page: Page, target: Locator): Promise<void> {

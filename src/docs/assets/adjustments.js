@@ -14,8 +14,8 @@ export function adjustments({ React }) {
    * server.
    */
   function OperationsLayout({ getComponent, specSelectors, layoutSelectors, layoutActions }) {
-    const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer] = [
-      ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer'],
+    const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer, KeyState] = [
+      ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer', 'KeyState'],
     ].map((name) => getComponent(name, true));
     // The text above the first heading is on the page already.
     const [, ...sections] = specSelectors.info().get('description').split(/^## /m);
@@ -46,6 +46,7 @@ export function adjustments({ React }) {
             'This service requires an API key. Enter it here to try operations.',
           ),
           createElement(AuthorizeBtnContainer),
+          createElement(KeyState),
         ),
       createElement(Filter, { phrase, count, onChange: layoutActions.updateFilter }),
       createElement(Groups, { names: groups.keySeq() }),

@@ -2,6 +2,7 @@
 // button.
 import { adjustments } from './adjustments.js';
 import { makeCopyable } from './copy.js';
+import { keyState } from './key.js';
 import { requests } from './requests.js';
 
 // The address this page came from, whatever name the reader used.
@@ -44,7 +45,7 @@ fetch('openapi.json')
     window.SwaggerUIBundle({
       spec: prepare(spec),
       dom_id: '#swagger-ui',
-      plugins: [adjustments, requests],
+      plugins: [adjustments, keyState, requests],
       layout: 'OperationsLayout',
       deepLinking: true,
       defaultModelsExpandDepth: 0,
