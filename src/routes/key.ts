@@ -1,5 +1,6 @@
 // What the key of a request allows.
 import { endpoint } from '../contract/endpoint.ts';
+import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 
@@ -8,7 +9,9 @@ const NO_STORE = ['cache-control', 'no-store'];
 /** Returns the route that describes the key of its request. */
 export function keyRoute(): Route {
   return endpoint('GET', '/key', ({ call }) => {
-    const { name, access, expiresAt } = call.admission.key ?? {};
+    const { key } = call.admission;
+    if (!key) throw new Problem('not-found', 'This service has no keys.');
+    const { name, access, expiresAt } = key;
     return jsonReply(200, JSON.stringify({ name, access, expires_at: expiresAt }), NO_STORE);
   });
 }

@@ -220,7 +220,6 @@ test('keys: the end of each is announced when it comes', async (t) => {
   });
   await until(() => announced.size === 2);
   assert.deepEqual([...announced], ['b', 'a']);
-  keys?.close();
 });
 
 test('keys: a file that other users can read', {
