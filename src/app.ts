@@ -4,10 +4,9 @@ import { TASKS } from './concurrency/tasks.ts';
 import { NoThreads, ThreadPool } from './concurrency/thread-pool.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { createGuard } from './guards/guard.ts';
-import type { KeyEntry } from './guards/key-file.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { Dispatcher } from './http/dispatch.ts';
-import type { Sender } from './http/exchange.ts';
+import type { KeyEntry, Sender } from './http/exchange.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import type { Route } from './http/route.ts';
@@ -128,7 +127,6 @@ export class App {
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
   async close(): Promise<void> {
     this.#isStopping = true;
-    this.#keys?.close();
     // First, because the server waits for all answers, and streams do not end by themselves.
     this.#feed?.close();
     const serverClosed = this.#server.close();

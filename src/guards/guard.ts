@@ -31,6 +31,9 @@ const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 /** What a key for reading allows. */
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+const EXPIRED = 'The key has expired.';
+const INVALID_TOKEN = 'Bearer error="invalid_token"';
+
 const DEFAULT = 'default';
 const WRONG_KEYS = 'wrong-keys';
 
@@ -66,8 +69,7 @@ export function createGuard(options: GuardOptions): Guard {
     const key = usedKeys && (await identifyByKey(message, usedKeys));
     if (key instanceof Problem) return { headers, refusal: key };
     const sender: Admission = { headers, key };
-    if (key?.isOver)
-      return { ...sender, refusal: unauthorized('The key has expired.', 'invalid_token') };
+    if (key?.isOver) return { ...sender, refusal: unauthorized(EXPIRED, INVALID_TOKEN) };
     const admission = usedLimit
       ? await usedLimit(key?.digest ?? clientNetwork(message, trustProxy), sender)
       : sender;
@@ -131,16 +133,12 @@ function tooMany(what: string, name: string, size: number, quota: Quota): Proble
   return new Problem('too-many-requests', detail, { headers });
 }
 
-function unauthorized(detail: string, error?: string): Problem {
-  return new Problem('unauthorized', detail, { headers: challenge(error) });
+/** The challenge is that of RFC 6750, section 3. */
+function unauthorized(detail: string, challenge = 'Bearer'): Problem {
+  return new Problem('unauthorized', detail, { headers: ['www-authenticate', challenge] });
 }
 
 function readOnly(): Problem {
-  const headers = challenge('insufficient_scope');
+  const headers = ['www-authenticate', 'Bearer error="insufficient_scope"'];
   return new Problem('insufficient-access', 'This key may only read.', { headers });
-}
-
-/** RFC 6750, section 3. */
-function challenge(error?: string): string[] {
-  return ['www-authenticate', error === undefined ? 'Bearer' : `Bearer error="${error}"`];
 }

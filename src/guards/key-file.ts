@@ -2,6 +2,7 @@
 // because a mistake can put the key anywhere.
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import type { KeyEntry } from '../http/exchange.ts';
 import { suggestion } from '../suggestion.ts';
 import { parseTime } from '../time.ts';
 
@@ -11,27 +12,17 @@ export const KEY = /^[!-+\--~]+$/;
 const SECOND_MS = 1_000;
 const DAY_LENGTH = '2027-03-01'.length;
 
+/** RFC 3339 has years of four digits only. */
+const MAX_EXPIRY_MS = Date.UTC(9_999, 11, 31, 23, 59, 59);
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
 };
 
-/** What a line says of its key; null where it says nothing. */
-interface Attributes {
-  readonly name: string | null;
-  readonly access: 'read' | 'write';
-  /** In UTC, to the second. A day is shown by its last second, and ends a second later. */
-  readonly expiresAt: string | null;
-  readonly expiresMs: number | null;
-}
-
-/** A key by its digest (SHA-256 in base64), so that it can be passed on in JSON. */
-export interface KeyEntry extends Attributes {
-  readonly digest: string;
-  /** What the log calls it: its name, or else its number in the order of the source, from 1. */
-  readonly label: string;
-}
+/** What a line says of its key. */
+type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
 
@@ -78,7 +69,7 @@ export function parseAttributes(texts: readonly string[]): Attributes {
 function parseExpiry(text: string): Partial<Attributes> | undefined {
   const isDay = text.length === DAY_LENGTH;
   const shownMs = parseTime(isDay ? `${text}T23:59:59Z` : text)?.floor;
-  if (shownMs === undefined) return undefined;
+  if (shownMs === undefined || shownMs > MAX_EXPIRY_MS) return undefined;
   const expiresAt = new Date(shownMs).toISOString().replace(/\.\d+/, '');
   return { expiresMs: isDay ? shownMs + SECOND_MS : shownMs, expiresAt };
 }
@@ -88,56 +79,59 @@ export async function readKeys(
   apiKeys: readonly string[],
   file: string | undefined,
 ): Promise<readonly KeyEntry[]> {
-  const list = new KeyList();
-  for (const key of apiKeys) list.add(key, [], 'NOTES_API_KEYS');
-  if (file === undefined) return list.entries;
+  const entries: KeyEntry[] = [];
+  /** Where each digest and each label was found; no label has the form of a digest. */
+  const places = new Map<string, string>();
+  for (const key of apiKeys) addKey(entries, places, 'NOTES_API_KEYS', key, PLAIN);
+  if (file === undefined) return entries;
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const { code = '' } = cause;
     throw new Error(`cannot read the keys in ${file}: ${REASONS[code] ?? code}`, { cause });
   });
-  let isEmpty = true;
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const [key = '', ...attributes] = line.trim().split(/\s+/);
-    if (key === '' || key.startsWith('#')) continue;
-    isEmpty = false;
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  if (lines.every(isSkipped)) throw new Error(`${file} contains no key`);
+  for (const [index, line] of lines.entries()) {
     const place = `line ${index + 1}`;
     try {
-      list.add(key, attributes, place);
+      if (!isSkipped(line)) addKey(entries, places, place, ...parseLine(line));
     } catch (error) {
       throw new Error(`${place} of ${file}: ${(error as Error).message}`);
     }
   }
-  if (isEmpty) throw new Error(`${file} contains no key`);
-  return list.entries;
+  return entries;
 }
 
-/** The distinct keys so far, and where each was found. */
-class KeyList {
-  readonly entries: KeyEntry[] = [];
-  readonly #placeOfDigest = new Map<string, string>();
-  readonly #placeOfLabel = new Map<string, string>();
+function isSkipped(line: string): boolean {
+  return line === '' || line.startsWith('#');
+}
 
-  /** Throws an Error if the key or its attributes are wrong, or contradict an earlier line. */
-  add(key: string, texts: readonly string[], place: string): void {
-    if (!KEY.test(key)) throw new Error('a key is visible ASCII without commas');
-    if (Object.keys(ATTRIBUTES).some((name) => key.startsWith(`${name}=`)))
-      throw new Error('the key must come before its attributes');
-    const attributes = parseAttributes(texts);
-    const digest = hash('sha256', key, 'base64');
-    const earlier = this.#placeOfDigest.get(digest);
-    if (earlier !== undefined) {
-      const known = this.entries.find((each) => each.digest === digest);
-      if (isSame(attributes, known)) return;
-      throw new Error(`${earlier} has the same key with other attributes`);
-    }
-    const label = attributes.name ?? String(this.entries.length + 1);
-    const namesake = this.#placeOfLabel.get(label);
-    if (namesake !== undefined)
-      throw new Error(`its name, or else its number, is the name or number of ${namesake}`);
-    this.#placeOfDigest.set(digest, place);
-    this.#placeOfLabel.set(label, place);
-    this.entries.push({ ...attributes, digest, label });
+function parseLine(line: string): [key: string, attributes: Attributes] {
+  const [key = '', ...texts] = line.split(/\s+/);
+  if (!KEY.test(key)) throw new Error('a key is visible ASCII without commas');
+  if (Object.keys(ATTRIBUTES).some((name) => key.startsWith(`${name}=`)))
+    throw new Error('the key must come before its attributes');
+  return [key, parseAttributes(texts)];
+}
+
+/** Adds a key, unless it is known. Throws an Error if it contradicts what was found before. */
+function addKey(
+  entries: KeyEntry[],
+  places: Map<string, string>,
+  place: string,
+  key: string,
+  attributes: Attributes,
+): void {
+  const digest = hash('sha256', key, 'base64');
+  if (places.has(digest)) {
+    const known = entries.find((each) => each.digest === digest);
+    if (isSame(attributes, known)) return;
+    throw new Error(`${places.get(digest)} has the same key with other attributes`);
   }
+  const label = attributes.name ?? String(entries.length + 1);
+  if (places.has(label))
+    throw new Error(`its name, or else its number, is the name or number of ${places.get(label)}`);
+  places.set(digest, place).set(label, place);
+  entries.push({ ...attributes, digest, label });
 }
 
 /** Whether `other` has all members of `one` with the same values. */

@@ -1,8 +1,8 @@
 // The keys of clients. Only their digests are kept, so that nothing can reveal them.
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Key } from '../http/exchange.ts';
-import { isSame, type KeyEntry, readKeys } from './key-file.ts';
+import type { Key, KeyEntry } from '../http/exchange.ts';
+import { isSame, readKeys } from './key-file.ts';
 
 /** Bounds the memory for keys, and the metrics, which count for each key. */
 const MAX_KEYS = 10_000;
@@ -21,7 +21,7 @@ export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
   return apiKeys.length > 0 || apiKeysFile !== undefined;
 }
 
-type ListedKey = KeyEntry & Key & { isRevoked: boolean };
+type ListedKey = Key & { isRevoked: boolean };
 
 /** The keys of a source; none before the first {@link Keys.reload}. */
 export class Keys {
@@ -83,10 +83,6 @@ export class Keys {
     };
     this.#nextEnd = setTimeout(end, Math.min(...ends.map((each) => each - now), MAX_TIMER_MS));
     this.#nextEnd.unref();
-  }
-
-  close(): void {
-    clearTimeout(this.#nextEnd);
   }
 }
 

@@ -13,16 +13,21 @@ export interface Sender {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** The key of a client, as far as others than the guard may know it. */
-export interface Key {
-  /** Identifies the key without revealing it, for as long as anybody uses it. */
+/** What is known of a key; representable in JSON. Members are null where nothing is declared. */
+export interface KeyEntry {
+  /** SHA-256 in base64: identifies the key without revealing it. */
   readonly digest: string;
-  /** What the log calls it: its name, or else a number. */
+  /** What the log calls it: its name, or else its number in the order of the source, from 1. */
   readonly label: string;
   readonly name: string | null;
   readonly access: 'read' | 'write';
-  /** In RFC 3339; null if it never expires. */
+  /** In UTC, to the second. A day is shown by its last second, and ends a second later. */
   readonly expiresAt: string | null;
+  readonly expiresMs: number | null;
+}
+
+/** The key of a client. */
+export interface Key extends KeyEntry {
   /** Whether it has expired, or has been removed or changed. */
   readonly isOver: boolean;
 }

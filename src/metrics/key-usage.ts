@@ -2,17 +2,12 @@
 import type { Outcome } from '../http/route.ts';
 import { labelsText, type Series } from './snapshot.ts';
 
-interface Usage {
-  requests: number;
-  refusals: number;
-  received: number;
-  sent: number;
-}
+const UNUSED = { requests: 0, refusals: 0, received: 0, sent: 0 };
 
 /** Counts requests, refusals and bytes for each key. */
 export class KeyUsage {
   readonly #labels: () => readonly string[];
-  readonly #usages = new Map<string, Usage>();
+  readonly #usages = new Map<string, typeof UNUSED>();
 
   /** `labels` returns those of all present keys. */
   constructor(labels: () => readonly string[]) {
@@ -23,9 +18,8 @@ export class KeyUsage {
   count({ exchange, stream }: Outcome): void {
     const { key, refusal } = exchange.admission;
     if (!key) return;
-    const known = this.#usages.get(key.label);
-    const usage = known ?? { requests: 0, refusals: 0, received: 0, sent: 0 };
-    if (!known) this.#usages.set(key.label, usage);
+    const usage = this.#usages.get(key.label) ?? { ...UNUSED };
+    if (usage.requests === 0) this.#usages.set(key.label, usage);
     usage.sent += exchange.sentBytes;
     if (stream === 'ended') return;
     usage.requests += 1;
@@ -34,15 +28,15 @@ export class KeyUsage {
   }
 
   /** Returns counts of the present keys that were used, and forgets all others. */
-  read(counts: readonly (keyof Usage)[], direction = false): Series {
+  read(counts: readonly (keyof typeof UNUSED)[], direction = false): Series {
     const present = new Set(this.#labels());
-    const series: Series = {};
-    for (const [key, usage] of this.#usages) {
-      if (!present.has(key)) this.#usages.delete(key);
-      else
-        for (const count of counts)
-          series[labelsText(direction ? { key, direction: count } : { key })] = usage[count];
-    }
-    return series;
+    for (const key of this.#usages.keys()) if (!present.has(key)) this.#usages.delete(key);
+    const series = [...this.#usages].flatMap(([key, usage]) =>
+      counts.map((count) => [
+        labelsText(direction ? { key, direction: count } : { key }),
+        usage[count],
+      ]),
+    );
+    return Object.fromEntries(series);
   }
 }

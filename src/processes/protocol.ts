@@ -1,7 +1,7 @@
 // The functions that the processes of one service offer each other. The supervisor starts the
 // members, which serve requests, and manages what they share.
-import type { KeyEntry } from '../guards/key-file.ts';
 import type { Quota } from '../guards/rate-limit.ts';
+import type { KeyEntry } from '../http/exchange.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 
 /** A call of `take` or `peek` of a rate limiter. */

@@ -10,7 +10,7 @@ const NO_STORE = ['cache-control', 'no-store'];
 export function keyRoute(): Route {
   return endpoint('GET', '/key', ({ call }) => {
     const { key } = call.admission;
-    if (!key) throw new Problem('not-found', 'There is nothing at this path.');
+    if (!key) throw new Problem('not-found', 'This service has no keys.');
     const { name, access, expiresAt } = key;
     return jsonReply(200, JSON.stringify({ name, access, expires_at: expiresAt }), NO_STORE);
   });

@@ -1,6 +1,7 @@
 -- The kinds of work for wrk: wrk ... URL -- WORK NOTES, where WORK may also be the path of a GET.
 -- Ids and offsets are random among the NOTES existing notes. Prints the measurements as a line of JSON.
-local headers = { ["content-type"] = "application/json" }
+local headers = { ["content-type"] = "application/json", ["x-api-key"] = os.getenv("BENCH_KEY") }
+wrk.headers["x-api-key"] = os.getenv("BENCH_KEY")
 local text = "A body that is somewhat longer, as the bodies of notes tend to be."
 local writes, work, notes = 0, "get", 1
 

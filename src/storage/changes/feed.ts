@@ -79,13 +79,13 @@ export class ChangeFeed {
 
   /** Wakes everybody who waits, so that those who may no longer follow can stop. */
   wake(): void {
-    this.#beginRound();
+    if (!this.isClosed) this.#beginRound();
   }
 
   close(): void {
     this.isClosed = true;
     clearTimeout(this.#nextLook);
-    this.wake();
+    this.#beginRound();
   }
 
   #beginRound(): void {

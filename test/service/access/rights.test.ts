@@ -20,8 +20,8 @@ const WRITER = { authorization: 'Bearer secret-writer' };
 const file = join(temporaryFolder({ after }), 'keys');
 writeFileSync(
   file,
-  'secret-reader name=reader access=read expires=2999-03-01\n' +
-    'secret-writer name=writer access=write\n',
+  `secret-reader name=reader access=read expires=2999-03-01
+   secret-writer name=writer access=write`,
 );
 const KEYED = { apiKeysFile: file, apiKeys: ['secret-plain'] };
 
@@ -138,10 +138,10 @@ test('GET /key: name, access and end of the key of the request', async () => {
   }
 });
 
-test('GET /key: without keys there is nothing at this path', async (t) => {
+test('GET /key: without keys it is 404', async (t) => {
   const { request } = await startService(t);
   const answer = await request('GET', '/key', { headers: READER });
-  assert.deepEqual([answer.status, answer.json.detail], [404, 'There is nothing at this path.']);
+  assert.deepEqual([answer.status, answer.json.detail], [404, 'This service has no keys.']);
 });
 
 test('keys: the log names the key, and the ids of what a write has touched', async (t) => {

@@ -89,7 +89,7 @@ test('log format: pretty on request, where there is no terminal', async (t) => {
   const { stderr } = await stop(command);
   assert.match(
     stderr,
-    /^[\d:.]{12} INFO {2}POST \/notes 201 [\d.]+ ms request_id=[\w-]{36} client=127\.0\.0\.1 ids=/m,
+    /^[\d:.]{12} INFO {2}POST \/notes 201 [\d.]+ ms request_id=\S{36} client=127\.0\.0\.1 ids=/m,
   );
 });
 
