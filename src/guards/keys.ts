@@ -67,8 +67,8 @@ export class Keys {
     this.#byDigest = new Map(entries.map((entry) => [entry.digest, kept(entry)]));
     for (const [digest, key] of before) key.isRevoked = this.#byDigest.get(digest) !== key;
     this.entries = entries;
-    this.#onEnd();
     this.#awaitNextEnd();
+    this.#onEnd();
     return entries.length;
   }
 
@@ -78,8 +78,9 @@ export class Keys {
     const ends = this.entries.map(({ expiresMs }) => expiresMs ?? 0).filter((end) => end > now);
     if (ends.length === 0) return;
     const end = () => {
-      this.#onEnd();
+      // First, because a timer may be early: a key that expires in between must not be forgotten.
       this.#awaitNextEnd();
+      this.#onEnd();
     };
     this.#nextEnd = setTimeout(end, Math.min(...ends.map((each) => each - now), MAX_TIMER_MS));
     this.#nextEnd.unref();
