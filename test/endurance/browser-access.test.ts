@@ -190,9 +190,9 @@ for (const viewport of [PHONE, DESKTOP]) {
     await page.keyboard.press('Enter');
     const id = operation.getByPlaceholder('note_id');
     await id.waitFor();
-    /** Back from Execute, over the inputs of include, if-none-match and if-match. */
+    /** Back from Execute, over the inputs of fields, include, if-none-match and if-match. */
     const backToId = async () => {
-      for (let count = 0; count < 4; count += 1) await page.keyboard.press('Shift+Tab');
+      for (let count = 0; count < 5; count += 1) await page.keyboard.press('Shift+Tab');
     };
     await tabTo(page, id);
     await page.keyboard.type('9999');

@@ -92,8 +92,9 @@ test('docs page: a link to an operation opens it', { skip }, async (t) => {
   assert.deepEqual(
     names.map((text) => text.replace(/[^\w-].*/, '')),
     [
-      ...['note_id', 'order', 'limit', 'offset', 'after', 'before', 'include'],
-      ...['if-match', 'if-none-match'],
+      ...['note_id', 'order', 'limit', 'offset', 'after', 'before'],
+      ...['created_after', 'created_before', 'updated_after', 'updated_before'],
+      ...['fields', 'include', 'if-match', 'if-none-match'],
     ],
   );
   const answer = block.locator('.responses-table .response[data-code="200"]');
@@ -195,7 +196,7 @@ test('docs page: a list with filters is sent as its samples show', { skip }, asy
   const snippet = { text: 'Milk, bread', ranges: [[0, 4]] };
   assert.deepEqual(JSON.parse(text ?? '').items, [{ id: 2, ...note, tag_ids: [1, 2], snippet }]);
   await include.selectOption([]);
-  await block.getByPlaceholder('after').fill('1');
+  await block.getByPlaceholder('after', { exact: true }).fill('1');
   await block.locator('tr[data-param-name="order"] select').selectOption('id');
   assert.equal((await execute(block)).status, '200');
   assert.deepEqual(faults, []);

@@ -245,13 +245,15 @@ export function adjustments({ React }) {
     };
   }
 
+  const textInput = (props) => createElement(props.getComponent('JsonSchema_string'), props);
+
   return {
     afterLoad: writeLines,
     components: {
       OperationsLayout,
       // Swagger UI would warn in the console that there is none for the items of an array.
-      JsonSchema_integer_int64: (props) =>
-        createElement(props.getComponent('JsonSchema_string'), props),
+      JsonSchema_integer_int64: textInput,
+      'JsonSchema_string_well-formed': textInput,
     },
     fn: { opsFilter },
     wrapComponents: {
