@@ -281,7 +281,9 @@ test('tags by name: check, export and import keep them', async (t) => {
   const text = await exported(service.file);
   const db = newFile(t);
   await runInProcess(['import', '--db', db], { input: text });
-  assert.equal(await exported(db), text);
+  // The first line counts the records, in an order that depends on the database.
+  const records = (lines: string) => lines.split('\n').slice(1);
+  assert.deepEqual(records(await exported(db)), records(text));
   const copy = await startService(t, { db });
   assert.deepEqual(await namesOf(copy, 1), ODD_NAMES);
   await clientOf(copy).post({ json: { ...NOTE, tags: ['a', 'new'] } });
