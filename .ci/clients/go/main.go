@@ -19,7 +19,8 @@ func main() {
 
 	list, err := client.ListNotesWithResponse(ctx, &notes.ListNotesParams{})
 	check(err == nil && list.JSON200 != nil, err, list)
-	check(list.JSON200.Items[0].Id == large, list.JSON200)
+	// With fields, an answer may lack any member.
+	check(*list.JSON200.Items[0].Id == large, list.JSON200)
 
 	input := notes.NoteInput{Title: "from Go", Body: "body"}
 	created, err := client.CreateNoteWithResponse(ctx, &notes.CreateNoteParams{}, input)
@@ -27,7 +28,7 @@ func main() {
 	check(created.JSON201.Id > large && created.JSON201.Title == input.Title, created.JSON201)
 
 	read, err := client.GetNoteWithResponse(ctx, created.JSON201.Id, &notes.GetNoteParams{})
-	check(err == nil && read.JSON200 != nil && *read.JSON200 == *created.JSON201, err, read)
+	check(err == nil && read.JSON200 != nil && *read.JSON200.Title == input.Title, err, read)
 
 	tag, title := read.HTTPResponse.Header.Get("etag"), "changed from Go"
 	patch := func() *notes.PatchNoteResponse {

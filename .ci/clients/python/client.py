@@ -14,7 +14,8 @@ assert (spaced.id, spaced.title, spaced.body) == (LARGE, " starts with a space",
 
 created = notes.create_note(NoteInput(title=" from Python", body="\tbody"))
 assert created.id > LARGE and created.title == " from Python", created
-assert notes.get_note(created.id) == created
+read = notes.get_note(created.id)
+assert (read.id, read.title, read.body) == (created.id, created.title, created.body), read
 
 tag = notes.get_note_with_http_info(created.id).headers["etag"]
 patched = notes.patch_note(created.id, NotePatch(title="changed from Python"), if_match=tag)
