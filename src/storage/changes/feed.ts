@@ -77,7 +77,7 @@ export class ChangeFeed {
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
   }
 
-  /** Wakes everybody who waits, so that those who may no longer follow can stop. */
+  /** Ends all waits, so that followers whose key has ended can stop. */
   wake(): void {
     if (!this.isClosed) this.#beginRound();
   }

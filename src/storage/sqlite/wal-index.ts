@@ -69,16 +69,13 @@ export function openWalIndex(path: string): WalIndex | undefined {
         return undefined;
       }
     },
-    isNext: (before, after) => changesIn(after) === (changesIn(before) + 1) >>> 0,
+    isNext: (before, after) => changesIn(after) === (changesIn(before) + 1) % 2 ** 32,
     close: () => closeSync(file),
   };
 }
 
-/** Works on the text, because a buffer would cost more than the rest of a commit's check. */
 function changesIn(revision: string): number {
-  const bytes = [0, 1, 2, 3].map((index) => revision.charCodeAt(CHANGES_AT + index));
-  if (endianness() === 'LE') bytes.reverse();
-  return bytes.reduce((number, byte) => number * 256 + byte, 0);
+  return numberAt(Buffer.from(revision, 'latin1'), CHANGES_AT);
 }
 
 function numberAt(bytes: Buffer, at: number): number {
