@@ -1,7 +1,8 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 import {
   BLOCK_BITS,
-  countedBy,
+  type BlockCounts,
+  blockCountsOf,
   keysOf,
   type Relation,
   type Resource,
@@ -95,7 +96,7 @@ export function soundnessQueries(relations: readonly Relation[] = RELATIONS): st
   const resources = relations.filter((each): each is Resource => !('ends' in each));
   return [
     ...relations.flatMap(queriesForReferences),
-    ...relations.map(queryForBlocks),
+    ...relations.flatMap(queriesForBlocks),
     GENERATION_QUERY,
     ...resources.flatMap(queriesForSequences),
     queryForUniqueness(resources),
@@ -115,17 +116,33 @@ function queriesForReferences(relation: Relation): string[] {
 }
 
 /** Compares the counts by which lists find a page with the records themselves. */
-function queryForBlocks(relation: Relation): string {
-  const { table, blocks } = relation;
-  const { id, owner } = countedBy(relation);
+function queriesForBlocks(relation: Relation): string[] {
+  return blockCountsOf(relation).flatMap((counts) => [
+    queryForCounts(relation, counts),
+    ...(counts.hasBounds ? [queryForBounds(relation, counts)] : []),
+  ]);
+}
+
+function queryForCounts(relation: Relation, { table, key, owner }: BlockCounts): string {
   const ownerId = owner?.column ?? '0';
   const ofOwner = owner ? ` of ${typeOf(owner.resource)} ` : '';
   return `
-    SELECT format('${blocks}: block %d%s counts %d records, but there are %d',
+    SELECT format('${table}: block %d%s counts %d records, but there are %d',
       block, iif(owner, '${ofOwner}' || owner, ''), sum(kept), sum(found))
-    FROM (SELECT ${ownerId} AS owner, block, count AS kept, 0 AS found FROM ${blocks}
-          UNION ALL SELECT ${ownerId}, ${id} >> ${BLOCK_BITS}, 0, 1 FROM ${table})
+    FROM (SELECT ${ownerId} AS owner, block, count AS kept, 0 AS found FROM ${table}
+          UNION ALL SELECT ${ownerId}, ${key} >> ${BLOCK_BITS}, 0, 1 FROM ${relation.table})
     GROUP BY owner, block HAVING sum(kept) <> sum(found)`;
+}
+
+function queryForBounds({ table: records }: Relation, { table, key }: BlockCounts): string {
+  const areBeyond = ['created', 'updated'].map(
+    (name) => `${name}_from IS NOT NULL
+      AND (${name}_at BETWEEN ${name}_from AND ${name}_to) IS NOT TRUE`,
+  );
+  return `
+    SELECT format('${table}: the times of block %d do not bound those of its records', block)
+    FROM ${table} JOIN ${records} ON block = ${key} >> ${BLOCK_BITS}
+    WHERE ${areBeyond.join(' OR ')} GROUP BY block`;
 }
 
 function queriesForSequences({ table }: Resource): string[] {

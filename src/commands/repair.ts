@@ -1,5 +1,5 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
-import { BLOCK_BITS, countedBy, type Relation } from '../resources/resource.ts';
+import { BLOCK_BITS, blockCountsOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { LAST_NUMBER } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
@@ -62,13 +62,20 @@ async function rebuildIndexes(file: Source): Promise<void> {
 }
 
 function rebuildCounters(relation: Relation): string[] {
-  const { table, blocks } = relation;
-  const { id, owner } = countedBy(relation);
-  const ofOwner = owner ? `${owner.column}, ` : '';
-  return [
-    `DELETE FROM ${blocks}`,
-    `INSERT INTO ${blocks} (${ofOwner}block, count)
-     SELECT ${ofOwner}${id} >> ${BLOCK_BITS} AS block, count(*) FROM ${table}
-     GROUP BY ${ofOwner}block`,
-  ];
+  return blockCountsOf(relation).flatMap(({ table, key, owner, hasBounds }) => {
+    const ofOwner = owner ? `${owner.column}, ` : '';
+    const bounds = hasBounds ? ['created', 'updated'].map(boundsSql).join('') : '';
+    return [
+      `DELETE FROM ${table}`,
+      `INSERT INTO ${table}
+       SELECT ${ofOwner}${key} >> ${BLOCK_BITS} AS block, count(*)${bounds} FROM ${relation.table}
+       GROUP BY ${ofOwner}block`,
+    ];
+  });
+}
+
+function boundsSql(name: string): string {
+  const at = `${name}_at`;
+  const ifAllHaveOne = (sql: string) => `, iif(count(${at}) = count(*), ${sql}(${at}), NULL)`;
+  return `${ifAllHaveOne('min')}${ifAllHaveOne('max')}`;
 }

@@ -8,6 +8,7 @@ export const notes: Resource = {
   idParameter: 'note_id',
   table: 'notes',
   blocks: 'note_blocks',
+  numberBlocks: 'note_number_blocks',
   fields: { title: text, body: text },
   search: { table: 'note_words', position: 'note_words_position', weights: [5, 1] },
 };

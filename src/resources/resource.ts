@@ -21,6 +21,8 @@ export interface Resource {
   readonly table: string;
   /** The table that counts the records in each block of ids. */
   readonly blocks: string;
+  /** The one for blocks of numbers. Then both have the bounds of the times in each block. */
+  readonly numberBlocks?: string;
   readonly fields: Readonly<Record<string, Field>>;
   /** The resource that owns these records; `column` holds the id of the owner. */
   readonly owner?: Reference;
@@ -102,11 +104,28 @@ export function referencesOf(relation: Relation): readonly Reference[] {
 /** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
-/** Returns what a relation's block counters count by: the blocks of `id`, for each `owner`. */
-export function countedBy(relation: Relation): { id: string; owner: Reference | undefined } {
-  return 'ends' in relation
-    ? { id: relation.ends[0].column, owner: relation.ends[1] }
-    : { id: 'id', owner: relation.owner };
+/** A table that counts the rows of a relation in each block of a key, for each `owner`. */
+export interface BlockCounts {
+  readonly table: string;
+  readonly key: string;
+  readonly owner?: Reference | undefined;
+  /** Whether it also has the bounds of the times in each block. */
+  readonly hasBounds: boolean;
+}
+
+/** Returns the tables that count the rows of a relation. */
+export function blockCountsOf(relation: Relation): readonly BlockCounts[] {
+  const { blocks: table } = relation;
+  if ('ends' in relation) {
+    const [{ column: key }, owner] = relation.ends;
+    return [{ table, key, owner, hasBounds: false }];
+  }
+  const { numberBlocks, owner } = relation;
+  if (!numberBlocks) return [{ table, key: 'id', owner, hasBounds: false }];
+  return [
+    { table, key: 'id', hasBounds: true },
+    { table: numberBlocks, key: 'number', hasBounds: true },
+  ];
 }
 
 /** Returns the columns of a row, in order: the id unless it is a link, references, fields. */

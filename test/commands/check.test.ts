@@ -76,6 +76,15 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     'UPDATE note_tag_blocks SET count = 3 WHERE tag_id = 2',
     /^note_tag_blocks: block 0 of tag 2 counts 3 records, but there are 1$/,
   ],
+  'times beyond the bounds of their block': [
+    'UPDATE note_number_blocks SET updated_from = 1, updated_to = 5',
+    /^note_number_blocks: the times of block 0 do not bound those of its records$/,
+  ],
+  'bounds of a record without a time': [
+    `UPDATE notes SET created_at = NULL WHERE id = 7;
+     UPDATE note_blocks SET created_from = 1, created_to = 1e15 WHERE block = 0`,
+    /^note_blocks: the times of block 0 do not bound those of its records$/,
+  ],
   'a comment without its note': [
     'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id = 7',
     /^comments: record 7 has no parent in notes$/,

@@ -4,10 +4,12 @@ import { testCreations } from '../storage/creation-suite.ts';
 import { testLinks } from '../storage/link-suite.ts';
 import { testLists } from '../storage/list-suite.ts';
 import { testSearchIndex } from '../storage/search-index-suite.ts';
+import { testTimes } from '../storage/time-suite.ts';
 import { MEMORY } from '../support/engines.ts';
 
 testCreations(MEMORY);
 testLists(MEMORY);
 testChangeLog(MEMORY);
 testLinks(MEMORY);
+testTimes(MEMORY);
 testSearchIndex(MEMORY);

@@ -10,7 +10,7 @@ import type { PageRequest } from '../../src/storage/lists/request.ts';
 import { overhear, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
-import { type PlanRow, planOf } from '../support/plans.ts';
+import { planOf, stepsBelow } from '../support/plans.ts';
 import { tableOf } from '../support/tables.ts';
 
 /** Tag 1 is on most notes, tag 2 on every 40th, tag 3 on the first note only, tag 4 on none. */
@@ -170,25 +170,6 @@ export function testLists(engine: Engine): void {
     }
   });
 
-  test('lists: filters by time walk an index; few records are sorted by it', async () => {
-    const { heard, notes: table } = await sharedLists();
-    for (const [name, order, covering, walk] of [
-      ['created', 'id', 'COVERING ', 'SCAN notes'],
-      ['created', 'updated', '', 'SCAN notes USING INDEX notes_by_number'],
-      ['updated', '-id', 'COVERING ', 'SCAN notes'],
-      ['updated', '-updated', 'COVERING ', 'SCAN notes USING INDEX notes_by_number'],
-    ] as const) {
-      const filters = { [name]: [5, 9] };
-      const plan = await planOf(heard, () => table.page({ limit: 5, order, filters }));
-      const range = `(${name}_at>? AND ${name}_at<?)`;
-      for (const step of [`SEARCH notes USING ${covering}INDEX notes_by_${name} ${range}`, walk])
-        assert.ok(
-          plan.some(({ detail }) => detail === step),
-          `${name} ${order} ${step}`,
-        );
-    }
-  });
-
   test('lists: pages whose time grows with the data do not delay others', async () => {
     const { heard, notes: table } = await sharedLists();
     const isSlow = async (request: Omit<PageRequest, 'limit'>) => {
@@ -269,11 +250,4 @@ export function testLists(engine: Engine): void {
     await Promise.all([page(), page(), page()]);
     assert.equal(heard.reads.length, 3);
   });
-}
-
-/** Returns the steps below one, in order, without those of scalar subqueries. */
-function stepsBelow(plan: readonly PlanRow[], parent: number): string[] {
-  return plan
-    .filter((step) => step.parent === parent && !/SCALAR SUBQUERY/.test(step.detail))
-    .flatMap(({ id, detail }) => [detail, ...stepsBelow(plan, id)]);
 }

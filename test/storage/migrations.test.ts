@@ -24,7 +24,7 @@ import {
   writeForeignFile,
 } from '../support/databases.ts';
 
-const VERSIONS = 'SELECT version FROM notes_server_steps ORDER BY version';
+const VERSIONS = 'SELECT version FROM notes_server_migrations ORDER BY version';
 
 /** The versions of a database after all steps. */
 const CURRENT = Array.from({ length: SCHEMA_VERSION }, (_, index) => ({ version: index + 1 }));
@@ -40,9 +40,13 @@ const UNEXPLAINED = `SELECT name FROM sqlite_schema WHERE type <> 'index' AND sq
 test('migrations: an empty database gets STRICT tables, a version and comments', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    ...['steps', 'generation', 'answers'].map((name) => `notes_server_${name}`),
+    ...['migrations', 'generation', 'answers'].map((name) => `notes_server_${name}`),
     ...['changes', 'note_tags', 'note_tag_blocks', 'note_words_position'],
-    ...RESOURCES.flatMap(({ table, blocks }) => [table, blocks]),
+    ...RESOURCES.flatMap(({ table, blocks, numberBlocks = [] }) => [
+      table,
+      blocks,
+      numberBlocks,
+    ]).flat(),
   ].sort();
   assert.deepEqual(
     await rows(database, TABLES),
@@ -147,7 +151,7 @@ test('migrations: a failed step has no effect and can be repeated', async (t) =>
   const tables = await rows(database, TABLES);
   assert.deepEqual(
     tables.map(({ name }) => name),
-    ['notes_server_steps', 'one'],
+    ['notes_server_migrations', 'one'],
   );
   assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
 
@@ -224,8 +228,8 @@ for (const journal of ['DELETE', 'WAL']) {
     })),
     {
       whose: 'of a newer version',
-      sql: `CREATE TABLE notes_server_steps (version INTEGER);
-            INSERT INTO notes_server_steps VALUES (1), (99)`,
+      sql: `CREATE TABLE notes_server_migrations (version INTEGER);
+            INSERT INTO notes_server_migrations VALUES (1), (99)`,
       reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
     },
   ]) {

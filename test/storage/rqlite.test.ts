@@ -179,7 +179,7 @@ test('rqlite: several services start on an empty cluster', async (t) => {
   const databases = await Promise.all([open(t, standIn), open(t, standIn), open(t, standIn)]);
   const versions = await Promise.all(
     databases.map((each) =>
-      each.read({ sql: 'SELECT version FROM notes_server_steps ORDER BY 1' }),
+      each.read({ sql: 'SELECT version FROM notes_server_migrations ORDER BY 1' }),
     ),
   );
   for (const found of versions) assert.deepEqual(found.at(-1), { version: SCHEMA_VERSION });
@@ -218,7 +218,7 @@ test('rqlite: a batch that may be done in part is not repeated', async (t) => {
 
 test('rqlite: no writes to newer tables or an unfinished import', async (t) => {
   const { database, notes } = await openTables(t);
-  const versions = 'notes_server_steps';
+  const versions = 'notes_server_migrations';
   for (const [begin, end] of [
     [`INSERT INTO ${versions} VALUES (99)`, `DELETE FROM ${versions} WHERE version = 99`],
     ['CREATE TABLE notes_server_import (begun INTEGER)', 'DROP TABLE notes_server_import'],

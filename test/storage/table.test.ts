@@ -7,6 +7,7 @@ import { testCreations } from './creation-suite.ts';
 import { testLinks } from './link-suite.ts';
 import { testLists } from './list-suite.ts';
 import { testTables } from './table-suite.ts';
+import { testTimes } from './time-suite.ts';
 import { testVersions } from './version-suite.ts';
 
 for (const engine of ENGINES) describe(engine.name, () => testTables(engine));
@@ -20,5 +21,6 @@ for (const engine of ENGINES) {
     testLists(engine);
     testChangeLog(engine);
     testLinks(engine);
+    testTimes(engine);
   });
 }

@@ -32,3 +32,10 @@ export async function planOf(heard: Overheard, call: () => Promise<unknown>): Pr
     detail: String(detail),
   }));
 }
+
+/** Returns the steps below one, in order, without those of scalar subqueries. */
+export function stepsBelow(plan: readonly PlanRow[], parent: number): string[] {
+  return plan
+    .filter((step) => step.parent === parent && !/SCALAR SUBQUERY/.test(step.detail))
+    .flatMap(({ id, detail }) => [detail, ...stepsBelow(plan, id)]);
+}

@@ -19,6 +19,15 @@ export interface Filter {
   /** Missing if the filter is always the source. */
   readonly condition?: (id: string, value: FilterValue) => string;
   readonly readsRecord?: boolean;
+  /** Whether an index finds the records that pass. */
+  readonly isIndexed?: boolean;
+  /** What the bounds of the times in a block tell of its records; NULL if they are unknown. */
+  readonly bounds?: {
+    /** The key whose blocks have the narrowest bounds. */
+    readonly key: 'id' | 'number';
+    readonly isInside: (value: FilterValue) => string;
+    readonly isOutside: (value: FilterValue) => string;
+  };
   /** A query that counts the records that do not pass, where it is quicker than the opposite. */
   readonly countOthers?: string;
   /** Whether the time of a page grows with the records, because they are counted or sorted. */
@@ -32,17 +41,7 @@ export interface Filter {
     readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
     /** Whether the counts are those of exactly these records. */
     readonly isCounted?: boolean;
-    readonly range?: IndexRange;
   };
-}
-
-/** A part of all records, which an index finds and mostly orders. */
-interface IndexRange {
-  readonly index: string;
-  /** Returns the SQL of whether this is probably less than a half (2), an eighth (8) or so. */
-  readonly isLessThan: (part: number, value: FilterValue) => string;
-  /** Conditions of which each other record satisfies exactly one. */
-  readonly others: (value: FilterValue) => readonly string[];
 }
 
 /** Returns the filters of a resource by name. The first one with a source finds the records. */
@@ -79,15 +78,15 @@ function equal({ table }: Resource, name: string): Filter {
     value: (parameters) => parameters[name],
     condition: (_, value) => `${table}.${name} = ${value()}`,
     readsRecord: true,
+    isIndexed: true,
     isSlow: () => false,
   };
 }
 
-/** The records with a time between two. Those of an owner are too few for an index. */
-function timeFilter({ table, owner }: Resource, name: 'created' | 'updated'): Filter {
+/** The records with a time between two. */
+function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'updated'): Filter {
   const at = `${table}.${name}_at`;
-  const where = (value: FilterValue) => `${at} > ${value('[0]')} AND ${at} < ${value('[1]')}`;
-  const [first, last] = ['min', 'max'].map((end) => `(SELECT ${end}(${at}) FROM ${table})`);
+  const [from, to] = [`${name}_from`, `${name}_to`];
   return {
     value(parameters) {
       const timeAt = (end: string) => parseTime(String(parameters[`${name}_${end}`]));
@@ -95,23 +94,14 @@ function timeFilter({ table, owner }: Resource, name: 'created' | 'updated'): Fi
       if (after === undefined && before === undefined) return undefined;
       return [after ?? -MAX_TIME_MS, before ?? MAX_TIME_MS];
     },
-    condition: (_, value) => where(value),
+    condition: (_, value) => `${at} > ${value('[0]')} AND ${at} < ${value('[1]')}`,
     readsRecord: true,
     isSlow: () => true,
-    ...(!owner && {
-      source: {
-        table,
-        id: `${table}.id`,
-        where,
-        range: {
-          index: `${table}_by_${name}`,
-          isLessThan(part, value) {
-            const [from, to] = [`max(${value('[0]')}, ${first})`, `min(${value('[1]')}, ${last})`];
-            return `${part} * (${to} - ${from}) < ${last} - ${first}`;
-          },
-          others: (value) =>
-            [`<= ${value('[0]')}`, `>= ${value('[1]')}`, 'IS NULL'].map((each) => `${at} ${each}`),
-        },
+    ...(numberBlocks && {
+      bounds: {
+        key: name === 'created' ? 'id' : 'number',
+        isInside: (value) => `${from} > ${value('[0]')} AND ${to} < ${value('[1]')}`,
+        isOutside: (value) => `${to} <= ${value('[0]')} OR ${from} >= ${value('[1]')}`,
       },
     }),
   };

@@ -62,7 +62,7 @@ export interface Shape {
 /** Returns the shape of a request. Two requests with the same JSON text of it share statements. */
 export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
   const { order = 'id', after, before, offset = 0, filters = {} } = request;
-  const isDeep = order.endsWith('id') && offset >= DEEP_OFFSET;
+  const isDeep = order !== 'rank' && offset >= DEEP_OFFSET;
   const byOffset = isDeep ? 'deep' : 'offset';
   const byKey = after === undefined ? 'before' : 'after';
   return {

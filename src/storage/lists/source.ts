@@ -1,12 +1,12 @@
 // Where the records of a list come from in SQL: the source of a filter, or a walk of all.
-import type { Resource } from '../../resources/resource.ts';
+import { BLOCK_BITS, type Resource } from '../../resources/resource.ts';
 import { linkOf } from '../../resources/resources.ts';
 import { ownerExistsSql } from '../records/text.ts';
 import { type Filter, type FilterValue, filtersOf } from './filters.ts';
 import type { Shape } from './request.ts';
 
-/** Returns the SQL of an expression, given the name of a value of the request. */
-type Value = (name: string) => string;
+/** The column that orders a list. */
+type Key = 'id' | 'number';
 
 interface Source {
   readonly from: string;
@@ -14,18 +14,35 @@ interface Source {
   readonly ids: string;
   readonly id: string;
   readonly where: string;
-  /** Whether an index has all that sorting needs, so that only records of the page need be read. */
-  readonly isSorted?: boolean;
+  /** The SQL of the block of a record, if the records are walked block by block. */
+  readonly block?: string | undefined;
 }
 
-/** Counts of the records of a list in each block of ids. */
+/** A source of the records of a page, in the order of `key`. */
+export interface PageSource extends Source {
+  readonly key: string;
+  /** The SQL of whether this source gives the records. */
+  readonly isChosen: string;
+  /** Whether SQLite sorts the keys, and reads only the records of the page. */
+  readonly isSorted: boolean;
+}
+
+/** Counts of the records that a source finds, in each block of a key. */
 interface Blocks {
+  readonly key: Key;
   readonly table: string;
   readonly where: string;
+  /** The table of their sum. */
+  readonly sum: string;
+  /** Whether these are all records of the list and no others. */
+  readonly isExact: boolean;
 }
 
-/** Sorting an eighth of all records takes as long as walking through all, at most. */
-const SORTED_PART = 8;
+/** The table of the number of all records. */
+export const EVERYTHING = 'everything';
+
+/** How many records SQLite sorts in a few milliseconds; tests change it. */
+export const SORT_LIMIT = { records: 16_384 };
 
 type UsedFilter = Filter & { readonly sql: FilterValue };
 
@@ -33,97 +50,83 @@ type UsedFilter = Filter & { readonly sql: FilterValue };
 export class ListSource {
   readonly resource: Resource;
   readonly shape: Shape;
-  readonly value: Value;
+  readonly #index: number;
+  readonly #key: Key;
   readonly #filters: readonly UsedFilter[];
   readonly #finder: UsedFilter | undefined;
+  /** The filters whose bounds exclude whole blocks; none if another filter finds the records. */
+  readonly #bounded: readonly UsedFilter[];
+  /** Counts of the records that the first source finds, if any are kept. */
+  readonly #counts: Blocks | undefined;
 
-  constructor(resource: Resource, shape: Shape, value: Value) {
+  /** `index` is that of the request in the parameter of the statement. */
+  constructor(resource: Resource, shape: Shape, index: number) {
     this.resource = resource;
     this.shape = shape;
-    this.value = value;
+    this.#index = index;
+    // The key of a single record makes its tag.
+    this.#key = shape.order.endsWith('id') && !shape.isOne ? 'id' : 'number';
     this.#filters = Object.entries(filtersOf(resource))
       .filter(([name]) => shape.filters.includes(name))
       .map(([name, filter]) => ({
         ...filter,
-        sql: (path = '') => value(`filters.${name}${path}`),
+        sql: (path = '') => this.value(`filters.${name}${path}`),
       }));
     this.#finder = this.#filters.find(({ source }) => source);
+    const isFound = this.#filters.some(({ source, isIndexed }) => source || isIndexed);
+    this.#bounded = isFound ? [] : this.#filters.filter(({ bounds }) => bounds);
+    this.#counts = this.#findCounts();
+  }
+
+  /** Returns the SQL of a value of the request. */
+  value(name: string): string {
+    return `(?1 ->> '$[${this.#index}].${name}')`;
   }
 
   /** Returns the only source, or the first of two. */
   first(): Source {
     const { table } = this.resource;
     const { source, sql } = this.#finder ?? {};
-    if (!source || !sql) return this.#walk(table);
-    const from = source.range
-      ? `${table} INDEXED BY ${source.range.index}`
-      : `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
+    if (!source || !sql) return this.#walk(this.#boundedKey);
+    const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
     const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
     const readsRecord = this.#filters.some((filter) => filter.readsRecord);
-    const ids = readsRecord ? from : source.table;
-    return { from, ids, id: source.id, where, isSorted: source.range !== undefined };
+    return { from, ids: readsRecord ? from : source.table, id: source.id, where };
   }
 
-  /** Returns one source, or two of which `isChosen` gives the records: sorted or walked. */
-  each(few: string) {
-    const { table } = this.resource;
-    const source = this.first();
-    const { order, isOne } = this.shape;
-    // The key of a single record makes its tag.
-    const key = order.endsWith('id') && !isOne ? source.id : `${table}.number`;
-    if (!this.few()) return [{ ...source, key, isChosen: 'TRUE' }];
-    const index = order.endsWith('updated') ? `INDEXED BY ${table}_by_number` : 'NOT INDEXED';
-    const walk = this.#walk(`${table} ${index}`);
+  /** Returns one source, or two: records to sort if they are few, or else a walk in order. */
+  each(): readonly PageSource[] {
+    const first = this.first();
+    const key = this.#key === 'id' ? first.id : `${this.resource.table}.number`;
+    const few = this.#few();
+    if (!few) return [{ ...first, key, isChosen: 'TRUE', isSorted: false }];
+    const walk = this.#walk(this.#key, indexBy(this.resource.table, this.#key));
     return [
-      { ...source, key, isChosen: few },
-      { ...walk, key, isChosen: `NOT ${few}` },
+      { ...first, block: undefined, key, isChosen: few, isSorted: !this.#finder },
+      { ...walk, key, isChosen: `NOT ${few}`, isSorted: false },
     ];
   }
 
-  /** Returns the SQL of whether the first source is to be used; undefined if it is the only one. */
-  few(): string | undefined {
-    const { source, sql } = this.#finder ?? {};
-    if (source?.range && sql) return source.range.isLessThan(SORTED_PART, sql);
-    const linked = this.linkedBlocks();
-    if (!linked || !this.shape.order.endsWith('updated')) return undefined;
-    // Sorting reads all linked records; walking reads total / linked records for each found one.
-    return `(SELECT total * total < (SELECT total FROM everything) * ${this.value('limit')}
-      FROM (${totalSql(linked)}))`;
+  /** Returns the table of the sum of the counts, if the other queries need one of their own. */
+  tables(): string[] {
+    const { sum = EVERYTHING } = this.#counts ?? {};
+    if (!this.#counts || sum === EVERYTHING) return [];
+    return [`${sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`];
   }
 
   /** Returns the SQL of the number of records in the whole list. */
-  total(few: string): string {
-    const blocks = this.blocks();
-    if (blocks) return blocks.where === 'TRUE' ? 'SELECT total FROM everything' : totalSql(blocks);
-    const count = ({ ids, where }: Source) => `SELECT count(*) FROM ${ids} WHERE ${where}`;
-    const first = this.first();
+  total(): string {
     const [filter, second] = this.#filters;
+    if (this.#counts?.isExact) return `SELECT total FROM ${this.#counts.sum}`;
     if (filter?.countOthers && !second && !this.resource.owner)
-      return `SELECT (SELECT total FROM everything) - (${filter.countOthers})`;
-    const { source: { range } = {}, sql } = this.#finder ?? {};
-    if (!range || !sql) return count(first);
-    if (this.#filters.length > 1)
-      return `SELECT iif(${few}, (${count(first)}), (${count(this.#walk(this.resource.table))}))`;
-    const others = range.others(sql).map((where) => ` - (${count({ ...first, where })})`);
-    return `SELECT iif(${range.isLessThan(2, sql)}, (${count(first)}),
-      (SELECT total FROM everything)${others.join('')})`;
+      return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers})`;
+    const { ids, where } = this.first();
+    return `SELECT count(*) FROM ${ids} WHERE ${where}`;
   }
 
-  /** Returns the block counts of the list; undefined if none are kept for it. */
+  /** Returns the counts that lead to the block of any offset; undefined if there are none. */
   blocks(): Blocks | undefined {
-    const { blocks: table, owner } = this.resource;
-    if (this.#filters.length > 0)
-      return this.#filters.length === 1 && this.#finder?.source?.isCounted
-        ? this.linkedBlocks()
-        : undefined;
-    return { table, where: owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE' };
-  }
-
-  /** Returns counts of at least the records that the source finds, if any are kept. */
-  linkedBlocks(): Blocks | undefined {
-    const { source, sql } = this.#finder ?? {};
-    const { counts } = source ?? {};
-    return counts && sql && { table: counts.table, where: counts.where(sql) };
+    return this.#counts?.isExact && this.#counts.key === this.#key ? this.#counts : undefined;
   }
 
   /** Returns the SQL of whether the record that the list belongs to exists. */
@@ -135,10 +138,75 @@ export class ListSource {
       : ownerExistsSql(this.resource, owner);
   }
 
-  #walk(from: string): Source {
+  /** The key in whose blocks the times of the last of the bounded filters differ least. */
+  get #boundedKey(): Key | undefined {
+    return this.#bounded.at(-1)?.bounds?.key;
+  }
+
+  /** Returns the SQL of whether the first of two sources is chosen; undefined if there is one. */
+  #few(): string | undefined {
+    const { key = this.#key, sum } = this.#counts ?? {};
+    if (this.#filters.length === 0 || key === this.#key) return undefined;
+    const total = `(SELECT total FROM ${sum})`;
+    if (!this.#finder) return `(${total} <= ${SORT_LIMIT.records})`;
+    // Sorting reads all linked records; walking reads total / linked records for each found one.
+    return `(${total} * ${total} < (SELECT total FROM ${EVERYTHING}) * ${this.value('limit')})`;
+  }
+
+  #findCounts(): Blocks | undefined {
+    const { owner, blocks, numberBlocks } = this.resource;
+    const sum = `counted_${this.#index}`;
+    if (this.#filters.length === 0) {
+      const key = numberBlocks ? this.#key : 'id';
+      if (!owner)
+        return {
+          key,
+          table: blocksBy(this.resource, key),
+          where: 'TRUE',
+          sum: EVERYTHING,
+          isExact: true,
+        };
+      const where = `${owner.column} = ${this.value('owner')}`;
+      return { key, table: blocks, where, sum, isExact: true };
+    }
+    const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
+    if (counts && sql) {
+      const isExact = isCounted && this.#filters.length === 1;
+      return { key: 'id', table: counts.table, where: counts.where(sql), sum, isExact };
+    }
+    const key = this.#boundedKey;
+    const isExact = this.#bounded.length === this.#filters.length;
+    return key && { key, table: this.#countBounded(key), where: 'TRUE', sum, isExact };
+  }
+
+  /** Counts one by one only in blocks that the bounds neither exclude nor include as a whole. */
+  #countBounded(key: Key): string {
+    const { table } = this.resource;
+    const isInside = this.#bounded.map(({ bounds, sql }) => bounds?.isInside(sql));
+    const conditions = this.#bounded.map(({ condition, sql }) => condition?.('', sql));
+    return `
+      (SELECT block, CASE WHEN ${isInside.join(' AND ')} THEN count
+                          WHEN ${this.#isOutside} THEN 0
+                          ELSE (SELECT count(*) FROM ${table} ${indexBy(table, key)}
+                                WHERE ${isInBlock(table, key)} AND ${conditions.join(' AND ')})
+                     END AS count
+       FROM ${blocksBy(this.resource, key)})`;
+  }
+
+  get #isOutside(): string {
+    return this.#bounded.map(({ bounds, sql }) => `(${bounds?.isOutside(sql)})`).join(' OR ');
+  }
+
+  /** Walks the blocks of `key` that the bounds do not exclude or, without bounds, all records. */
+  #walk(key: Key | undefined, index = ''): Source {
     const { table } = this.resource;
     const id = `${table}.id`;
-    return { from, ids: table, id, where: this.#conditions(id).join(' AND ') || 'TRUE' };
+    const where = this.#conditions(id).join(' AND ') || 'TRUE';
+    if (!key || !this.#boundedKey) return { from: `${table} ${index}`, ids: table, id, where };
+    const blocks = blocksBy(this.resource, key);
+    const from = `${blocks} CROSS JOIN ${table} ${indexBy(table, key)} ON ${isInBlock(table, key)}`;
+    const isNotOutside = `(${this.#isOutside}) IS NOT TRUE`;
+    return { from, ids: from, id, where: `${isNotOutside} AND ${where}`, block: `${blocks}.block` };
   }
 
   #conditions(id: string, without?: Filter): string[] {
@@ -153,6 +221,19 @@ export class ListSource {
 }
 
 /** Returns the SQL of a sum of block counts. */
-export function totalSql({ table, where }: Blocks): string {
+export function totalSql({ table, where }: Pick<Blocks, 'table' | 'where'>): string {
   return `SELECT coalesce(sum(count), 0) AS total FROM ${table} WHERE ${where}`;
+}
+
+function blocksBy({ blocks, numberBlocks = blocks }: Resource, key: Key): string {
+  return key === 'id' ? blocks : numberBlocks;
+}
+
+function indexBy(table: string, key: Key): string {
+  return key === 'id' ? 'NOT INDEXED' : `INDEXED BY ${table}_by_number`;
+}
+
+function isInBlock(table: string, key: Key): string {
+  const ofRecord = `${table}.${key}`;
+  return `${ofRecord} >= block << ${BLOCK_BITS} AND ${ofRecord} < (block + 1) << ${BLOCK_BITS}`;
 }

@@ -4,7 +4,7 @@ import { LAST_NUMBER, listTagSql, tagSql } from '../changes/numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersIn, membersSql } from '../records/members.ts';
 import { MAX_KEY, type Shape } from './request.ts';
-import { ListSource, totalSql } from './source.ts';
+import { EVERYTHING, ListSource, type PageSource, totalSql } from './source.ts';
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
@@ -14,12 +14,11 @@ export function listSql(
   isConditional: boolean,
 ): string {
   const pages = Array.from({ length: count }, (_, index) => {
-    const source = new ListSource(resource, shape, (name) => `(?1 ->> '$[${index}].${name}')`);
-    return new PageSql(source, index, isConditional);
+    return new PageSql(new ListSource(resource, shape, index), index, isConditional);
   });
   const tables = [
     `state (tag, is_current) AS MATERIALIZED (${stateQuery(resource, shape)})`,
-    `everything (total) AS MATERIALIZED (${totalSql({ table: resource.blocks, where: 'TRUE' })})`,
+    `${EVERYTHING} (total) AS MATERIALIZED (${totalSql({ table: resource.blocks, where: 'TRUE' })})`,
     ...pages.flatMap((page) => page.tables()),
   ];
   return `WITH ${tables.join(',')} ${pages.map((page) => page.select()).join(' UNION ALL ')}`;
@@ -49,10 +48,10 @@ class PageSql {
   /** Returns what the page needs: its first block, its number of links, the ids of a large page. */
   tables(): string[] {
     const { position, order } = this.#source.shape;
-    const tables: string[] = [];
+    const tables = this.#source.tables();
     const blocks = this.#source.blocks();
     if (position === 'deep' && blocks) {
-      const [direction, first] = order === 'id' ? ['ASC', 'min'] : ['DESC', 'max'];
+      const [direction, first] = order.startsWith('-') ? ['DESC', 'max'] : ['ASC', 'min'];
       // SQLite takes `before` from the row of the minimum or maximum.
       tables.push(`block_${this.#index} (block, before) AS MATERIALIZED (
         SELECT ${first}(block), before FROM (
@@ -60,8 +59,6 @@ class PageSql {
           FROM ${blocks.table} WHERE ${blocks.where})
         WHERE before + count > ${this.#source.value('offset')})`);
     }
-    const few = this.#source.few();
-    if (few) tables.push(`found_${this.#index} (few) AS MATERIALIZED (SELECT ${few})`);
     if (this.#source.shape.isLarge)
       tables.push(`found (id, key) AS MATERIALIZED (
         SELECT id, key FROM (${this.#rows()}) ${this.#reversed()})`);
@@ -73,7 +70,7 @@ class PageSql {
     const { isOne, isLarge } = this.#source.shape;
     const unlessKnown = (sql: string) =>
       this.#isConditional ? `iif(${this.#isKnown()}, NULL, ${sql})` : sql;
-    const total = isOne ? '1' : `(${this.#source.total(this.#few)})`;
+    const total = isOne ? '1' : `(${this.#source.total()})`;
     const page = `
       SELECT ${this.#index} AS request, ${this.#tag()} AS tag,
         (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,
@@ -150,17 +147,18 @@ class PageSql {
       ? ['low', `coalesce(high, max(${key} - 1, 0), 0)`]
       : [`coalesce(low, min(${key} + 1, ${MAX_KEY}), ${MAX_KEY})`, 'high'];
     // From the page on, so that a record nearby is found without reading those at the far end.
-    const exists = (condition: string, direction: 'ASC' | 'DESC') =>
-      this.#sources()
-        .map(
-          ({ from, where, key, isChosen, isSorted }) => `
-            (${isChosen} AND (SELECT 1 FROM ${from} WHERE ${where} AND ${key} ${condition}
-              ${isSorted ? '' : `ORDER BY ${key} ${direction}`} LIMIT 1) IS NOT NULL)`,
-        )
+    const exists = (operator: '<' | '>', end: string) =>
+      this.#source
+        .each()
+        .map((source) => {
+          const order = source.isSorted ? '' : orderBy(source, operator === '>');
+          return `
+            (${source.isChosen} AND (SELECT 1 FROM ${source.from} WHERE ${source.where}
+              AND ${isBeyond(source, operator, end)} ${order} LIMIT 1) IS NOT NULL)`;
+        })
         .join(' OR ');
     return `
-      SELECT *, ${exists('< page.low', 'DESC')} AS has_lower,
-        ${exists('> page.high', 'ASC')} AS has_higher
+      SELECT *, ${exists('<', 'page.low')} AS has_lower, ${exists('>', 'page.high')} AS has_higher
       FROM (SELECT request, tag, is_current, owner_exists, total, items, count,
               ${low} AS low, ${high} AS high FROM (${page})) AS page`;
   }
@@ -173,35 +171,37 @@ class PageSql {
     if (order === 'rank') return this.#rankedRows(limit);
     const isRising = order.startsWith('-') === (position === 'before');
     const columns = this.#columns();
-    const [start, offset] = this.#start(isRising);
-    const direction = isRising ? 'ASC' : 'DESC';
+    const [isStarted, offset] = this.#start(isRising);
     const { table } = this.#source.resource;
-    const sources = this.#sources().map(({ from, id, where, key, isChosen, isSorted }) => {
+    const sources = this.#source.each().map((source) => {
+      const { from, id, where, key, isChosen, isSorted } = source;
       const page = `
-        ${key} AS key FROM ${from} WHERE ${where} AND ${start(key)} ORDER BY ${key} ${direction}
+        ${key} AS key FROM ${from} WHERE ${where} AND ${isStarted(source)}
+        ${orderBy(source, isRising)}
         LIMIT ${isChosen === 'TRUE' ? limit : `iif(${isChosen}, ${limit}, 0)`} ${offset}`;
       if (!isSorted) return `SELECT ${columns}, ${page}`;
       return `
         SELECT ${columns}, key FROM (SELECT ${id} AS found, ${page})
-        CROSS JOIN ${table} ON ${table}.id = found ORDER BY key ${direction}`;
+        CROSS JOIN ${table} ON ${table}.id = found ORDER BY key ${isRising ? 'ASC' : 'DESC'}`;
     });
     const [only = ''] = sources;
     if (sources.length === 1) return only;
     return sources.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
   }
 
-  /** Returns the condition on the key where a page starts, and its OFFSET clause. */
-  #start(isRising: boolean): [condition: (key: string) => string, offset: string] {
+  /** Returns the condition under which a record is not before the page, and its OFFSET clause. */
+  #start(isRising: boolean): [isStarted: (source: PageSource) => string, offset: string] {
     const { position } = this.#source.shape;
+    const operator = isRising ? '>' : '<';
     if (position === 'after' || position === 'before')
-      return [(key) => `${key} ${isRising ? '>' : '<'} ${this.#source.value('key')}`, ''];
+      return [(source) => isBeyond(source, operator, this.#source.value('key')), ''];
     if (position === 'offset' || !this.#source.blocks())
       return [() => 'TRUE', `OFFSET ${this.#source.value('offset')}`];
     const block = `(SELECT block FROM block_${this.#index})`;
     const before = `(SELECT before FROM block_${this.#index})`;
-    const bound = isRising ? `>= ${block}` : `< (${block} + 1)`;
+    const end = isRising ? `(${block} << ${BLOCK_BITS}) - 1` : `(${block} + 1) << ${BLOCK_BITS}`;
     return [
-      (key) => `${key} ${bound} << ${BLOCK_BITS}`,
+      (source) => isBeyond(source, operator, `(${end})`),
       `OFFSET coalesce(${this.#source.value('offset')} - ${before}, 0)`,
     ];
   }
@@ -218,15 +218,18 @@ class PageSql {
             ORDER BY score, found LIMIT ${limit} OFFSET ${this.#source.value('offset')})
       CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
   }
+}
 
-  get #few(): string {
-    return `(SELECT few FROM found_${this.#index})`;
-  }
+/** Returns the condition that a record lies beyond an end, whose blocks can be skipped. */
+function isBeyond({ key, block }: PageSource, operator: '<' | '>', end: string): string {
+  if (!block) return `${key} ${operator} ${end}`;
+  // The plus keeps SQLite from searching by this condition instead of the block.
+  return `+${key} ${operator} ${end} AND ${block} ${operator}= ${end} >> ${BLOCK_BITS}`;
+}
 
-  /** The ways to find the records; SQLite chooses one by how many are linked. */
-  #sources() {
-    return this.#source.each(this.#few);
-  }
+function orderBy({ key, block }: PageSource, isRising: boolean): string {
+  const columns = block ? [block, key] : [key];
+  return `ORDER BY ${columns.map((each) => `${each} ${isRising ? 'ASC' : 'DESC'}`).join(', ')}`;
 }
 
 function searchOf({ search, table }: Resource): SearchTables {

@@ -4,16 +4,16 @@ import { type Database, DatabaseUnusable, type Source, type Statement } from '..
 import { STEPS } from './steps.ts';
 
 /** The SQL that creates the table of versions if it is missing. */
-export const VERSIONS_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_steps (
+export const VERSIONS_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_migrations (
   -- The versions of the schema that this database has had.
   version INTEGER PRIMARY KEY
 ) STRICT`;
 
 /** The SQL of the version of the schema; 0 if no step has been taken. */
-export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_steps)';
+export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_migrations)';
 
 /** The tables that development versions had instead; their data has another form. */
-const DEVELOPMENT_TABLES = ['notes_server_versions', 'notes_server_schema'];
+const DEVELOPMENT_TABLES = ['notes_server_versions', 'notes_server_schema', 'notes_server_steps'];
 
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
@@ -53,7 +53,8 @@ export async function storedSchema(
     throw new DatabaseUnusable(
       'a development version made it: export it with that version, and import the export here',
     );
-  if (!names.has('notes_server_steps')) throw new DatabaseUnusable('it belongs to another program');
+  if (!names.has('notes_server_migrations'))
+    throw new DatabaseUnusable('it belongs to another program');
   const [row] = await read({ sql: `SELECT ${VERSION} AS version` });
   const version = Number(row?.version);
   if (version > known)
@@ -72,7 +73,7 @@ export function namesMissingIn({ version, names }: StoredSchema): string[] {
 }
 
 function transactionOf(step: string, version: number): Statement[] {
-  const insert = `INSERT INTO notes_server_steps (version) VALUES (${version})`;
+  const insert = `INSERT INTO notes_server_migrations (version) VALUES (${version})`;
   const generation = JSON.stringify(newGeneration());
   return [VERSIONS_TABLE, insert, ...step.trim().split(/;\n\n/)].map((sql) =>
     sql.includes('?1') ? { sql, parameter: generation } : { sql },

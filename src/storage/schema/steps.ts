@@ -56,18 +56,42 @@ CREATE TABLE notes (
   body TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX notes_by_number ON notes (number);
+-- With the times, so that filters by time need not read the notes.
+CREATE INDEX notes_by_number ON notes (number, created_at, updated_at);
 
 CREATE TABLE note_blocks (
-  -- How many notes have an id in each block (id >> 10), to find a page at any offset.
+  -- How many notes have an id in each block (id >> 10), to find a page at any offset; and bounds
+  -- of their times, to find those of a time. A bound is NULL if a time is unknown.
   block INTEGER PRIMARY KEY,
-  count INTEGER NOT NULL
+  count INTEGER NOT NULL,
+  created_from INTEGER,
+  created_to INTEGER,
+  updated_from INTEGER,
+  updated_to INTEGER
+) STRICT;
+
+CREATE TABLE note_number_blocks (
+  -- The same for the numbers of the notes.
+  block INTEGER PRIMARY KEY,
+  count INTEGER NOT NULL,
+  created_from INTEGER,
+  created_to INTEGER,
+  updated_from INTEGER,
+  updated_to INTEGER
 ) STRICT;
 
 CREATE TRIGGER note_created AFTER INSERT ON notes BEGIN
   -- Counts and logs a new note. If a program has given it no number, the log assigns one.
-  INSERT INTO note_blocks (block, count) VALUES (new.id >> 10, 1)
-    ON CONFLICT (block) DO UPDATE SET count = count + 1;
+  INSERT INTO note_blocks
+    VALUES (new.id >> 10, 1, new.created_at, new.created_at, new.updated_at, new.updated_at)
+    ON CONFLICT (block) DO UPDATE SET count = count + 1,
+    created_from = min(created_from, new.created_at), created_to = max(created_to, new.created_at),
+    updated_from = min(updated_from, new.updated_at), updated_to = max(updated_to, new.updated_at);
+  INSERT INTO note_number_blocks
+    VALUES (new.number >> 10, 1, new.created_at, new.created_at, new.updated_at, new.updated_at)
+    ON CONFLICT (block) DO UPDATE SET count = count + 1,
+    created_from = min(created_from, new.created_at), created_to = max(created_to, new.created_at),
+    updated_from = min(updated_from, new.updated_at), updated_to = max(updated_to, new.updated_at);
   INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (nullif(new.number, 0), 'note.created', new.id, new.updated_at);
   UPDATE notes SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
@@ -82,10 +106,27 @@ CREATE TRIGGER note_updated AFTER UPDATE ON notes BEGIN
     WHERE id = new.id AND new.number = old.number;
 END;
 
+CREATE TRIGGER note_renumbered AFTER UPDATE ON notes BEGIN
+  -- Counts a note by its new number, and widens the bounds of its times.
+  UPDATE note_blocks SET
+    created_from = min(created_from, new.created_at), created_to = max(created_to, new.created_at),
+    updated_from = min(updated_from, new.updated_at), updated_to = max(updated_to, new.updated_at)
+    WHERE block = new.id >> 10;
+  UPDATE note_number_blocks SET count = count - 1 WHERE block = old.number >> 10;
+  DELETE FROM note_number_blocks WHERE block = old.number >> 10 AND count = 0;
+  INSERT INTO note_number_blocks
+    VALUES (new.number >> 10, 1, new.created_at, new.created_at, new.updated_at, new.updated_at)
+    ON CONFLICT (block) DO UPDATE SET count = count + 1,
+    created_from = min(created_from, new.created_at), created_to = max(created_to, new.created_at),
+    updated_from = min(updated_from, new.updated_at), updated_to = max(updated_to, new.updated_at);
+END;
+
 CREATE TRIGGER note_deleted AFTER DELETE ON notes BEGIN
   -- Uncounts a deleted note and logs the deletion.
   UPDATE note_blocks SET count = count - 1 WHERE block = old.id >> 10;
   DELETE FROM note_blocks WHERE block = old.id >> 10 AND count = 0;
+  UPDATE note_number_blocks SET count = count - 1 WHERE block = old.number >> 10;
+  DELETE FROM note_number_blocks WHERE block = old.number >> 10 AND count = 0;
   INSERT INTO changes (type, id) VALUES ('note.deleted', old.id);
 END;
 
@@ -242,20 +283,5 @@ CREATE TABLE note_words_position (
 INSERT INTO note_words_position (number) VALUES (0);
 `;
 
-const TIMES = `
--- For filters by time, also in the order of the last changes.
-CREATE INDEX notes_by_created ON notes (created_at);
-
-CREATE INDEX notes_by_updated ON notes (updated_at, number);
-
-CREATE INDEX tags_by_created ON tags (created_at);
-
-CREATE INDEX tags_by_updated ON tags (updated_at, number);
-
-DROP INDEX notes_by_number;
-
-CREATE INDEX notes_by_number ON notes (number, updated_at);
-`;
-
 /** The steps in order; step N brings a database from version N - 1 to version N. */
-export const STEPS: readonly string[] = [FIRST, TIMES];
+export const STEPS: readonly string[] = [FIRST];

@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
 import { repairFile } from '../../../src/commands/repair.ts';
+import { blockCountsOf } from '../../../src/resources/resource.ts';
 import { RELATIONS } from '../../../src/resources/resources.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import {
@@ -26,7 +27,7 @@ import {
 } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
 
-const COUNTERS = RELATIONS.map(({ blocks }) => blocks);
+const COUNTERS = RELATIONS.flatMap(blockCountsOf).map(({ table }) => table);
 
 /** Returns a file with 306 notes, whose index is up to date. */
 async function indexedFile(t: TestContext): Promise<string> {
@@ -57,6 +58,7 @@ const DAMAGES: Record<string, string> = {
   ...Object.fromEntries(
     COUNTERS.map((table) => [`wrong ${table}`, `UPDATE ${table} SET count = 9`]),
   ),
+  'wrong bounds of times': 'UPDATE note_blocks SET created_to = 5, updated_from = 1e15',
   'counts of no records': 'INSERT INTO comment_blocks VALUES (7, 3, 1), (8, 0, -1)',
   'no counts': COUNTERS.map((table) => `DELETE FROM ${table}`).join('; '),
   'an index that lacks notes': 'DELETE FROM note_words WHERE rowid > 3',

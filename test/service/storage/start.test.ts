@@ -116,7 +116,7 @@ const UNUSABLE: readonly Unusable[] = [
     reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
     async make(path, t) {
       await writeGoodFile(path, t);
-      await writeForeignFile(path, 'INSERT INTO notes_server_steps VALUES (99)');
+      await writeForeignFile(path, 'INSERT INTO notes_server_migrations VALUES (99)');
     },
   },
   {

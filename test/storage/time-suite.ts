@@ -1,0 +1,176 @@
+// The tests of lists with filters by time, for any engine. The notes fill several blocks of ids and
+// numbers, so that the bounds of some blocks exclude a range, and others are partly in it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { notes } from '../../src/resources/notes.ts';
+import type { Row } from '../../src/storage/database.ts';
+import type { PageRequest } from '../../src/storage/lists/request.ts';
+import { SORT_LIMIT } from '../../src/storage/lists/source.ts';
+import { overhear, rows, withNumbers } from '../support/databases.ts';
+import type { Ends } from '../support/engine.ts';
+import type { Engine } from '../support/engines.ts';
+import { planOf, stepsBelow } from '../support/plans.ts';
+import { tableOf } from '../support/tables.ts';
+
+type Range = readonly [from: number, to: number];
+
+interface Filters {
+  readonly created?: Range;
+  readonly updated?: Range;
+  readonly linked?: readonly number[];
+  readonly unlinked?: true;
+}
+
+const SORT = 'USE TEMP B-TREE FOR ORDER BY';
+
+const ORDERS = ['id', '-id', 'updated', '-updated'] as const;
+
+/** Times rise with the keys, but the clock was set back once, and some are unknown. */
+const timeSql = (key: string) => `iif(${key} % 97 = 0 AND ${key} < 2000, NULL,
+  10 * (${key}) + ${key} % 13 - iif(${key} BETWEEN 3100 AND 3200, 9000, 0))`;
+
+const FILTERS: readonly Filters[] = [
+  { created: [9_000, 30_000] },
+  { created: [-1, 5_000] },
+  // The first time of a block, and the last one of another.
+  { created: [40_961, 1e9] },
+  { created: [-1, 30_713] },
+  { created: [32_000, 31_000] },
+  { updated: [9_000, 30_000] },
+  { updated: [50_000, 1e9] },
+  { updated: [40_961, 1e9] },
+  { updated: [-1, 30_713] },
+  { updated: [1e9, 2e9] },
+  { updated: [-1, 49_000], created: [5_000, 1e9] },
+  { updated: [51_000, 1e9], created: [-1, 6_000] },
+  { updated: [22_000, 26_000], unlinked: true },
+  { created: [22_000, 26_000], linked: [1] },
+];
+
+const POSITIONS: readonly Partial<PageRequest>[] = [
+  ...[0, 2_048, 2_900].map((offset) => ({ offset })),
+  ...[1_500, 5_300].flatMap((key) => [{ after: key }, { before: key }]),
+];
+
+async function fill(t: Ends, engine: Engine) {
+  const database = await engine.open(t);
+  const moved = '5100 + id * 7 % 2003';
+  await database.transact('fill', [
+    {
+      sql: `${withNumbers(5_000)} INSERT INTO notes (title, body, number, created_at, updated_at)
+            SELECT 'a', 'b', n, ${timeSql('n')}, ${timeSql('n')} FROM numbers`,
+    },
+    { sql: `INSERT INTO tags (name) VALUES ('a')` },
+    { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 1 FROM notes WHERE id % 3 > 0' },
+    // Old notes are changed, in another order than they were created.
+    {
+      sql: `UPDATE notes SET number = ${moved}, updated_at = ${timeSql(`(${moved})`)}
+            WHERE id % 8 = 1 AND id < 2000`,
+    },
+    { sql: 'DELETE FROM notes WHERE id BETWEEN 1000 AND 2100 OR id % 211 = 0' },
+  ]);
+  const heard = overhear(database);
+  return { database, heard, table: tableOf(notes, heard.database) };
+}
+
+function passes(row: Row, { created, updated, linked, unlinked }: Filters): boolean {
+  const isIn = (at: Row[string] | undefined, range: Range | undefined) =>
+    !range || (typeof at === 'number' && at > range[0] && at < range[1]);
+  const isLinked = Number(row.id) % 3 > 0;
+  return (
+    isIn(row.created_at, created) &&
+    isIn(row.updated_at, updated) &&
+    (!linked || isLinked) &&
+    (!unlinked || !isLinked)
+  );
+}
+
+interface Keyed {
+  readonly id: number;
+  readonly key: number;
+}
+
+/** Returns the records of a page, of all that are found, in order; `sign` is -1 if keys fall. */
+function pageOf(found: readonly Keyed[], sign: number, position: Partial<PageRequest>) {
+  const { offset = 0, after, before } = position;
+  if (before !== undefined) return found.filter(({ key }) => sign * (key - before) < 0).slice(-3);
+  const rest = found.filter(({ key }) => after === undefined || sign * (key - after) > 0);
+  return rest.slice(offset, offset + 3);
+}
+
+/** Registers the tests of filters by time on `engine`. */
+export function testTimes(engine: Engine): void {
+  test('times: pages in every order, sorted or walked, are those of a plain filter', async (t) => {
+    const { database, heard } = await fill(t, engine);
+    const all = await rows(database, 'SELECT id, number, created_at, updated_at FROM notes');
+    const { records } = SORT_LIMIT;
+    t.after(() => Object.assign(SORT_LIMIT, { records }));
+    for (SORT_LIMIT.records of [0, records]) {
+      const table = tableOf(notes, heard.database);
+      for (const filters of FILTERS) {
+        const found = all.filter((row) => passes(row, filters));
+        for (const order of ORDERS) {
+          const sign = order.startsWith('-') ? -1 : 1;
+          const keyed = found
+            .map(({ id, number }) => ({
+              id: Number(id),
+              key: Number(order.endsWith('id') ? id : number),
+            }))
+            .sort((one, other) => sign * (one.key - other.key));
+          for (const position of POSITIONS) {
+            const request = { limit: 3, order, filters: { ...filters }, ...position };
+            const page = await table.page(request);
+            const expected = pageOf(keyed, sign, position);
+            const ids = JSON.parse(`[${page?.items}]`).map(({ id }: Keyed) => id);
+            const message = JSON.stringify(request);
+            assert.deepEqual(
+              ids,
+              expected.map(({ id }) => id),
+              message,
+            );
+            assert.equal(page?.total, found.length, message);
+            if (!page.keys || expected.length === 0) continue;
+            const keys = expected.map(({ key }) => key);
+            const isBeyond = [
+              keyed.some(({ key }) => key < Math.min(...keys)),
+              keyed.some(({ key }) => key > Math.max(...keys)),
+            ];
+            const { low, high } = page.keys;
+            assert.deepEqual([low !== undefined, high !== undefined], isBeyond, message);
+          }
+        }
+      }
+    }
+  });
+
+  test('times: blocks are skipped by their bounds; a few records are sorted', async (t) => {
+    const { heard, table } = await fill(t, engine);
+    const byId = [
+      'SCAN note_blocks',
+      'SEARCH notes USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
+    ];
+    const byNumber = [
+      'SCAN note_number_blocks',
+      'SEARCH notes USING INDEX notes_by_number (number>? AND number<?)',
+    ];
+    for (const [name, order, expected] of [
+      ['created', '-id', byId],
+      ['updated', 'updated', byNumber],
+      ['created', 'updated', [...byId, SORT, ...byNumber]],
+      ['updated', 'id', [...byNumber, SORT, ...byId]],
+    ] as const) {
+      const filters = { [name]: [5, 9] };
+      const plan = await planOf(heard, () => table.page({ limit: 5, order, filters }));
+      const routine = plan.find(({ detail }) => detail === 'CO-ROUTINE notes');
+      assert.ok(routine);
+      const steps = stepsBelow(plan, routine.id).filter((step) =>
+        /note_|notes_by|PRIMARY KEY \(rowid>|^USE TEMP/.test(step),
+      );
+      assert.deepEqual(
+        steps.map((step) => step.replace('COVERING ', '')),
+        expected,
+        `${name} ${order}`,
+      );
+    }
+  });
+}
