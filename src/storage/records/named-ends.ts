@@ -29,7 +29,7 @@ export function createNamedSql(link: Link, condition: string): string {
   return insertSql(link.ends[1].resource, 'TRUE', missing);
 }
 
-/** Returns the SQL of the ids that it will assign, as JSON, before it does so; NULL for none. */
+/** Returns the SQL that foretells the ids of these records, as JSON by parameter; NULL for none. */
 export function newEndsSql(link: Link): string {
   const { table, idParameter } = link.ends[1].resource;
   const last = lastIdSql(table);

@@ -14,7 +14,7 @@ export interface Stored {
   readonly tag: string;
 }
 
-/** What a write has created by name: by parameter, one id, or the first and the last of several. */
+/** The ids that a write has created by name, by path parameter; of several, the first and last. */
 export interface NewEnds {
   readonly newEnds?: Readonly<Record<string, number | readonly [first: number, last: number]>>;
 }
