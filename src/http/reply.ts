@@ -16,7 +16,7 @@ export interface Reply {
   /** Sent instead of `body`, as long as it lasts. */
   readonly stream?: AsyncIterable<Chunk>;
   /** For the log. */
-  readonly createdIds?: WrittenIds;
+  readonly createdIds?: WrittenIds | undefined;
 }
 
 /** A body that is counted, in parts because joining them would take as much memory again. */

@@ -66,56 +66,46 @@ class Records {
   }
 
   async create(input: RecordInput): Promise<Reply> {
-    const { parameters, body, call } = input;
-    const isBulk = call.format === 'lines';
-    const bodies = (isBulk ? body : [body]) as readonly Members[];
+    const path = fillTemplate(this.#resource.path, input.parameters);
+    const { id, tag, texts, isReplay, newEnds } = await this.#store(input, path);
+    // The first answer may have got lost, so a repetition gets the same: 201, too.
+    const replayed = isReplay ? REPLAYED : [];
+    const location = `${this.#basePath}${path}`;
+    const ids = texts.length === 1 ? id : ([id, id + texts.length - 1] as const);
+    const createdIds = { [this.#resource.idParameter]: ids, ...newEnds };
+    if (input.call.format === 'lines') {
+      const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
+      return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
+    }
+    const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
+    return { ...jsonReply(201, texts[0] ?? '', headers), createdIds };
+  }
+
+  async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
+    const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
     const links = linksIn(this.#link, bodies, call.format);
     // Before anything is stored: a request must not be refused in the middle.
     const charge = Math.floor(bodies.length / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
-    const path = fillTemplate(this.#resource.path, parameters);
-    const created = await this.#store(input, bodies, path, links);
-    if (!created) throw this.#ownerNotFound(call);
-    if (created.isReuse) {
-      const detail = 'This idempotency key was used before, with a different body.';
-      throw new Problem('idempotency-key-reused', detail);
-    }
-    const { id, tag, texts, isReplay } = created;
-    // The first answer may have got lost, so a repetition gets the same: 201, too.
-    const replayed = isReplay ? REPLAYED : [];
-    const location = `${this.#basePath}${path}`;
-    const { idParameter } = this.#resource;
-    if (isBulk) {
-      const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
-      const createdIds = { [idParameter]: [id, id + texts.length - 1] as const };
-      return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
-    }
-    const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
-    return { ...jsonReply(201, texts[0] ?? '', headers), createdIds: { [idParameter]: id } };
-  }
-
-  async #store(
-    { parameters, headers, call }: RecordInput,
-    bodies: readonly Members[],
-    path: string,
-    links: readonly NewLink[] | undefined,
-  ): Promise<Created | undefined> {
-    const owner = this.#ownerId(parameters);
-    const records = bodies.map((body) => valuesOf(this.#resource, body));
+    const records = bodies.map((each) => valuesOf(this.#resource, each));
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
     const once = key === undefined ? undefined : onceOf(key, path, call);
-    return this.#checkLinks(await this.#table.create(records, owner, once, links), links, call);
+    const outcome = await this.#table.create(records, this.#ownerId(parameters), once, links);
+    const created = this.#checkLinks(outcome, links, call);
+    if (!created) throw this.#ownerNotFound(call);
+    if (!created.isReuse) return created;
+    const detail = 'This idempotency key was used before, with a different body.';
+    throw new Problem('idempotency-key-reused', detail);
   }
 
   /** Returns the outcome of a write. Throws 422 if some of its links name no record. */
   #checkLinks<Outcome extends object>(
     outcome: Outcome | MissingEnds | undefined,
-    links: readonly NewLink[] | undefined,
+    links: readonly NewLink[] = [],
     { format }: Call,
   ): Outcome | undefined {
-    if (!this.#link || !links || !outcome || !('missing' in outcome))
-      return outcome as Outcome | undefined;
+    if (!this.#link || !outcome || !('missing' in outcome)) return outcome as Outcome | undefined;
     throw unknownLinks(this.#link, links, outcome, format);
   }
 
@@ -126,9 +116,8 @@ class Records {
     const record = hasChoice
       ? this.#findWith({ fields, include }, input.parameters)
       : this.#find(input.parameters);
-    return record instanceof Promise
-      ? record.then((found) => this.#answer(input, found))
-      : this.#answer(input, record);
+    if (!(record instanceof Promise)) return this.#answer(input, record);
+    return record.then((found) => this.#answer(input, found));
   }
 
   #answer(input: RecordInput, record: Stored | undefined): Reply | Promise<Reply> {
@@ -144,8 +133,7 @@ class Records {
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
-    if (!record) return this.#refuse(input);
-    if (!satisfies(condition, record.tag)) throw preconditionFailed(record.tag, headers);
+    if (!record || !satisfies(condition, record.tag)) return this.#refuse(input, condition);
     return recordReply(record);
   }
 
@@ -156,7 +144,8 @@ class Records {
     const links = linksIn(this.#link, [body], call.format);
     const changed = await this.#table.change(id, values, owner, condition, links);
     const record = this.#checkLinks(changed, links, call);
-    return record ? recordReply(record) : this.#refuse(input, condition);
+    if (!record) return this.#refuse(input, condition);
+    return { ...recordReply(record), createdIds: record.newEnds };
   }
 
   async remove(input: RecordInput): Promise<Reply> {

@@ -132,9 +132,10 @@ class Model {
         if (!set || condition === 'never' || isRefused) return undefined;
         const missing = this.#missing(linksOf([write.ends]));
         if (missing.length > 0) return { missing };
+        const last = this.#lastTag;
         this.notes.set(write.note, new Set(this.#idsOf(write.ends)));
         if (write.title !== null) this.changed.add(write.note);
-        return write.note;
+        return { id: write.note, ...this.#newSince(last) };
       }
       case 'createNote':
         this.#lastNote += 1;
@@ -154,6 +155,13 @@ class Model {
     }
   }
 
+  /** Returns the outcome of the tags that were created by name. */
+  #newSince(last: number): object {
+    const first = last + 1;
+    if (this.#lastTag === last) return {};
+    return { newEnds: { tag_id: this.#lastTag === first ? first : [first, this.#lastTag] } };
+  }
+
   #create({ sets, key }: Extract<AnyWrite, { kind: 'create' }>): unknown {
     const content = JSON.stringify(sets);
     const known = key === null ? undefined : this.#answers.get(key);
@@ -161,13 +169,14 @@ class Model {
     const missing = this.#missing(linksOf(sets));
     if (missing.length > 0) return { missing };
     const first = this.#lastNote + 1;
+    const last = this.#lastTag;
     for (const set of sets) {
       this.#lastNote += 1;
       this.notes.set(this.#lastNote, new Set(this.#idsOf(set)));
       this.changed.add(this.#lastNote);
     }
     if (key !== null) this.#answers.set(key, { id: first, content });
-    return { id: first, isReplay: false, isReuse: false };
+    return { id: first, isReplay: false, isReuse: false, ...this.#newSince(last) };
   }
 }
 
@@ -207,9 +216,10 @@ async function runInProcess(
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
       const changed = await notes.changeLinked(note, values, linksOf([write.ends]), 0, admitted);
       if (!changed || 'missing' in changed) return changed;
-      const record = JSON.parse(changed.text);
+      const { text, tag: _, ...outcome } = changed;
+      const record = JSON.parse(text);
       if (title !== null) assert.equal(record.title, title);
-      return record.id;
+      return { id: record.id, ...outcome };
     }
     case 'createNote':
       return (await notes.create([['a', 'b']]))?.id;

@@ -4,9 +4,10 @@ import type { RowSet, WriteKind } from '../batches/writer.ts';
 import { lastIdSql, tagSql } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
 import { ANSWERS, FORGET_KEYS, NOW, SET_TIMES } from './answered-keys.ts';
-import { createNamedSql, endIdSql, linkValues } from './named-ends.ts';
+import { createNamedSql, endIdSql, linkValues, newEndsSql } from './named-ends.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql } from './text.ts';
 import {
+  type Changed,
   type Created,
   changeStatement,
   createdTexts,
@@ -18,7 +19,6 @@ import {
   POSITION,
   ROWS,
   readStatement,
-  type Stored,
   writtenIn,
 } from './writes.ts';
 
@@ -46,15 +46,16 @@ const FINGERPRINT = member(2);
 const LINKS = `json_each(?1, '$[2]') AS link`;
 const END = 'link.value ->> 1';
 
-/** Returns the SQL of the positions of links whose ids are unknown, and whether there are none. */
-function missingEnds(link: Link | undefined) {
-  if (!link) return { missing: `'[]'`, isComplete: 'TRUE' };
+/** Returns the SQL of what is known of the ends of links, and of whether all their ids are. */
+function endsSql(link: Link | undefined) {
+  if (!link) return { columns: { missing: `'[]'` }, isComplete: 'TRUE' };
   const { table } = link.ends[1].resource;
   const from = `${LINKS} WHERE typeof(${END}) <> 'text'
     AND NOT EXISTS (SELECT 1 FROM ${table} WHERE id = ${END})`;
+  // As a string, which json_object does not embed as JSON.
+  const missing = `(SELECT json_group_array(link.key) FROM ${from}) || ''`;
   return {
-    // As a string, which json_object does not embed as JSON.
-    missing: `(SELECT json_group_array(link.key) FROM ${from}) || ''`,
+    columns: { missing, new_ends: newEndsSql(link) },
     isComplete: `NOT EXISTS (SELECT 1 FROM ${from})`,
   };
 }
@@ -62,7 +63,7 @@ function missingEnds(link: Link | undefined) {
 /** Returns creations with a key and, with `link`, with links; then a run must have one write. */
 export function compoundCreation(resource: Resource, link?: Link): Creation {
   const { table } = resource;
-  const { missing, isComplete } = missingEnds(link);
+  const { columns, isComplete } = endsSql(link);
   const { id, tag } = newRecord(resource);
   const ownerExists = ownerExistsSql(resource, OWNER);
   const isUnknown = `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = ${KEY})`;
@@ -77,7 +78,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
         {
           position: POSITION,
           owner_exists: ownerExists,
-          missing,
+          ...columns,
           fingerprint: 'known.fingerprint',
           id: `coalesce(known.id, ${id})`,
           tag: `coalesce(known.tag, ${tag})`,
@@ -125,7 +126,7 @@ function linkNewStatements(link: Link, base: string) {
 function outcomeOf(
   resource: Resource,
   write: RowSet,
-  { owner_exists, missing, fingerprint, id, tag }: Row,
+  { owner_exists, missing, new_ends, fingerprint, id, tag }: Row,
 ): Created | MissingEnds | undefined {
   const isReplay = fingerprint !== null;
   if (!isReplay && !owner_exists) return undefined;
@@ -136,25 +137,24 @@ function outcomeOf(
     texts: createdTexts(resource, Number(id), write),
     isReplay,
     isReuse: isReplay && fingerprint !== write.rows[0]?.[2],
+    ...(!isReplay && new_ends && { newEnds: JSON.parse(String(new_ends)) }),
   };
 }
 
 /** The links go first, while the condition can be tested. A run must have only one write. */
-export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds | undefined> {
+export function linkedChange(link: Link): WriteKind<RowSet, Changed | MissingEnds | undefined> {
   const [{ resource, column }, { column: otherColumn }] = link.ends;
   const { table, fields } = resource;
-  const { missing, isComplete } = missingEnds(link);
+  const { columns, isComplete } = endsSql(link);
   const target = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)}`;
-  const isGiven = Object.keys(fields).map(
-    (_, index) => `${member(FIRST_FIELD + index)} IS NOT NULL`,
-  );
+  const isGiven = Object.keys(fields).map((_, at) => `${member(FIRST_FIELD + at)} IS NOT NULL`);
   const end = endIdSql(link, END);
   const isLinked = `
     EXISTS (SELECT 1 FROM ${link.table} WHERE ${column} = ${table}.id AND ${otherColumn} = ${end})`;
   return {
     statements: [
       readStatement(
-        { missing, tag: tagSql(`${table}.number`), text: `${recordSql(resource)} || ''` },
+        { ...columns, tag: tagSql(`${table}.number`), text: `${recordSql(resource)} || ''` },
         target,
       ),
       { sql: createNamedSql(link, `${isComplete} AND EXISTS (SELECT 1 ${target})`) },
@@ -178,16 +178,17 @@ export function linkedChange(link: Link): WriteKind<RowSet, Stored | MissingEnds
       if (!outcome || 'missing' in outcome) return [];
       // New links may be the same as before.
       if (row.slice(FIRST_FIELD).every((value) => value === null)) return undefined;
-      return [[table, Number(row[1]), outcome]];
+      const { text, tag } = outcome;
+      return [[table, Number(row[1]), { text, tag }]];
     },
   };
 }
 
-function changedBy(row: Row): Stored | MissingEnds | undefined {
-  const { missing, tag, text } = row;
+function changedBy(row: Row): Changed | MissingEnds | undefined {
+  const { missing, new_ends, tag, text, written } = row;
   if (missing === undefined) return undefined;
   if (missing !== '[]') return { missing: JSON.parse(String(missing)) };
-  if (row.written === undefined) return { text: String(text), tag: String(tag) };
-  const written = writtenIn(row);
-  return { text: written.rest, tag: written.tag };
+  const now = written === undefined ? { rest: text, tag } : writtenIn(row);
+  const newEnds = new_ends && { newEnds: JSON.parse(String(new_ends)) };
+  return { text: String(now.rest), tag: String(now.tag), ...newEnds };
 }

@@ -2,6 +2,7 @@
 // exist are created in the transaction of the links.
 import { type Link, valuesOf } from '../../resources/resource.ts';
 import type { RowSet, Values } from '../batches/writer.ts';
+import { lastIdSql } from '../changes/numbers.ts';
 import { FIRST_FIELD } from './text.ts';
 import { insertSql } from './writes.ts';
 
@@ -15,20 +16,31 @@ export function endIdSql({ byName, ends: [, { resource }] }: Link, end: string):
 export function linkValues(link: Link, { links = [] }: RowSet) {
   const { resource } = link.ends[1];
   const names = new Set(links.map(([, end]) => end).filter((end) => typeof end === 'string'));
-  const rowOf = (name: string): Values => {
-    return [0, null, null, ...valuesOf(resource, { [link.byName.field]: name })];
-  };
-  return [links, [...names].map(rowOf)];
+  const fieldsOf = (name: string) => valuesOf(resource, { [link.byName.field]: name });
+  return [links, [...names].map((name): Values => [0, null, null, ...fieldsOf(name)])];
 }
 
 /** Returns the SQL that creates a record for each name that no record has, if `condition` holds. */
-export function createNamedSql({ byName, ends: [, { resource }] }: Link, condition: string) {
-  const { table, fields } = resource;
-  const name = `named.value ->> ${FIRST_FIELD + Object.keys(fields).indexOf(byName.field)}`;
+export function createNamedSql(link: Link, condition: string): string {
   // Counted anew, because the ids and numbers of the new records must follow each other.
   const missing = `
     (SELECT row_number() OVER (ORDER BY named.key) - 1 AS key, named.value
-     FROM json_each(?1, '$[3]') AS named WHERE ${condition}
-       AND NOT EXISTS (SELECT 1 FROM ${table} WHERE ${byName.field} = ${name})) AS sent`;
-  return insertSql(resource, 'TRUE', missing);
+     ${fromNewNames(link)} AND ${condition}) AS sent`;
+  return insertSql(link.ends[1].resource, 'TRUE', missing);
+}
+
+/** Returns the SQL that foretells the ids of these records, as JSON by parameter; NULL for none. */
+export function newEndsSql(link: Link): string {
+  const { table, idParameter } = link.ends[1].resource;
+  const last = lastIdSql(table);
+  const ids = `iif(count(*) = 1, ${last} + 1, json_array(${last} + 1, ${last} + count(*)))`;
+  return `
+    (SELECT '{"${idParameter}":' || ${ids} || '}' ${fromNewNames(link)} HAVING count(*) > 0)`;
+}
+
+function fromNewNames({ byName, ends: [, { resource }] }: Link): string {
+  const { table, fields } = resource;
+  const name = `named.value ->> ${FIRST_FIELD + Object.keys(fields).indexOf(byName.field)}`;
+  return `FROM json_each(?1, '$[3]') AS named
+     WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${byName.field} = ${name})`;
 }

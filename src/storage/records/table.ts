@@ -13,7 +13,7 @@ import { SLOW_READ_LIMITS, type SlowReads } from '../lists/slow-reads.ts';
 import { compoundCreation, linkedChange, type MissingEnds, type Once } from './compound-writes.ts';
 import type { Condition } from './condition.ts';
 import { recordSql } from './text.ts';
-import { type Created, recordKinds, type Stored } from './writes.ts';
+import { type Changed, type Created, recordKinds, type Stored } from './writes.ts';
 
 const MAX_READS = 3;
 
@@ -70,15 +70,11 @@ export class Table {
     once?: Once,
     links?: readonly NewLink[],
   ): Promise<Created | MissingEnds | undefined> {
-    if (links) {
-      const rows = rowsOf(records, owner, once ?? NO_KEY);
-      return this.#write(this.#kinds.linkedCreation, ALONE, { rows, links });
-    }
-    const { creation, keyedCreation } = this.#kinds;
-    const rows = rowsOf(records, owner, once);
-    return once
-      ? this.#write(keyedCreation, once.key, { rows })
-      : this.#write(creation, undefined, { rows });
+    const { creation, keyedCreation, linkedCreation } = this.#kinds;
+    const rows = rowsOf(records, owner, once ?? (links && NO_KEY));
+    if (links) return this.#write(linkedCreation, ALONE, { rows, links });
+    if (once) return this.#write(keyedCreation, once.key, { rows });
+    return this.#write(creation, undefined, { rows });
   }
 
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
@@ -120,12 +116,11 @@ export class Table {
     owner = 0,
     condition: Condition = null,
     links?: readonly NewLink[],
-  ): Promise<Stored | MissingEnds | undefined> {
+  ): Promise<Changed | MissingEnds | undefined> {
     const rows = [[owner, id, condition, ...values]];
     const { linkedChange, patch, replacement } = this.#kinds;
     if (links && linkedChange) return this.#write(linkedChange, ALONE, { rows, links });
-    const kind = values.includes(null) ? patch : replacement;
-    return this.#write(kind, id, { rows });
+    return this.#write(values.includes(null) ? patch : replacement, id, { rows });
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */

@@ -14,8 +14,16 @@ export interface Stored {
   readonly tag: string;
 }
 
+/** The ids that a write has created by name, by path parameter; of several, the first and last. */
+export interface NewEnds {
+  readonly newEnds?: Readonly<Record<string, number | readonly [first: number, last: number]>>;
+}
+
+/** A record after a change. */
+export interface Changed extends Stored, NewEnds {}
+
 /** The records of one creation, which have consecutive ids. */
-export interface Created {
+export interface Created extends NewEnds {
   readonly id: number;
   readonly tag: string;
   readonly texts: readonly string[];
@@ -51,10 +59,8 @@ export function recordKinds(resource: Resource) {
     outcomes(writes, rows) {
       const byId = writtenById(rows);
       return writes.map(({ rows: [row = []] }) => {
-        const written = byId.get(Number(row[1]));
-        if (!written) return undefined;
-        const { id, tag, rest } = written;
-        return { text: rest || recordText(resource, id, row), tag };
+        const found = byId.get(Number(row[1]));
+        return found && { text: found.rest || recordText(resource, found.id, row), tag: found.tag };
       });
     },
     changes: ({ rows: [row] }, now) => (now ? [[table, Number(row?.[1]), now]] : []),
@@ -106,10 +112,10 @@ function creationStatement(resource: Resource) {
   return {
     sql: `${insertSql(resource, where)}
       RETURNING ${writtenSql('id', tagSql('number'), owner?.column ?? '0')} AS written`,
-    rows: foretoldSql(
-      writtenSql(id, tag, owner ? `(${OWNER})` : '0'),
+    rows: readStatement(
+      { written: writtenSql(id, tag, owner ? `(${OWNER})` : '0') },
       `FROM ${ROWS} WHERE ${where}`,
-    ),
+    ).rows,
   };
 }
 
@@ -134,10 +140,10 @@ export function changeStatement(resource: Resource, isPatch: boolean, where = 'T
       UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${updatedAt}
       FROM ${ROWS} WHERE ${target}
       RETURNING ${writtenSql(`${table}.id`, tagSql(`${table}.number`), written)} AS written`,
-    rows: foretoldSql(
-      writtenSql(`${table}.id`, tag, foretold),
+    rows: readStatement(
+      { written: writtenSql(`${table}.id`, tag, foretold) },
       `FROM ${ROWS} CROSS JOIN ${table} ON ${target}`,
-    ),
+    ).rows,
   };
 }
 
@@ -148,7 +154,7 @@ function removalStatement(resource: Resource) {
     sql: `
       DELETE FROM ${table} WHERE id IN (SELECT ${table}.id ${targets})
       RETURNING ${writtenSql('id')} AS written`,
-    rows: foretoldSql(writtenSql(`${table}.id`), targets),
+    rows: readStatement({ written: writtenSql(`${table}.id`) }, targets).rows,
   };
 }
 
@@ -188,10 +194,6 @@ function firstCreated(
 /** As one text, as the package is slow for each value; `rest` is an owner or the whole text. */
 function writtenSql(id: string, tag = "''", rest = "''"): string {
   return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
-}
-
-function foretoldSql(written: string, from: string): string {
-  return `(SELECT json_group_array(json_object('written', ${written})) ${from})`;
 }
 
 /** Returns what the column `written` says. */
