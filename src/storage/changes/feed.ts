@@ -77,7 +77,7 @@ export class ChangeFeed {
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
   }
 
-  /** Ends all waits, so that followers whose key has ended can stop. */
+  /** Ends all waits, so that followers whose key is over can stop. */
   wake(): void {
     if (!this.isClosed) this.#beginRound();
   }
