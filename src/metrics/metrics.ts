@@ -55,7 +55,6 @@ export class Metrics {
   #streams = 0;
   readonly #process = measureProcess();
   readonly #collect: () => Promise<Snapshot>;
-  #pending: Promise<string> | undefined;
   readonly meters = {
     read: this.#meterOf('read'),
     page: this.#meterOf('page'),
@@ -123,14 +122,9 @@ export class Metrics {
     this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
   }
 
-  /** Resolves with the metrics of all processes as text. Concurrent calls share one reading. */
-  exposition(): Promise<string> {
-    this.#pending ??= this.#collect()
-      .then(formatSnapshot)
-      .finally(() => {
-        this.#pending = undefined;
-      });
-    return this.#pending;
+  /** Resolves with the metrics of all processes as text. */
+  async exposition(): Promise<string> {
+    return formatSnapshot(await this.#collect());
   }
 
   close(): void {
