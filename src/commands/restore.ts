@@ -27,7 +27,7 @@ export async function restore(
   const target = existsSync(db) ? realpathSync(db) : resolve(db);
   if (realpathSync(from) === target)
     throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
-  const progress = createProgress(screen, 'restored', { unit: ' KiB' });
+  const progress = createProgress(screen, 'restored', ' KiB');
   const write = (_file: unknown, path: string) => writeCopy(from, path, progress);
   const copy: WholeFile = { source: from, write };
   const restored = `restored ${db} from ${from}`;
