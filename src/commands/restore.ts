@@ -50,9 +50,9 @@ async function refuseDamaged(backup: string): Promise<void> {
 }
 
 async function createFrom(copy: WholeFile, target: string): Promise<void> {
-  await refuseLogs(target);
+  refuseLogs(target);
   const publish = async (unfinished: string) => {
-    await refuseLogs(target);
+    refuseLogs(target);
     // A rename would replace a file that another process has created meanwhile.
     await link(unfinished, target).catch((cause) => {
       if (cause.code !== 'EEXIST') throw cause;
@@ -71,8 +71,7 @@ async function replaceWith(copy: WholeFile, target: string): Promise<string> {
     const kept = freePath(target);
     const publish = async (unfinished: string) => {
       // Move the logs first: SQLite would apply them to the new file.
-      for (const log of await logsOf(target))
-        await rename(log, `${kept}${log.slice(target.length)}`);
+      for (const log of logsOf(target)) await rename(log, `${kept}${log.slice(target.length)}`);
       await link(target, kept);
       await rename(unfinished, target);
     };
@@ -92,14 +91,12 @@ async function writeCopy(backup: string, path: string, onProgress: OnProgress): 
 }
 
 /** Logs without their database may hold data. */
-async function refuseLogs(path: string): Promise<void> {
-  const [found] = await logsOf(path);
+function refuseLogs(path: string): void {
+  const [found] = logsOf(path);
   if (found !== undefined)
     throw new DatabaseUnusable(`${found} exists without its database: move it away first`);
 }
 
-async function logsOf(path: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const name of auxiliaryPaths(path)) if (await isPresent(name)) found.push(name);
-  return found;
+function logsOf(path: string): string[] {
+  return auxiliaryPaths(path).filter((name) => existsSync(name));
 }

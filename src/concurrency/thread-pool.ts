@@ -13,7 +13,7 @@ export const POOL_LIMITS = {
   /** Enough idle threads for the largest demonstration. */
   idle: 16,
   idleMs: 30_000,
-  /** How many requests may wait for threads. */
+  /** How many requests may wait for threads, and how long. */
   queue: 256,
   queueMs: 10_000,
   jobMs: 30_000,
@@ -84,7 +84,6 @@ export class ThreadPool {
     }
   }
 
-  /** Returns the numbers of live threads, of the idle ones among them, and of waiting requests. */
   counts(): { readonly alive: number; readonly idle: number; readonly waiting: number } {
     return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
   }

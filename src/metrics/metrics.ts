@@ -29,7 +29,6 @@ const METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 
-/** The sources of values that the metrics read, but do not count themselves. */
 interface MetricSources {
   readonly threads: () => Readonly<Record<'alive' | 'idle' | 'waiting', number>>;
   /** The sizes of the database files in bytes, by name; empty if there are none. */
@@ -101,7 +100,6 @@ export class Metrics {
     };
   }
 
-  /** Counts a request as active, until {@link endRequest}. */
   beginRequest(): void {
     this.#active += 1;
   }

@@ -49,17 +49,6 @@ interface IndexStep extends RowSet {
   readonly to: IndexPosition;
 }
 
-/** A step that can be written, and the state of the index before it. */
-interface PreparedStep {
-  readonly state: IndexState;
-  /** Undefined if the index is up to date, or if all records must be indexed again. */
-  readonly step?: IndexStep;
-  /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
-  readonly size: number;
-  /** Whether more would have followed without the limits. */
-  readonly isFull: boolean;
-}
-
 /** Returns the SQL that tests whether a change in the log concerns the texts of a record. */
 export const isOfTextsSql = (resource: Resource) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
@@ -136,10 +125,14 @@ export function isCurrent({ number, id, last }: IndexState): boolean {
   return number === last && id === null;
 }
 
-/** Returns a function that resolves with the next step. */
+/**
+ * Returns a function that resolves with the state and the step from it, unless the index is up to
+ * date or all records must be indexed again. `size` is what the step takes from the backlog; it is
+ * full if more would have followed without the limits.
+ */
 export function createStepReader(resource: Searchable, { read }: Source) {
   const sql = workSql(resource);
-  return async (): Promise<PreparedStep> => {
+  return async () => {
     const [row] = await read({ sql });
     if (!row) throw new Error('the search index has no position');
     const state = stateOf(row);
@@ -148,7 +141,7 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     // The log may name a record several times.
     const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
     const to = positionAfter(row, state, isFull);
-    const step = { rows: await analyse(records), from: state, to };
+    const step: IndexStep = { rows: await analyse(records), from: state, to };
     return { state, step, size: Number(row.size), isFull };
   };
 }
