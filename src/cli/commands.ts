@@ -138,7 +138,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     help: 'print a new key, as a line to append to the file of --api-keys-file',
     example: 'key --name dashboard --access read',
     async run({ flags }) {
-      const { newKeyLine } = await import('../commands/key.ts');
+      const { newKeyLine } = await import('../guards/key-file.ts');
       try {
         return { lines: [newKeyLine(flags as Readonly<Record<string, string>>)] };
       } catch (error) {

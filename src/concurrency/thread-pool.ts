@@ -25,6 +25,8 @@ export const POOL_LIMITS = {
   refillUtilization: 0.5,
 };
 
+const SHUT_DOWN = 'The service is shutting down.';
+
 interface Waiter {
   readonly size: number;
   readonly grant: (threads: readonly PoolThread[]) => void;
@@ -96,7 +98,7 @@ export class ThreadPool {
     this.#wantedIdle = 0;
     const refused = [...this.#queue];
     this.#queue.clear();
-    for (const { refuse } of refused) refuse(shuttingDown());
+    for (const { refuse } of refused) refuse(new NoThreads(SHUT_DOWN));
     this.#endSurplus();
   }
 
@@ -109,7 +111,7 @@ export class ThreadPool {
   /** Resolves in the order of the calls. */
   async #acquire(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
     signal?.throwIfAborted();
-    if (this.#isShutDown) throw shuttingDown();
+    if (this.#isShutDown) throw new NoThreads(SHUT_DOWN);
     this.#keepIdle();
     if (this.#queue.size >= POOL_LIMITS.queue)
       throw new NoThreads('Too many demonstrations wait for threads.');
@@ -236,8 +238,4 @@ function limit(
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   };
-}
-
-function shuttingDown(): NoThreads {
-  return new NoThreads('The service is shutting down.');
 }

@@ -49,7 +49,8 @@ export class Metrics {
   readonly #observers = new Map<number | undefined, ByTemplate>();
   readonly #refusals: Series = {};
   readonly #keyUsage: KeyUsage;
-  readonly #queues: { series: string; length: () => number }[] = [];
+  /** The lengths of the queues, by the labels of their batches. */
+  readonly #queues = new Map<string, (() => number)[]>();
   #active = 0;
   #streams = 0;
   readonly #process = measureProcess();
@@ -80,8 +81,8 @@ export class Metrics {
       notes_batch_duration_seconds: () => this.#batchDurations.read(),
       notes_batch_waiting: () => {
         const waiting: Series = {};
-        for (const { series, length } of this.#queues)
-          waiting[series] = (waiting[series] ?? 0) + length();
+        for (const [series, lengths] of this.#queues)
+          waiting[series] = lengths.reduce((sum, length) => sum + length(), 0);
         return waiting;
       },
       notes_cache_lookups_total: () => ({
@@ -149,10 +150,10 @@ export class Metrics {
   #meterOf(batch: string): BatchMeter {
     const size = this.#batchSizes.addSeries({ batch });
     const duration = this.#batchDurations.addSeries({ batch });
-    const series = labelsText({ batch });
-    this.#queues.push({ series, length: () => 0 });
+    const lengths: (() => number)[] = [];
+    this.#queues.set(labelsText({ batch }), lengths);
     return {
-      watch: (length) => this.#queues.push({ series, length }),
+      watch: (length) => lengths.push(length),
       done(items, milliseconds) {
         size(items);
         duration(milliseconds / 1e3);

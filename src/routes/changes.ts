@@ -112,9 +112,8 @@ async function openStream(
   feed: ChangeFeed,
   { parameters, headers, call }: ChangesInput,
 ): Promise<Reply> {
-  const { since } = parameters;
   const records = recordsIn(parameters);
-  const sent = headers['last-event-id'] ?? since;
+  const sent = headers['last-event-id'] ?? parameters.since;
   const after = sent === undefined ? await lastCursor(source) : parseCursor(sent);
   const request = { after, limit: STREAM_LIMIT, ...records };
   const { round } = feed;

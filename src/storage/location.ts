@@ -1,7 +1,9 @@
 // Where data is kept: in a SQLite file, in memory, or on a cluster.
 
+const LEVELS = ['linearizable', 'weak'] as const;
+
 /** With `weak`, reads may miss the latest writes for a moment after a start or an election. */
-export type ReadLevel = 'linearizable' | 'weak';
+export type ReadLevel = (typeof LEVELS)[number];
 
 /** A parsed address. */
 export interface ParsedCluster {
@@ -25,7 +27,6 @@ export function parseLocation(name: string): Location | undefined {
 }
 
 const ADDRESS = /^rqlite(s?):\/\/([^/?#@]+)\/?(?:\?([^#]*))?$/;
-const LEVELS: readonly ReadLevel[] = ['linearizable', 'weak'];
 
 /** The scheme `rqlites` selects TLS. */
 function parseCluster(text: string): ParsedCluster | undefined {

@@ -40,7 +40,15 @@ export class ChangeFeed {
 
   constructor(database: Database) {
     this.#database = database;
-    this.#reads = new Batcher({ run: (requests) => readAll(database, requests), concurrency: 2 });
+    this.#reads = new Batcher({
+      run(requests) {
+        const reads: Reads = new Map();
+        const read = (each: ChangesRequest) =>
+          readOnce(reads, each, () => readChanges(database, each));
+        return Promise.all(requests.map(read));
+      },
+      concurrency: 2,
+    });
   }
 
   read(request: ChangesRequest): Promise<Changes | undefined> {
@@ -126,13 +134,6 @@ export class ChangeFeed {
     }
     this.#scheduleLook();
   }
-}
-
-function readAll(database: Database, requests: readonly ChangesRequest[]) {
-  const reads: Reads = new Map();
-  return Promise.all(
-    requests.map((each) => readOnce(reads, each, () => readChanges(database, each))),
-  );
 }
 
 function readOnce(reads: Reads, request: ChangesRequest, read: () => Promise<Changes | undefined>) {

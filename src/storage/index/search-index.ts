@@ -45,8 +45,6 @@ const ASSUMED_MS_PER_BYTE = 0.000_2;
 /** The weight of earlier measurements, in bytes. */
 const REMEMBERED_BYTES = 262_144;
 
-type Next = 'go on' | 'look again' | 'retry' | 'rest';
-
 interface Waiting {
   readonly number: number;
   readonly since: number;
@@ -96,7 +94,6 @@ export class SearchIndex {
   /** The size of what must still be indexed, by the last estimate. */
   #backlog = 0;
   #timer: NodeJS.Timeout | undefined;
-  #endPause = () => {};
 
   /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
   constructor(resource: Searchable, database: Database, write: Write) {
@@ -143,21 +140,18 @@ export class SearchIndex {
   async close(): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#timer);
-    this.#endPause();
     await this.#work;
   }
 
   #schedule(ms: number): void {
     if (this.#timer !== undefined || this.#isWorking || this.#isClosing) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#start();
-    }, ms).unref();
+    this.#timer = setTimeout(() => this.#start(), ms).unref();
   }
 
   #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (!this.#isWorking) this.#work = this.#catchUpInSteps();
-    else if (this.#isUrgent) this.#endPause();
   }
 
   get #backlogMs(): number {
@@ -168,39 +162,35 @@ export class SearchIndex {
     return this.#isWanted || this.#waiting.length > 0;
   }
 
-  /** Takes steps until the index is up to date. Never rejects. */
+  /** Takes steps until the index is up to date, or until the next pause. Never rejects. */
   async #catchUpInSteps(): Promise<void> {
     this.#isWorking = true;
-    let next: Next = 'go on';
+    let pauseMs: number | undefined = 0;
     try {
-      while (next === 'go on' && !this.#isClosing) next = await this.#proceed();
+      while ((pauseMs === 0 || this.#isUrgent) && !this.#isClosing) pauseMs = await this.#proceed();
     } catch (error) {
       this.#rejectAll(error);
-      next = 'retry';
+      pauseMs = INDEX_TIMES.retryMs;
     }
     if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
     this.#isWorking = false;
-    if (next === 'look again') this.#schedule(INDEX_TIMES.delayMs);
-    if (next === 'retry') this.#schedule(INDEX_TIMES.retryMs);
+    if (pauseMs !== undefined) this.#schedule(pauseMs);
   }
 
-  /** Takes a step, pauses if others write, and resolves with what to do next. */
-  async #proceed(): Promise<Next> {
+  /** Takes a step; resolves with the pause before the next one, undefined if none is needed. */
+  async #proceed(): Promise<number | undefined> {
     const writes = this.#writes;
     const started = performance.now();
     const outcome = await this.#takeStep();
     if (outcome === 'done') {
       this.#isWanted = false;
-      if (this.#waiting.length > 0) return 'go on';
-      return this.#writes > writes ? 'look again' : 'rest';
+      return this.#writes > writes ? INDEX_TIMES.delayMs : undefined;
     }
     this.#rejectLate();
-    if (this.#isUrgent) return 'go on';
     // Another process is at work, which may end before the index is up to date.
-    if (outcome === 'lost') return 'look again';
-    if (this.#writes > writes && !this.#isClosing)
-      await this.#pause(INDEX_TIMES.pauseFactor * (performance.now() - started));
-    return 'go on';
+    if (outcome === 'lost') return INDEX_TIMES.delayMs;
+    const workedMs = performance.now() - started;
+    return this.#writes > writes ? INDEX_TIMES.pauseFactor * workedMs : 0;
   }
 
   /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
@@ -223,22 +213,10 @@ export class SearchIndex {
 
   #learn(size: number, isFull: boolean, ms: number): void {
     this.#backlog = Math.max(0, this.#backlog - size);
-    // Small steps take longer for each byte, so they can only lower the estimate.
+    // Small steps take longer for each byte.
+    if (!isFull) return;
     const weight = size / (size + REMEMBERED_BYTES);
-    const difference = ms / size - this.#msPerByte;
-    if (isFull) this.#msPerByte += difference * weight;
-    else if (difference < 0) this.#msPerByte += difference;
-  }
-
-  /** Resolves after this time, or as soon as a search waits. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    this.#msPerByte += (ms / size - this.#msPerByte) * weight;
   }
 
   #settleUpTo(number: number): void {
