@@ -22,7 +22,7 @@ export interface Streams {
   readonly screen: (writesData?: boolean) => Screen;
 }
 
-/** The lines to print at the end of a command, and whether it has found faults. */
+/** The lines are printed at the end of a command. */
 interface Outcome {
   readonly lines: readonly (string | undefined)[];
   readonly hasFailed?: boolean;
@@ -34,7 +34,6 @@ export interface SubCommand {
   /** Its argument other than flags, in brackets if it is optional; empty if it takes none. */
   readonly operand: string;
   readonly flags: readonly Flag[];
-  /** Whether its operand and its database must be files. */
   readonly isForFiles?: boolean;
   readonly help: string;
   readonly example: string;

@@ -11,7 +11,7 @@ const POLL_MS = 100;
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', ' KiB');
   await using source = await openFile('backup', db);
-  const write = (_file: unknown, path: string) => writeSnapshot(source, path, progress);
+  const write = (path: string) => writeSnapshot(source, path, progress);
   await writeWhole(target, { source: db, write });
   return `backed up ${db} to ${target}`;
 }

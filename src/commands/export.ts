@@ -40,7 +40,7 @@ export async function exportLines(
   let written = '';
   await writeWhole(file, {
     source: from.db.kind === 'file' ? from.db.name : undefined,
-    async write(handle) {
+    async write(_path, handle) {
       written = await writeLines(source, (text) => handle.appendFile(text), screen);
     },
   });

@@ -28,8 +28,7 @@ export async function restore(
   if (realpathSync(from) === target)
     throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
   const progress = createProgress(screen, 'restored', ' KiB');
-  const write = (_file: unknown, path: string) => writeCopy(from, path, progress);
-  const copy: WholeFile = { source: from, write };
+  const copy: WholeFile = { source: from, write: (path) => writeCopy(from, path, progress) };
   const restored = `restored ${db} from ${from}`;
   if (!(await isPresent(target))) {
     await createFrom(copy, target);

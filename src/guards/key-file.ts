@@ -9,12 +9,7 @@ import { parseTime } from '../time.ts';
 /** Visible ASCII without commas, which fits into a header and into a list. */
 export const KEY = /^[!-+\--~]+$/;
 
-const NEW_KEY_BYTES = 32;
 const SECOND_MS = 1_000;
-const DAY_LENGTH = '2027-03-01'.length;
-
-/** RFC 3339 has years of four digits only. */
-const MAX_EXPIRY_MS = Date.UTC(9_999, 11, 31, 23, 59, 59);
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -22,7 +17,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** What a line says of its key. */
 type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
@@ -68,10 +62,12 @@ function parseAttributes(texts: readonly string[]): Attributes {
 }
 
 function parseExpiry(text: string): Partial<Attributes> | undefined {
-  const isDay = text.length === DAY_LENGTH;
+  const isDay = !/t/i.test(text);
   const shownMs = parseTime(isDay ? `${text}T23:59:59Z` : text)?.floor;
-  if (shownMs === undefined || shownMs > MAX_EXPIRY_MS) return undefined;
+  if (shownMs === undefined) return undefined;
   const expiresAt = new Date(shownMs).toISOString().replace(/\.\d+/, '');
+  // RFC 3339 has years of four digits only.
+  if (!/^\d{4}-/.test(expiresAt)) return undefined;
   return { expiresMs: isDay ? shownMs + SECOND_MS : shownMs, expiresAt };
 }
 
@@ -138,7 +134,7 @@ class FoundKeys {
 export function newKeyLine(attributes: Readonly<Record<string, string>>): string {
   const texts = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
   parseAttributes(texts);
-  return [randomBytes(NEW_KEY_BYTES).toString('hex'), ...texts].join(' ');
+  return [randomBytes(32).toString('hex'), ...texts].join(' ');
 }
 
 /** Whether `other` has all members of `one` with the same values. */

@@ -72,8 +72,7 @@ export async function loadKeys(
   source: KeySource,
   entries?: readonly KeyEntry[],
 ): Promise<Keys | undefined> {
-  if (!requiresKey(source)) return undefined;
-  const keys = new Keys(source);
-  await keys.reload(entries);
+  const keys = requiresKey(source) ? new Keys(source) : undefined;
+  await keys?.reload(entries);
   return keys;
 }

@@ -34,7 +34,6 @@ interface MetricSources {
   /** The sizes of the database files in bytes, by name; empty if there are none. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
   readonly cache: Readonly<Record<'hits' | 'misses' | 'bytes', number>>;
-  /** What the log calls the keys of the service. */
   readonly keys: () => readonly string[];
 }
 

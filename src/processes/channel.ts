@@ -14,7 +14,6 @@ export type Functions = Readonly<Record<string, (argument: never) => unknown>>;
 interface Message {
   readonly name?: string;
   readonly argument?: unknown;
-  /** Missing if no response is wanted. */
   readonly number?: number | undefined;
   readonly answers?: number;
   readonly result?: unknown;

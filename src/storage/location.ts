@@ -37,14 +37,11 @@ function parseCluster(text: string): ParsedCluster | undefined {
   const areKnown = given.every((name) => name === 'level' || name === 'user');
   if (!level || !areKnown || new Set(given).size < given.length) return undefined;
   const names = hosts.split(',');
-  const nodes = names
-    .map((host) => originOf(`http${secure}://${host}`, host))
-    .filter((node) => node !== undefined);
+  const nodes = names.flatMap((host) => {
+    const url = `http${secure}://${host}`;
+    // The port is required: URL would assume that of HTTP.
+    return URL.canParse(url) && /:\d+$/.test(host) ? [new URL(url).origin] : [];
+  });
   const user = parameters.get('user') || undefined;
   return nodes.length === names.length ? { nodes, level, user } : undefined;
-}
-
-/** Returns the origin of a node. The port is required: URL would assume that of HTTP. */
-function originOf(url: string, host: string): string | undefined {
-  return URL.canParse(url) && /:\d+$/.test(host) ? new URL(url).origin : undefined;
 }

@@ -16,7 +16,6 @@ export interface StorageOptions {
   readonly dbPasswordFile: string | undefined;
 }
 
-/** How each use opens an existing file. */
 const OPENERS = {
   export: openSnapshot,
   backup: openShared,

@@ -55,7 +55,6 @@ export class ChangeFeed {
     return this.#reads.submit(request);
   }
 
-  /** Reads once for all in a round. */
   readInRound(request: ChangesRequest): Promise<Changes | undefined> {
     return readOnce(this.#readInRound, request, () => this.read(request));
   }

@@ -32,10 +32,8 @@ const MAX_RETRY_S = 60;
 export const INDEX_TIMES = {
   /** The longest time that a search waits, if a single step does not take longer. */
   maxWaitMs: 1_000,
-  /** How long after a write the background begins to index. */
+  /** How long after a write, or after an error, the background begins to index. */
   delayMs: 1_000,
-  /** How long after an error the background tries again. */
-  retryMs: 5_000,
   /** While others write, the background pauses this many times as long as it has worked. */
   pauseFactor: 49,
 };
@@ -68,7 +66,6 @@ export function createIndexes(database: Database, options: WriterOptions = {}) {
   for (const each of SEARCHABLE) indexes.set(each, new SearchIndex(each, database, write));
   return {
     write,
-    /** Returns the index of `resource`, undefined if it cannot be searched. */
     of: (resource: Resource) => indexes.get(resource),
     async close(): Promise<void> {
       for (const index of indexes.values()) await index.close();
@@ -170,7 +167,7 @@ export class SearchIndex {
       while ((pauseMs === 0 || this.#isUrgent) && !this.#isClosing) pauseMs = await this.#proceed();
     } catch (error) {
       this.#rejectAll(error);
-      pauseMs = INDEX_TIMES.retryMs;
+      pauseMs = INDEX_TIMES.delayMs;
     }
     if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
     this.#isWorking = false;

@@ -169,9 +169,9 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
   };
   const rows: Values[] = [];
   for (const [id, texts] of records) {
-    const words: (string | null)[] = [];
-    for (const text of texts) words.push(text === null ? null : await wordsOf(text));
-    rows.push([id, ...words]);
+    const row: (number | string | null)[] = [id];
+    for (const text of texts) row.push(text === null ? null : await wordsOf(text));
+    rows.push(row);
   }
   return rows;
 }
