@@ -40,7 +40,7 @@ export async function openStorage(
   });
 }
 
-/** Opens an existing database as {@link openFile} does; a cluster is not read in one transaction. */
+/** Opens a database as {@link openFile} does; a cluster is not read in one transaction. */
 export async function openToExport(options: StorageOptions): Promise<Source & AsyncDisposable> {
   const { db } = options;
   if (db.kind !== 'cluster') return openFile('export', db.name);
